@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+/// The largest coded frame anybody may send or reassemble: bounds memory on both sides.
+inline constexpr DataSize kEncodedFrameMax{1 << 20};
+
+/// One coded picture. `id` counts captured pictures from 0, so a skipped one leaves a hole.
+struct EncodedFrame {
+  uint32_t id = 0;
+  /// The newest earlier frame that this one needs; == id for a key frame, which needs none.
+  uint32_t reference_id = 0;
+  /// On the sender's clock.
+  TimePoint capture_time{};
+  bool key_frame = false;
+  std::vector<std::byte> data;
+
+  DataSize size() const { return DataSize{static_cast<int64_t>(data.size())}; }
+  friend bool operator==(const EncodedFrame&, const EncodedFrame&) = default;
+};
+
+}  // namespace cress::media
