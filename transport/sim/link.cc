@@ -1,0 +1,110 @@
+#include "transport/sim/link.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/base/check.hh"
+
+namespace cress::sim {
+
+Link::Link(LinkOptions options)
+    : options_(std::move(options)), queue_(std::move(options_.queue)), rng_(options_.seed) {
+  check(options_.trace != nullptr && !options_.trace->opportunities.empty() &&
+            options_.trace->period() > Duration{},
+        "Link: needs a trace with a positive period");
+  check(options_.loss >= 0 && options_.loss <= 1, "Link: loss is a probability");
+  if (!queue_) {
+    queue_ = std::make_unique<DropTailQueue>();
+  }
+}
+
+void Link::push(TimePoint now, Datagram datagram) {
+  if (options_.loss > 0 && rng_.chance(options_.loss)) {
+    ++lost_;
+    return;
+  }
+  if (!in_service_ && queue_->empty()) {
+    skip_opportunities_before(now);
+  }
+  queue_->push(now, {std::move(datagram), now});
+}
+
+TimePoint Link::next_opportunity() const {
+  return kTimeZero + period_start_ + options_.trace->opportunities[opportunity_].at;
+}
+
+void Link::skip_opportunities_before(TimePoint now) {
+  const auto& all = options_.trace->opportunities;
+  const Duration period = options_.trace->period();
+  const Duration elapsed = now - kTimeZero;
+  if (elapsed - period_start_ > period) {
+    period_start_ += ((elapsed - period_start_) / period) * period;
+    opportunity_ = 0;
+    if (period_start_ == elapsed) {
+      // The instant belongs to the end of the last period and to the start of this one.
+      period_start_ -= period;
+    }
+  }
+  const auto from = all.begin() + static_cast<std::ptrdiff_t>(opportunity_);
+  const auto next = std::lower_bound(from, all.end(), DeliveryOpportunity{elapsed - period_start_});
+  opportunity_ = static_cast<size_t>(next - all.begin());
+  if (next == all.end()) {
+    period_start_ += period;
+    opportunity_ = 0;
+  }
+}
+
+void Link::serve(TimePoint now) {
+  DataSize budget = kOpportunitySize;
+  while (budget > DataSize{}) {
+    if (!in_service_) {
+      in_service_ = queue_->pop(now);
+      if (!in_service_) {
+        return;
+      }
+      in_service_left_ = in_service_->datagram.wire_size;
+    }
+    const DataSize moved = std::min(budget, in_service_left_);
+    budget -= moved;
+    in_service_left_ -= moved;
+    if (in_service_left_ == DataSize{}) {
+      const TimePoint arrives = now + options_.propagation;
+      records_.push_back({in_service_->sent, now, arrives, in_service_->datagram.wire_size});
+      propagating_.push_back({std::move(in_service_->datagram), arrives});
+      in_service_.reset();
+    }
+  }
+}
+
+void Link::handle_timeout(TimePoint now) {
+  while ((in_service_ || !queue_->empty()) && next_opportunity() <= now) {
+    const TimePoint at = next_opportunity();
+    if (++opportunity_ == options_.trace->opportunities.size()) {
+      opportunity_ = 0;
+      period_start_ += options_.trace->period();
+    }
+    serve(at);
+  }
+}
+
+std::optional<Datagram> Link::poll_delivered(TimePoint now) {
+  if (propagating_.empty() || propagating_.front().arrives > now) {
+    return std::nullopt;
+  }
+  Datagram datagram = std::move(propagating_.front().datagram);
+  propagating_.pop_front();
+  return datagram;
+}
+
+TimePoint Link::poll_timeout() const {
+  TimePoint next = kNever;
+  if (in_service_ || !queue_->empty()) {
+    next = next_opportunity();
+  }
+  if (!propagating_.empty()) {
+    next = std::min(next, propagating_.front().arrives);
+  }
+  return next;
+}
+
+}  // namespace cress::sim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "transport/base/rng.hh"
+#include "transport/sim/host.hh"
+#include "transport/sim/queue.hh"
+#include "transport/sim/trace.hh"
+
+namespace cress::sim {
+
+/// One datagram's way through a link: in at `sent`, out of the queue at `left`, there at `arrived`.
+struct PacketRecord {
+  TimePoint sent{};
+  TimePoint left{};
+  TimePoint arrived{};
+  DataSize size;
+};
+
+struct LinkOptions {
+  /// Shared: both ends of many runs replay one trace; nobody changes it.
+  std::shared_ptr<const DeliveryTrace> trace;
+  Duration propagation = 20ms;
+  /// Bernoulli, before the queue.
+  double loss = 0;
+  uint64_t seed = 1;
+  /// Drop-tail without limit when null.
+  std::unique_ptr<Queue> queue;
+};
+
+/// One direction of an emulated link, as Mahimahi's and the paper's Cellsim (§4.2): loss, then a
+/// queue, then the trace, then propagation. Every opportunity moves kOpportunitySize bytes: a
+/// datagram may take part of several, several may share one, and what nobody uses is lost. An
+/// opportunity serves what was pushed up to and including its own instant. Threads: none inside;
+/// one owner.
+class Link {
+ public:
+  explicit Link(LinkOptions options);
+
+  void push(TimePoint now, Datagram datagram);
+  void handle_timeout(TimePoint now);
+  /// Datagrams whose propagation has ended; poll until empty after handle_timeout.
+  std::optional<Datagram> poll_delivered(TimePoint now);
+  TimePoint poll_timeout() const;
+
+  /// Every datagram that arrived, in order.
+  const std::vector<PacketRecord>& records() const { return records_; }
+  DataSize queued() const { return queue_->size() + in_service_left_; }
+  const QueueStats& queue_stats() const { return queue_->stats(); }
+  uint64_t lost() const { return lost_; }
+  const LinkOptions& options() const { return options_; }
+
+ private:
+  struct InFlight {
+    Datagram datagram;
+    TimePoint arrives{};
+  };
+
+  TimePoint next_opportunity() const;
+  void skip_opportunities_before(TimePoint now);
+  void serve(TimePoint now);
+
+  LinkOptions options_;
+  std::unique_ptr<Queue> queue_;
+  Rng rng_;
+  // Cursor into the repeated trace.
+  size_t opportunity_ = 0;
+  Duration period_start_{};
+  std::optional<QueuedDatagram> in_service_;
+  DataSize in_service_left_;
+  std::deque<InFlight> propagating_;
+  std::vector<PacketRecord> records_;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace cress::sim
