@@ -1,0 +1,136 @@
+#include "media/frame/fragment.hh"
+
+#include <algorithm>
+
+#include "transport/base/check.hh"
+
+namespace cress::media {
+namespace {
+
+constexpr uint8_t kKeyFrameFlag = 1;
+
+// docs/protocol/media.md, "Fragment": offsets in bytes, all numbers big-endian.
+constexpr size_t kVersionAt = 0;
+constexpr size_t kFlagsAt = 1;
+constexpr size_t kIndexAt = 2;
+constexpr size_t kCountAt = 4;
+constexpr size_t kFrameSizeAt = 6;
+constexpr size_t kReferenceAt = 9;
+constexpr size_t kFrameIdAt = 12;
+constexpr size_t kCaptureTimeAt = 16;
+constexpr size_t kHeaderBytes = 24;
+static_assert(kFragmentHeaderSize == DataSize{kHeaderBytes});
+static_assert(kCaptureTimeAt + sizeof(int64_t) == kHeaderBytes);
+static_assert(kEncodedFrameMax.bytes() < 1 << 24, "the frame's size has 24 bits");
+
+void put(std::span<std::byte> out, size_t at, size_t width, uint64_t value) {
+  for (size_t i = 0; i < width; ++i) {
+    out[at + i] = static_cast<std::byte>(value >> (8 * (width - 1 - i)));
+  }
+}
+
+uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
+  uint64_t value = 0;
+  for (const std::byte b : in.subspan(at, width)) {
+    value = value << 8U | std::to_integer<uint64_t>(b);
+  }
+  return value;
+}
+
+}  // namespace
+
+const char* describe(FragmentError error) {
+  switch (error) {
+    case FragmentError::kTruncated:
+      return "fragment shorter than its header";
+    case FragmentError::kBadVersion:
+      return "fragment of an unknown version";
+    case FragmentError::kBadFlags:
+      return "fragment with a reserved flag";
+    case FragmentError::kBadCount:
+      return "fragment with an impossible index or count";
+    case FragmentError::kBadSize:
+      return "fragment of an empty or too large frame";
+    case FragmentError::kBadReference:
+      return "fragment with an impossible reference";
+    case FragmentError::kBadLength:
+      return "fragment of a wrong length";
+    case FragmentError::kConflict:
+      return "fragment that contradicts an earlier one of its frame";
+  }
+  return "unknown fragment error";
+}
+
+Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> message) {
+  if (message.size() < kHeaderBytes) {
+    return FragmentError::kTruncated;
+  }
+  if (get(message, kVersionAt, 1) != kFragmentVersion) {
+    return FragmentError::kBadVersion;
+  }
+  const uint64_t flags = get(message, kFlagsAt, 1);
+  if ((flags & ~uint64_t{kKeyFrameFlag}) != 0) {
+    return FragmentError::kBadFlags;
+  }
+  FragmentHeader header;
+  header.key_frame = (flags & kKeyFrameFlag) != 0;
+  header.index = static_cast<uint16_t>(get(message, kIndexAt, 2));
+  header.count = static_cast<uint16_t>(get(message, kCountAt, 2));
+  header.frame_size = DataSize{static_cast<int64_t>(get(message, kFrameSizeAt, 3))};
+  header.reference_distance = static_cast<uint32_t>(get(message, kReferenceAt, 3));
+  header.frame_id = static_cast<uint32_t>(get(message, kFrameIdAt, 4));
+  header.capture_time = TimePoint{Duration{static_cast<int64_t>(get(message, kCaptureTimeAt, 8))}};
+  if (header.frame_size <= DataSize{0} || header.frame_size > kEncodedFrameMax) {
+    return FragmentError::kBadSize;
+  }
+  if (header.index >= header.count || header.count > header.frame_size.bytes()) {
+    return FragmentError::kBadCount;
+  }
+  if (header.reference_distance > header.frame_id ||
+      header.key_frame != (header.reference_distance == 0)) {
+    return FragmentError::kBadReference;
+  }
+  const DataSize begin = fragment_offset(header.frame_size, header.index, header.count);
+  const DataSize end = fragment_offset(header.frame_size, header.index + 1, header.count);
+  const std::span<const std::byte> payload = message.subspan(kHeaderBytes);
+  if (static_cast<int64_t>(payload.size()) != (end - begin).bytes()) {
+    return FragmentError::kBadLength;
+  }
+  return Fragment{header, payload};
+}
+
+int64_t fragment_count(DataSize frame_size, DataSize message_max) {
+  check(frame_size > DataSize{0}, "fragment_count: empty frame");
+  check(message_max >= kFragmentMessageMin, "fragment_count: messages too small");
+  const int64_t payload_max = (message_max - kFragmentHeaderSize).bytes();
+  return (frame_size.bytes() + payload_max - 1) / payload_max;
+}
+
+std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max) {
+  check(frame.size() <= kEncodedFrameMax, "fragment: frame too large");
+  check(frame.reference_id <= frame.id && frame.id - frame.reference_id <= kReferenceDistanceMax &&
+            frame.key_frame == (frame.reference_id == frame.id),
+        "fragment: impossible reference");
+  const int64_t count = fragment_count(frame.size(), message_max);
+  std::vector<std::vector<std::byte>> messages;
+  messages.reserve(static_cast<size_t>(count));
+  for (int64_t index = 0; index < count; ++index) {
+    const int64_t begin = fragment_offset(frame.size(), index, count).bytes();
+    const int64_t end = fragment_offset(frame.size(), index + 1, count).bytes();
+    std::vector<std::byte> message(kHeaderBytes + static_cast<size_t>(end - begin));
+    put(message, kVersionAt, 1, kFragmentVersion);
+    put(message, kFlagsAt, 1, frame.key_frame ? kKeyFrameFlag : 0);
+    put(message, kIndexAt, 2, static_cast<uint64_t>(index));
+    put(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
+    put(message, kFrameSizeAt, 3, frame.data.size());
+    put(message, kReferenceAt, 3, frame.id - frame.reference_id);
+    put(message, kFrameIdAt, 4, frame.id);
+    put(message, kCaptureTimeAt, 8,
+        static_cast<uint64_t>(frame.capture_time.time_since_epoch().count()));
+    std::copy(frame.data.begin() + begin, frame.data.begin() + end, message.begin() + kHeaderBytes);
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
+
+}  // namespace cress::media

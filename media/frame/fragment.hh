@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "media/frame/encoded_frame.hh"
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+/// A coded frame is cut into fragments; one fragment is what the transport carries as one message.
+/// The layout is drawn in docs/protocol/media.md, "Fragment".
+inline constexpr uint8_t kFragmentVersion = 1;
+inline constexpr DataSize kFragmentHeaderSize{24};
+/// The smallest message `fragment` accepts: with 40 bytes of frame a message, the largest frame
+/// still has fewer than 2^16 fragments.
+inline constexpr DataSize kFragmentMessageMin{64};
+/// 24 bits: six days of pictures at 30 a second.
+inline constexpr uint32_t kReferenceDistanceMax = (1U << 24U) - 1;
+
+/// What a fragment says about itself and its frame.
+/// Shape: a header made by `parse_fragment` keeps index < count <= frame_size, 0 < frame_size <=
+/// kEncodedFrameMax, reference_distance <= frame_id, and 0 exactly for a key frame.
+struct FragmentHeader {
+  bool key_frame = false;
+  uint16_t index = 0;
+  uint16_t count = 1;
+  DataSize frame_size;
+  uint32_t reference_distance = 0;
+  uint32_t frame_id = 0;
+  TimePoint capture_time{};
+  friend bool operator==(const FragmentHeader&, const FragmentHeader&) = default;
+};
+
+/// Why bytes of the peer are not a fragment, or not one of this frame.
+enum class FragmentError {
+  kTruncated,     ///< shorter than the header
+  kBadVersion,    ///< not kFragmentVersion
+  kBadFlags,      ///< a reserved flag is set
+  kBadCount,      ///< no fragments, an index beyond them, or more fragments than bytes
+  kBadSize,       ///< an empty frame or one beyond kEncodedFrameMax
+  kBadReference,  ///< refers before frame 0, or a key frame that refers, or a delta that does not
+  kBadLength,     ///< not the bytes that the even split gives this index
+  kConflict,      ///< contradicts an earlier fragment of the same frame
+};
+const char* describe(FragmentError error);
+
+struct Fragment {
+  FragmentHeader header;
+  /// Borrowed from the message handed to `parse_fragment`.
+  std::span<const std::byte> payload;
+};
+
+/// Total: any bytes give a fragment or one error.
+Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> message);
+
+/// How many messages of at most `message_max` bytes (header included, >= kFragmentMessageMin) a
+/// frame of `frame_size` (> 0) takes.
+int64_t fragment_count(DataSize frame_size, DataSize message_max);
+
+/// Where fragment `index` of `count` begins in its frame: an even split, sizes differ by one byte
+/// at most, the longer ones first. index == count gives the frame's end.
+constexpr DataSize fragment_offset(DataSize frame_size, int64_t index, int64_t count) {
+  const int64_t longer = frame_size.bytes() % count;
+  return DataSize{frame_size.bytes() / count * index + (index < longer ? index : longer)};
+}
+
+/// Cuts `frame` into messages of at most `message_max` bytes each, header included, all of nearly
+/// the same size. `frame`: 1..kEncodedFrameMax bytes, its reference at most kReferenceDistanceMax
+/// back and == id exactly for a key frame.
+std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max);
+
+}  // namespace cress::media
