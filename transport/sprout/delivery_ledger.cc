@@ -1,0 +1,73 @@
+#include "transport/sprout/delivery_ledger.hh"
+
+#include <algorithm>
+
+namespace cress::sprout {
+
+bool DeliveryLedger::handle_arrival(TimePoint now, uint64_t sequence, DataSize payload,
+                                    uint64_t throwaway) {
+  bool is_new = false;
+  if (sequence >= decided_before_) {
+    is_new = pending_.try_emplace(sequence, payload).second;
+    if (is_new) {
+      pending_payload_ += payload;
+    }
+    if (pending_.size() > kPendingMax) {
+      const auto oldest = pending_.begin();
+      decide_before(now, oldest->first + 1);
+    }
+  }
+  if (throwaway <= sequence) {
+    decide_before(now, sequence - throwaway);
+  }
+  return is_new;
+}
+
+void DeliveryLedger::decide_before(TimePoint now, uint64_t sequence) {
+  if (sequence <= decided_before_) {
+    return;
+  }
+  decided_before_ = sequence;
+  while (!pending_.empty() && pending_.begin()->first < sequence) {
+    const auto [at, payload] = *pending_.begin();
+    if (at > expected_) {
+      note_lost({expected_, at});
+    }
+    expected_ =
+        std::max(expected_, at + static_cast<uint64_t>((payload + kSequenceOverhead).bytes()));
+    pending_payload_ -= payload;
+    pending_.erase(pending_.begin());
+  }
+  if (expected_ < sequence) {
+    note_lost({expected_, sequence});
+    expected_ = sequence;
+  }
+  if (decisions_.size() == kDecisionsMax) {
+    decisions_.pop_front();
+  }
+  decisions_.push_back({now, sequence});
+}
+
+void DeliveryLedger::note_lost(SequenceRange range) {
+  if (!lost_.empty() && lost_.back().to == range.from) {
+    lost_.back().to = range.to;
+    return;
+  }
+  if (lost_.size() == kLostRangesMax) {
+    lost_complete_from_ = std::max(lost_complete_from_, lost_.front().to);
+    lost_.pop_front();
+  }
+  lost_.push_back(range);
+}
+
+void DeliveryLedger::forget_decided_before(TimePoint horizon) {
+  while (!decisions_.empty() && decisions_.front().at < horizon) {
+    lost_complete_from_ = std::max(lost_complete_from_, decisions_.front().before);
+    decisions_.pop_front();
+  }
+  while (!lost_.empty() && lost_.front().to <= lost_complete_from_) {
+    lost_.pop_front();
+  }
+}
+
+}  // namespace cress::sprout
