@@ -31,7 +31,8 @@ struct DeliveryTrace {
   std::vector<DeliveryOpportunity> opportunities;
 
   Duration period() const { return opportunities.back().at; }
-  /// Bytes the link could carry in [from, to), the trace repeated as often as needed.
+  /// Bytes the link could carry in [from, to), the trace repeated as often as needed; 0 when `to`
+  /// is not after `from`. Nothing is delivered before kTimeZero. Logarithmic in the trace's length.
   DataSize capacity(TimePoint from, TimePoint to) const;
   friend bool operator==(const DeliveryTrace&, const DeliveryTrace&) = default;
 };
@@ -66,7 +67,15 @@ std::string format_trace(const DeliveryTrace& trace);
 
 /// Throws std::runtime_error "PATH:LINE: what; what to do" when the file cannot be read or parsed.
 DeliveryTrace load_trace(const std::filesystem::path& path);
-/// Throws std::runtime_error when the file cannot be written whole (a full disk, say).
+/// Throws std::runtime_error when the file cannot be written whole (a full disk, say); what the
+/// path held before is then still there.
 void save_trace(const DeliveryTrace& trace, const std::filesystem::path& path);
+
+/// The whole of a file's bytes, at most `size_max` of them. Throws std::runtime_error "PATH: what".
+std::string load_text(const std::filesystem::path& path, DataSize size_max);
+/// Writes the whole text or nothing: to a sibling PATH.part that then takes the path's place.
+/// A path that is there but no regular file (a pipe, /dev/stdout) is written directly.
+/// Throws std::runtime_error "PATH: what".
+void save_text(std::string_view text, const std::filesystem::path& path);
 
 }  // namespace cress::sim
