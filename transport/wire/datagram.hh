@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/base/result.hh"
+#include "transport/base/units.hh"
+#include "transport/wire/wire_seq.hh"
+
+namespace cress::wire {
+
+// docs/protocol/wire.md draws every layout here.
+
+inline constexpr int kVersion = 1;
+inline constexpr DataSize kHeaderSize{16};
+inline constexpr DataSize kFrameHeaderSize{3};
+/// Around one application message: frame header and flow.
+inline constexpr DataSize kMessageOverhead{4};
+/// The largest UDP payload there is.
+inline constexpr DataSize kDatagramMax{65'507};
+inline constexpr uint16_t kNoTimestamp = 0xFFFF;
+inline constexpr size_t kForecastCountsMax = 64;
+inline constexpr uint32_t kForecastCountMax = 1'000'000;
+inline constexpr size_t kLostRangesMax = 32;
+
+enum class Protection : uint8_t { kPlain = 0 };
+
+struct Header {
+  Protection protection = Protection::kPlain;
+  uint16_t time_to_next_ms = 0;
+  WireSeq sequence{0};
+  uint32_t throwaway = 0;
+  uint16_t timestamp_ms = kNoTimestamp;
+  uint16_t timestamp_reply_ms = kNoTimestamp;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// A stretch [from, to) of the peer's byte sequence.
+struct LostRange {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  friend bool operator==(LostRange, LostRange) = default;
+};
+
+/// What the receiver of a direction tells its sender.
+struct ForecastFrame {
+  uint64_t received_or_lost = 0;
+  uint64_t time_ms = 0;
+  std::vector<uint32_t> counts;
+  uint64_t decided_before = 0;      ///< <= received_or_lost
+  uint64_t lost_complete_from = 0;  ///< <= decided_before
+  std::vector<LostRange> lost;  ///< ascending, apart, within [lost_complete_from, decided_before)
+  friend bool operator==(const ForecastFrame&, const ForecastFrame&) = default;
+};
+
+/// One application message of a flow. The bytes belong to the datagram that was parsed.
+struct MessageView {
+  uint8_t flow = 0;
+  std::span<const std::byte> bytes;
+};
+
+struct ParsedDatagram {
+  Header header;
+  std::optional<ForecastFrame> forecast;
+  std::vector<MessageView> messages;
+  /// Size of all frames: what the sequence advances by, less its overhead.
+  DataSize payload;
+};
+
+enum class WireError {
+  kTruncated,  ///< shorter than a header, or a frame runs past the end
+  kTooLong,    ///< longer than any UDP payload
+  kBadVersion,
+  kUnsupportedProtection,
+  kBadForecast,  ///< not protobuf, or a value outside its documented range
+  kBadFrame,     ///< a known frame too short for its fixed fields
+};
+
+/// Total: any bytes give a datagram or one error.
+Result<ParsedDatagram, WireError> parse_datagram(std::span<const std::byte> bytes);
+
+/// Builds one datagram frame by frame; takes nothing that would not fit `size_max`.
+class DatagramBuilder {
+ public:
+  /// `size_max`: of the whole UDP payload, kHeaderSize..kDatagramMax.
+  explicit DatagramBuilder(DataSize size_max);
+
+  /// False (and no change) when it does not fit.
+  bool add_forecast(const ForecastFrame& forecast);
+  bool add_message(uint8_t flow, std::span<const std::byte> bytes);
+  bool fits_message(DataSize size) const {
+    return payload() + kMessageOverhead + size <= payload_max_;
+  }
+
+  /// Size of the frames so far.
+  DataSize payload() const;
+  /// The finished datagram; the builder is spent.
+  std::vector<std::byte> finish(const Header& header);
+
+ private:
+  bool add_frame(uint8_t type, std::span<const std::byte> prefix, std::span<const std::byte> body);
+
+  DataSize payload_max_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace cress::wire
