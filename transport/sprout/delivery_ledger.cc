@@ -4,12 +4,13 @@
 
 namespace cress::sprout {
 
-bool DeliveryLedger::handle_arrival(TimePoint now, uint64_t sequence, DataSize payload,
-                                    uint64_t throwaway) {
-  bool is_new = false;
+DeliveryLedger::Arrival DeliveryLedger::handle_arrival(TimePoint now, uint64_t sequence,
+                                                       DataSize payload, uint64_t throwaway) {
+  Arrival arrival = Arrival::kLate;
   if (sequence >= decided_before_) {
-    is_new = pending_.try_emplace(sequence, payload).second;
-    if (is_new) {
+    arrival = Arrival::kDuplicate;
+    if (pending_.try_emplace(sequence, payload).second) {
+      arrival = Arrival::kNew;
       pending_payload_ += payload;
     }
     if (pending_.size() > kPendingMax) {
@@ -20,7 +21,7 @@ bool DeliveryLedger::handle_arrival(TimePoint now, uint64_t sequence, DataSize p
   if (throwaway <= sequence) {
     decide_before(now, sequence - throwaway);
   }
-  return is_new;
+  return arrival;
 }
 
 void DeliveryLedger::decide_before(TimePoint now, uint64_t sequence) {

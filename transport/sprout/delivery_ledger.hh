@@ -29,11 +29,16 @@ struct SequenceRange {
 /// to reorder by at most kThrowawayInterval. Threads: none inside; one owner.
 class DeliveryLedger {
  public:
+  enum class Arrival {
+    kNew,
+    kDuplicate,  ///< known to have arrived before
+    kLate,       ///< below the decided point: a straggler already called lost, or an old duplicate
+  };
   /// Datagram `sequence` (value before it) arrived with `payload` bytes; everything below
-  /// `sequence - throwaway` is decided. Returns false for one known to have arrived before.
+  /// `sequence - throwaway` is decided.
   /// Peer data: any values are safe. Beyond kPendingMax undecided datagrams the oldest are decided
   /// early.
-  bool handle_arrival(TimePoint now, uint64_t sequence, DataSize payload, uint64_t throwaway);
+  Arrival handle_arrival(TimePoint now, uint64_t sequence, DataSize payload, uint64_t throwaway);
 
   /// Bytes received or lost: the throwaway point plus the payload that arrived from there on
   /// (without their overhead, as in the original).

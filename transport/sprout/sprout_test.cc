@@ -13,6 +13,8 @@
 namespace cress::sprout {
 namespace {
 
+using Arrival = DeliveryLedger::Arrival;
+
 SproutModel small_model() {
   SproutModel model;
   model.rate_bins = 32;
@@ -249,13 +251,14 @@ TEST(SendWindow, ClosesWhenForecastsStop) {
 
 TEST(DeliveryLedger, CountsReceivedAndLostOnceDecided) {
   DeliveryLedger ledger;
-  EXPECT_TRUE(ledger.handle_arrival(kTimeZero, 0, DataSize{1000}, 0));
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero, 0, DataSize{1000}, 0), Arrival::kNew);
   EXPECT_EQ(ledger.received_or_lost(), 1000U);  // the overhead is not counted until decided
   // 1050 was lost; 2100 says everything below 1050 is decided.
-  EXPECT_TRUE(ledger.handle_arrival(kTimeZero, 2100, DataSize{1000}, 1050));
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero, 2100, DataSize{1000}, 1050), Arrival::kNew);
   EXPECT_EQ(ledger.received_or_lost(), 2050U);
   EXPECT_TRUE(ledger.lost().empty());
-  EXPECT_TRUE(ledger.handle_arrival(kTimeZero + 20ms, 3150, DataSize{1000}, 0));
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero + 20ms, 3150, DataSize{1000}, 0), Arrival::kNew);
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero + 20ms, 1050, DataSize{1000}, 0), Arrival::kLate);
   EXPECT_EQ(ledger.received_or_lost(), 4150U);
   ASSERT_EQ(ledger.lost().size(), 1U);
   EXPECT_EQ(ledger.lost().front(), (SequenceRange{1050, 2100}));
@@ -263,8 +266,8 @@ TEST(DeliveryLedger, CountsReceivedAndLostOnceDecided) {
 
 TEST(DeliveryLedger, KnowsDuplicatesAndForgetsOldLosses) {
   DeliveryLedger ledger;
-  EXPECT_TRUE(ledger.handle_arrival(kTimeZero, 1050, DataSize{1000}, 1050));
-  EXPECT_FALSE(ledger.handle_arrival(kTimeZero, 1050, DataSize{1000}, 1050));
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero, 1050, DataSize{1000}, 1050), Arrival::kNew);
+  EXPECT_EQ(ledger.handle_arrival(kTimeZero, 1050, DataSize{1000}, 1050), Arrival::kDuplicate);
   EXPECT_EQ(ledger.received_or_lost(), 1000U);
   ledger.handle_arrival(kTimeZero + 20ms, 2100, DataSize{1000}, 0);
   EXPECT_EQ(ledger.lost().size(), 1U);

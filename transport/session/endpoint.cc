@@ -1,0 +1,244 @@
+#include "transport/session/endpoint.hh"
+
+#include <algorithm>
+
+#include "transport/base/check.hh"
+
+namespace cress::session {
+namespace {
+
+// An ordinary forecast with its frame header: 8 small counts and a loss or two. A larger one
+// travels alone.
+constexpr DataSize kForecastReserve{52};
+// Losses are told again and again for this long, in case the forecasts that tell them are lost
+// themselves.
+constexpr Duration kLossReportInterval = 1s;
+// mosh's smoothing of the round-trip time (RFC 6298 §2).
+constexpr int kRttGain = 8;
+
+uint16_t wrap_milliseconds(TimePoint now) {
+  const auto stamp = static_cast<uint16_t>(floor_milliseconds(now));
+  return stamp == wire::kNoTimestamp ? 0 : stamp;
+}
+
+template <class T>
+std::optional<T> take_front(std::deque<T>& queue) {
+  if (queue.empty()) {
+    return std::nullopt;
+  }
+  std::optional<T> front{std::move(queue.front())};
+  queue.pop_front();
+  return front;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(TimePoint start, EndpointOptions options,
+                   std::unique_ptr<sprout::Forecaster> forecaster)
+    : options_(options),
+      forecaster_(std::move(forecaster)),
+      window_(options.window),
+      last_now_(start),
+      next_heartbeat_(start) {
+  check(forecaster_ != nullptr && options_.heartbeat_interval > Duration{} &&
+            options_.datagram_max <= wire::kDatagramMax && message_max() > DataSize{},
+        "Endpoint: options out of range");
+}
+
+DataSize Endpoint::message_max() const {
+  return options_.datagram_max - wire::kHeaderSize - kForecastReserve - wire::kMessageOverhead;
+}
+
+MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> bytes) {
+  check(now >= last_now_, "Endpoint: time went back");
+  check(DataSize{static_cast<int64_t>(bytes.size())} <= message_max(),
+        "Endpoint: message too long");
+  last_now_ = now;
+  const MessageId id = queues_.push(flow, std::move(bytes));
+  while (queues_.size() > std::max(window_.forecast_total(), options_.queue_floor)) {
+    const QueuedMessage dropped = queues_.drop_from_longest();
+    if (dropped.report_outcome) {
+      outcomes_.push_back({dropped.flow, dropped.id, MessageOutcome::Kind::kDropped});
+    }
+  }
+  return id;
+}
+
+DataSize Endpoint::available_window(TimePoint now) const {
+  return std::max(DataSize{}, window_.window(now) - queues_.size());
+}
+
+bool Endpoint::has_sendable() const {
+  const QueuedMessage* next = queues_.front();
+  return next != nullptr && next->size() <= flight_left_.value_or(DataSize{});
+}
+
+std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
+  last_now_ = std::max(last_now_, now);
+  if (!flight_left_) {
+    flight_left_ = window_.window(now);
+  }
+  if (!has_sendable() && now < next_heartbeat_) {
+    flight_left_.reset();
+    return std::nullopt;
+  }
+  wire::DatagramBuilder builder{options_.datagram_max};
+  const wire::ForecastFrame& forecast = feedback(now);
+  if (feedback_sent_tick_ != feedback_tick_ && builder.add_forecast(forecast)) {
+    feedback_sent_tick_ = feedback_tick_;
+  }
+  while (has_sendable() && builder.fits_message(queues_.front()->size())) {
+    const QueuedMessage message = queues_.pop();
+    builder.add_message(message.flow, message.bytes);
+    *flight_left_ -= message.size();
+    if (message.report_outcome) {
+      if (undecided_.size() == kUndecidedMax) {
+        outcomes_.push_back(
+            {undecided_.front().flow, undecided_.front().id, MessageOutcome::Kind::kLost});
+        undecided_.pop_front();
+      }
+      undecided_.push_back({next_sequence_, message.flow, message.id});
+    }
+  }
+  const DataSize payload = builder.payload();
+  return builder.finish(stamp(now, payload, has_sendable()));
+}
+
+wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) {
+  while (!recent_.empty() && recent_.front().first < now - sprout::kThrowawayInterval) {
+    recent_.pop_front();
+  }
+  recent_.emplace_back(now, next_sequence_);
+  wire::Header header;
+  header.time_to_next_ms =
+      more_follow
+          ? uint16_t{0}
+          : narrow<uint16_t>(
+                std::chrono::ceil<std::chrono::milliseconds>(options_.heartbeat_interval).count());
+  header.sequence = wire::WireSeq::wrap(next_sequence_);
+  header.throwaway = narrow<uint32_t>(next_sequence_ - recent_.front().second);
+  header.timestamp_ms = wrap_milliseconds(now);
+  if (newest_timestamp_) {
+    const auto held = std::chrono::floor<std::chrono::milliseconds>(now - newest_timestamp_->first);
+    const auto reply = static_cast<uint16_t>(newest_timestamp_->second + held.count());
+    header.timestamp_reply_ms = reply == wire::kNoTimestamp ? uint16_t{0} : reply;
+  }
+  window_.on_sent(now, payload);
+  next_sequence_ += static_cast<uint64_t>((payload + sprout::kSequenceOverhead).bytes());
+  next_heartbeat_ = now + options_.heartbeat_interval;
+  ++stats_.datagrams_sent;
+  return header;
+}
+
+const wire::ForecastFrame& Endpoint::feedback(TimePoint now) {
+  const sprout::DeliveryForecast& forecast = forecaster_->forecast(now);
+  if (feedback_tick_ != forecast.tick_start || !options_.freeze_feedback_within_tick) {
+    ledger_.forget_decided_before(now - kLossReportInterval);
+    feedback_tick_ = forecast.tick_start;
+    feedback_ = wire::ForecastFrame{
+        .received_or_lost = ledger_.received_or_lost(),
+        .time_ms =
+            static_cast<uint64_t>(std::max<int64_t>(floor_milliseconds(forecast.tick_start), 0)),
+        .counts = forecast.counts,
+        .decided_before = ledger_.decided_before(),
+        .lost_complete_from = std::min(ledger_.lost_complete_from(), ledger_.decided_before()),
+        .lost = {}};
+    for (const sprout::SequenceRange& range : ledger_.lost()) {
+      if (range.from >= feedback_->lost_complete_from) {
+        feedback_->lost.push_back({range.from, range.to});
+      }
+    }
+  }
+  return *feedback_;
+}
+
+Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
+                                                        std::span<const std::byte> datagram) {
+  check(now >= last_now_, "Endpoint: time went back");
+  last_now_ = now;
+  const auto parsed = wire::parse_datagram(datagram);
+  if (!parsed) {
+    ++stats_.datagrams_malformed;
+    return parsed.error();
+  }
+  ++stats_.datagrams_received;
+  const wire::Header& header = parsed->header;
+  const uint64_t sequence = header.sequence.unwrap(newest_sequence_);
+  newest_sequence_ = std::max(newest_sequence_, sequence);
+  const auto arrival = ledger_.handle_arrival(now, sequence, parsed->payload, header.throwaway);
+  forecaster_->handle_arrival(now, parsed->payload,
+                              std::chrono::milliseconds{header.time_to_next_ms});
+  stats_.datagrams_late += arrival == sprout::DeliveryLedger::Arrival::kLate ? 1 : 0;
+  if (arrival == sprout::DeliveryLedger::Arrival::kDuplicate) {
+    ++stats_.datagrams_duplicate;
+    return Unit{};
+  }
+  handle_timestamps(now, header);
+  if (parsed->forecast) {
+    handle_forecast(now, *parsed->forecast);
+  }
+  for (const wire::MessageView& message : parsed->messages) {
+    if (!queues_.is_open(message.flow)) {
+      ++stats_.messages_for_unknown_flow;
+      continue;
+    }
+    received_.push_back({message.flow, {message.bytes.begin(), message.bytes.end()}});
+  }
+  return Unit{};
+}
+
+void Endpoint::handle_timestamps(TimePoint now, const wire::Header& header) {
+  if (header.timestamp_ms != wire::kNoTimestamp) {
+    newest_timestamp_ = {now, header.timestamp_ms};
+  }
+  if (header.timestamp_reply_ms != wire::kNoTimestamp) {
+    const auto rtt = std::chrono::milliseconds{
+        static_cast<uint16_t>(wrap_milliseconds(now) - header.timestamp_reply_ms)};
+    const Duration smoothed = stats_.smoothed_rtt.value_or(rtt);
+    stats_.smoothed_rtt = smoothed + (rtt - smoothed) / kRttGain;
+  }
+}
+
+void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecast) {
+  // Differs from the original, which also takes an older forecast that was overtaken: news only.
+  if (newest_forecast_time_ms_ && forecast.time_ms < *newest_forecast_time_ms_) {
+    return;
+  }
+  newest_forecast_time_ms_ = forecast.time_ms;
+  window_.handle_forecast(now, forecast.counts, next_sequence_, forecast.received_or_lost);
+  decide_sent(forecast);
+}
+
+void Endpoint::decide_sent(const wire::ForecastFrame& forecast) {
+  auto range = forecast.lost.begin();
+  while (!undecided_.empty() && undecided_.front().sequence < forecast.decided_before) {
+    const SentMessage sent = undecided_.front();
+    undecided_.pop_front();
+    while (range != forecast.lost.end() && range->to <= sent.sequence) {
+      ++range;
+    }
+    // What the peer no longer remembers is taken as lost: repeating is harmless, trusting is not.
+    const bool lost = sent.sequence < forecast.lost_complete_from ||
+                      (range != forecast.lost.end() && range->from <= sent.sequence);
+    outcomes_.push_back({sent.flow, sent.id,
+                         lost ? MessageOutcome::Kind::kLost : MessageOutcome::Kind::kDelivered});
+  }
+}
+
+void Endpoint::handle_timeout(TimePoint now) {
+  check(now >= last_now_, "Endpoint: time went back");
+  last_now_ = now;
+}
+
+std::optional<MessageReceived> Endpoint::poll_message() { return take_front(received_); }
+
+std::optional<MessageOutcome> Endpoint::poll_outcome() { return take_front(outcomes_); }
+
+TimePoint Endpoint::poll_timeout() const {
+  // A message that waits can leave when the window grows by itself; a new forecast comes with a
+  // datagram.
+  return queues_.empty() ? next_heartbeat_
+                         : std::min(next_heartbeat_, window_.next_change(last_now_));
+}
+
+}  // namespace cress::session

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/session/flow_queues.hh"
+#include "transport/sprout/delivery_ledger.hh"
+#include "transport/sprout/forecaster.hh"
+#include "transport/sprout/send_window.hh"
+#include "transport/wire/datagram.hh"
+
+namespace cress::session {
+
+/// A message of the peer arrived. Messages may arrive out of order, late, or (an old one) twice.
+struct MessageReceived {
+  FlowId flow = 0;
+  std::vector<std::byte> bytes;
+};
+
+/// What became of a message that was sent, where its flow asked to be told.
+struct MessageOutcome {
+  enum class Kind {
+    kDelivered,
+    kLost,     ///< in the network: known 10 ms and one way after the datagram that overtook it
+    kDropped,  ///< in our own queue, which the forecast bounds
+  };
+  FlowId flow = 0;
+  MessageId id = 0;
+  Kind kind = Kind::kDelivered;
+  friend bool operator==(const MessageOutcome&, const MessageOutcome&) = default;
+};
+
+struct EndpointOptions {
+  /// Of a UDP payload. 1200 fits every path that carries IPv6; probing for more comes with the
+  /// runtime.
+  DataSize datagram_max{1200};
+  /// The longest silence. It is also what the last datagram of a flight announces as time-to-next.
+  Duration heartbeat_interval = 50ms;
+  sprout::SendWindow::Options window;
+  /// The original freezes a tick's forecast together with received_or_lost at its first use in that
+  /// tick.
+  bool freeze_feedback_within_tick = true;
+  /// Queues may hold this much even when the forecast promises less, so that a frame survives an
+  /// outage's start.
+  DataSize queue_floor{16'000};
+};
+
+struct EndpointStats {
+  uint64_t datagrams_sent = 0;
+  uint64_t datagrams_received = 0;
+  uint64_t datagrams_malformed = 0;
+  uint64_t datagrams_duplicate = 0;
+  uint64_t datagrams_late = 0;
+  uint64_t messages_for_unknown_flow = 0;
+  std::optional<Duration> smoothed_rtt;
+};
+
+/// One end of a Sprout session, without I/O: it forecasts what arrives, tells the peer, and sends
+/// within the window that the peer's forecasts allow (paper §3; reference specification §5, §6).
+/// Both ends are alike and both may send.
+///
+/// After each handle_* and each send, poll_transmit, poll_message and poll_outcome until empty,
+/// then sleep until poll_timeout. Everything sent between two such drains is one flight: its window
+/// is read once at its start. Peer data never fails a check: bad datagrams are counted and answered
+/// with an error. Threads: none inside; one owner. `now` never goes back.
+class Endpoint {
+ public:
+  Endpoint(TimePoint start, EndpointOptions options,
+           std::unique_ptr<sprout::Forecaster> forecaster);
+
+  /// Both ends open the same flows; messages for others are ignored. A flow is opened once.
+  void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
+  /// Queues one message of at most message_max(). Beyond what the forecast can carry the head of
+  /// the longest queue is dropped.
+  MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes);
+
+  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  void handle_timeout(TimePoint now);
+  std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
+  std::optional<MessageReceived> poll_message();
+  std::optional<MessageOutcome> poll_outcome();
+  TimePoint poll_timeout() const;
+
+  /// The largest message that fits one datagram beside an ordinary forecast.
+  DataSize message_max() const;
+  /// Bytes of messages that may still be handed over now to be sent at once: the safe window less
+  /// what is queued.
+  DataSize available_window(TimePoint now) const;
+  /// The safe window itself, and the peer's counts behind it.
+  const sprout::SendWindow& send_window() const { return window_; }
+  DataSize queued() const { return queues_.size(); }
+  DataSize queued(FlowId flow) const { return queues_.size(flow); }
+  const EndpointStats& stats() const { return stats_; }
+
+ private:
+  struct SentMessage {
+    uint64_t sequence = 0;  // of its datagram
+    FlowId flow = 0;
+    MessageId id = 0;
+  };
+
+  bool has_sendable() const;
+  const wire::ForecastFrame& feedback(TimePoint now);
+  wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
+  void handle_timestamps(TimePoint now, const wire::Header& header);
+  void handle_forecast(TimePoint now, const wire::ForecastFrame& forecast);
+  void decide_sent(const wire::ForecastFrame& forecast);
+
+  EndpointOptions options_;
+  std::unique_ptr<sprout::Forecaster> forecaster_;
+  sprout::SendWindow window_;
+  FlowQueues queues_;
+  // Both grow by what one call can bring and are drained after it.
+  std::deque<MessageReceived> received_;
+  std::deque<MessageOutcome> outcomes_;
+  EndpointStats stats_;
+  TimePoint last_now_;
+
+  // Sending.
+  TimePoint next_heartbeat_;
+  std::optional<DataSize> flight_left_;  // of the window that the running flight began with
+  uint64_t next_sequence_ = 0;
+  std::deque<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
+  std::deque<SentMessage> undecided_;                  // at most kUndecidedMax
+  static constexpr size_t kUndecidedMax = 1U << 16U;
+
+  // Receiving.
+  sprout::DeliveryLedger ledger_;
+  uint64_t newest_sequence_ = 0;
+  std::optional<uint64_t> newest_forecast_time_ms_;
+  std::optional<wire::ForecastFrame> feedback_;
+  std::optional<TimePoint> feedback_tick_;
+  std::optional<TimePoint> feedback_sent_tick_;
+  std::optional<std::pair<TimePoint, uint16_t>> newest_timestamp_;
+};
+
+}  // namespace cress::session

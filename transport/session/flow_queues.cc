@@ -1,0 +1,81 @@
+#include "transport/session/flow_queues.hh"
+
+#include <utility>
+
+#include "transport/base/check.hh"
+
+namespace cress::session {
+
+void FlowQueues::open(FlowId flow, FlowOptions options) {
+  check(!is_open(flow), "FlowQueues: flow opened twice");
+  slots_[flow].emplace().options = options;
+  turns_.at(static_cast<size_t>(options.priority)).flows.push_back(flow);
+}
+
+MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes) {
+  check(is_open(flow), "FlowQueues: flow was not opened");
+  Slot& slot = *slots_[flow];
+  slot.messages.push_back({flow, slot.next_id, slot.options.report_outcomes, std::move(bytes)});
+  const DataSize size = slot.messages.back().size();
+  slot.size += size;
+  size_ += size;
+  ++size_messages_;
+  return slot.next_id++;
+}
+
+std::optional<FlowId> FlowQueues::flow_on_turn() const {
+  if (size_messages_ == 0) {
+    return std::nullopt;
+  }
+  for (const Turn& turn : turns_) {
+    for (size_t i = 0; i < turn.flows.size(); ++i) {
+      const FlowId flow = turn.flows[(turn.next + i) % turn.flows.size()];
+      if (!slots_[flow]->messages.empty()) {
+        return flow;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+const QueuedMessage* FlowQueues::front() const {
+  const auto flow = flow_on_turn();
+  return flow ? &slots_[*flow]->messages.front() : nullptr;
+}
+
+QueuedMessage FlowQueues::take_front(FlowId flow) {
+  Slot& slot = *slots_[flow];
+  QueuedMessage message = std::move(slot.messages.front());
+  slot.messages.pop_front();
+  slot.size -= message.size();
+  size_ -= message.size();
+  --size_messages_;
+  return message;
+}
+
+QueuedMessage FlowQueues::pop() {
+  const auto flow = flow_on_turn();
+  check(flow.has_value(), "FlowQueues: pop of nothing");
+  Turn& turn = turns_.at(static_cast<size_t>(slots_[*flow]->options.priority));
+  for (size_t i = 0; i < turn.flows.size(); ++i) {
+    if (turn.flows[i] == *flow) {
+      turn.next = (i + 1) % turn.flows.size();
+    }
+  }
+  return take_front(*flow);
+}
+
+QueuedMessage FlowQueues::drop_from_longest() {
+  std::optional<FlowId> longest;
+  for (const Turn& turn : turns_) {
+    for (const FlowId flow : turn.flows) {
+      if (!slots_[flow]->messages.empty() && (!longest || size(flow) > size(*longest))) {
+        longest = flow;
+      }
+    }
+  }
+  check(longest.has_value(), "FlowQueues: drop from nothing");
+  return take_front(*longest);
+}
+
+}  // namespace cress::session

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "transport/base/units.hh"
+
+namespace cress::session {
+
+/// Names a queue on both ends (docs/protocol/wire.md, "Flows").
+using FlowId = uint8_t;
+inline constexpr FlowId kAudioFlow = 0;
+inline constexpr FlowId kControlFlow = 1;
+inline constexpr FlowId kVideoFlow = 2;
+inline constexpr FlowId kBulkFlow = 3;
+
+/// Counts a flow's messages from 0.
+using MessageId = uint64_t;
+
+/// The window is filled class by class, in this order.
+enum class Priority : uint8_t { kAudio, kControl, kVideo, kBulk, kPadding };
+inline constexpr size_t kPriorityClasses = 5;
+
+struct FlowOptions {
+  Priority priority = Priority::kBulk;
+  /// Whether the application wants a MessageOutcome for every message.
+  bool report_outcomes = true;
+};
+
+struct QueuedMessage {
+  FlowId flow = 0;
+  MessageId id = 0;
+  bool report_outcome = false;
+  std::vector<std::byte> bytes;
+  DataSize size() const { return DataSize{static_cast<int64_t>(bytes.size())}; }
+};
+
+/// The sender's queues: one a flow, classes in order, flows of a class in turn, a message each
+/// (paper §4.3: "round-robin among the flows"). Sizes count message bytes. Threads: none inside;
+/// one owner.
+class FlowQueues {
+ public:
+  void open(FlowId flow, FlowOptions options);
+  bool is_open(FlowId flow) const { return slots_[flow].has_value(); }
+  MessageId push(FlowId flow, std::vector<std::byte> bytes);
+  /// The message whose turn it is; null when all queues are empty. Valid until the next call.
+  const QueuedMessage* front() const;
+  /// Takes that message; the next flow of its class is then on turn.
+  QueuedMessage pop();
+  /// Takes the head of the queue that holds most bytes.
+  QueuedMessage drop_from_longest();
+
+  DataSize size() const { return size_; }
+  DataSize size(FlowId flow) const { return slots_[flow] ? slots_[flow]->size : DataSize{}; }
+  bool empty() const { return size_messages_ == 0; }
+
+ private:
+  struct Slot {
+    FlowOptions options;
+    std::deque<QueuedMessage> messages;
+    MessageId next_id = 0;
+    DataSize size;
+  };
+  struct Turn {
+    std::vector<FlowId> flows;
+    size_t next = 0;
+  };
+
+  std::optional<FlowId> flow_on_turn() const;
+  QueuedMessage take_front(FlowId flow);
+
+  std::array<std::optional<Slot>, 256> slots_;
+  std::array<Turn, kPriorityClasses> turns_;
+  DataSize size_;
+  size_t size_messages_ = 0;
+};
+
+}  // namespace cress::session
