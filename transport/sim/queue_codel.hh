@@ -1,0 +1,52 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "transport/sim/queue.hh"
+
+namespace cress::sim {
+
+/// Controlled delay (RFC 8289): watches how long each datagram waited, and once every one of an
+/// interval has waited longer than the target, drops from the head at a rate that grows with the
+/// square root of the drops, until the wait is below the target again.
+/// Threads: none inside; one owner.
+class CodelQueue final : public Queue {
+ public:
+  struct Options {
+    Duration target = 5ms;
+    Duration interval = 100ms;
+    /// RFC 8289 §4.4: with no more than this queued, the delay is the link's, not the queue's.
+    DataSize mtu{1500};
+    /// A bound on memory (drop-tail beyond it), not part of the discipline.
+    DataSize limit = DropTailQueue::kUnlimited;
+  };
+  CodelQueue() : CodelQueue(Options{}) {}
+  explicit CodelQueue(const Options& options) : options_(options) {}
+
+  void push(TimePoint now, QueuedDatagram datagram) override;
+  std::optional<QueuedDatagram> pop(TimePoint now) override;
+  DataSize size() const override { return size_; }
+
+  /// In the dropping state of RFC 8289 §5.
+  bool dropping() const { return dropping_; }
+
+ private:
+  struct Head {
+    std::optional<QueuedDatagram> datagram;
+    bool may_drop = false;  // every wait of an interval was above the target
+  };
+  Head take_head(TimePoint now);
+  TimePoint next_drop_after(TimePoint time) const;
+
+  Options options_;
+  std::deque<QueuedDatagram> queue_;
+  DataSize size_;
+  std::optional<TimePoint> above_until_;  // an interval after the wait first rose above the target
+  bool dropping_ = false;
+  TimePoint drop_next_{};
+  int64_t count_ = 0;       // drops since this dropping state was entered
+  int64_t count_last_ = 0;  // `count_` when it was entered
+};
+
+}  // namespace cress::sim
