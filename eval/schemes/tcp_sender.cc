@@ -1,0 +1,268 @@
+#include "eval/schemes/tcp_sender.hh"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cress::schemes {
+namespace {
+
+int64_t segments_of(DataSize payload) { return payload.bytes() / kTcpPayloadMax.bytes(); }
+
+}  // namespace
+
+void TcpRoundTrip::observe(Duration sample, bool window_over) {
+  if (!smoothed_) {
+    smoothed_ = sample;
+    deviation_ = sample / 2;
+    variation_ = std::max(4 * deviation_, kVariationMin);
+    deviation_max_ = variation_;
+    return;
+  }
+  const Duration error = sample - *smoothed_;
+  const Duration excess = (error < Duration::zero() ? -error : error) - deviation_;
+  smoothed_ = *smoothed_ + error / 8;
+  // A round trip that shrinks says little about how late the next may be: an eighth of the weight.
+  const bool shrinks = error < Duration::zero() && excess > Duration::zero();
+  deviation_ += excess / (shrinks ? 32 : 4);
+  deviation_max_ = std::max(deviation_max_, 4 * deviation_);
+  variation_ = std::max(variation_, deviation_max_);
+  if (window_over) {
+    if (deviation_max_ < variation_) {
+      variation_ -= (variation_ - deviation_max_) / 4;
+    }
+    deviation_max_ = kVariationMin;
+  }
+}
+
+Duration TcpRoundTrip::timeout(int backoffs) const {
+  Duration timeout = smoothed_ ? *smoothed_ + variation_ : kTimeoutInitial;
+  for (int i = 0; i < backoffs && timeout < kTimeoutMax; ++i) {
+    timeout *= 2;
+  }
+  return std::min(timeout, kTimeoutMax);
+}
+
+TcpSender::TcpSender(std::unique_ptr<CongestionControl> control, const Options& options)
+    : control_(std::move(control)), peer_limit_(options.peer_window.bytes()) {
+  check(control_ != nullptr, "TcpSender: a congestion control");
+}
+
+DataSize TcpSender::window() const {
+  return state_ == State::kRecovery ? kTcpPayloadMax * recovery_window_ : control_->window();
+}
+
+void TcpSender::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
+  const auto parsed = parse_tcp_segment(datagram.bytes);
+  if (!parsed) {
+    ++stats_.malformed;
+    return;
+  }
+  if (parsed->acknowledgement > kTcpPayloadMax.bytes() * board_.next() ||
+      parsed->echo.value_or(now) > now) {
+    ++stats_.unexpected;
+    return;
+  }
+  handle_ack(now, *parsed);
+}
+
+void TcpSender::handle_ack(TimePoint now, const TcpSegment& ack) {
+  const int64_t mss = kTcpPayloadMax.bytes();
+  // A late acknowledgement never takes back what a newer one allowed.
+  peer_limit_ = std::max(peer_limit_, ack.acknowledgement + ack.window.bytes());
+  echo_ = ack.timestamp;
+  std::array<TcpRange, kTcpSackBlocksMax> sacks;
+  for (size_t i = 0; i < ack.sacks.size(); ++i) {
+    // Whole segments only: a block that names part of one says nothing about it.
+    sacks[i] = {(ack.sacks[i].begin + mss - 1) / mss, ack.sacks[i].end / mss};
+  }
+  const DataSize in_flight_before = in_flight();
+  const TcpScoreboard::Delivery delivery = board_.acknowledge(
+      now, std::max(ack.acknowledgement / mss, board_.first()), {sacks.data(), ack.sacks.size()});
+  sample_round_trip(now, ack, delivery.advanced);
+  const bool undone = undo_if_spurious(now, ack, delivery.advanced);
+  if (state_ != State::kOpen && board_.first() >= repair_end_) {
+    leave_repair();
+  }
+  const int64_t lost = board_.find_losses(now, state_ != State::kOpen);
+  const bool recovering = state_ == State::kRecovery;
+  if (lost > 0 && state_ == State::kOpen && !undone) {
+    enter_recovery(now);
+  }
+  if (state_ == State::kRecovery) {
+    reduce_proportionally(delivery.newly_delivered, delivery.advanced && lost == 0);
+    if (!recovering) {
+      recovery_window_ = std::max(recovery_window_, board_.in_flight() + 1);  // fast retransmit
+    }
+  }
+  if (delivery.newly_delivered > 0) {
+    report(now, delivery, in_flight_before);
+  }
+  if (delivery.advanced) {
+    backoffs_ = 0;
+    restart_timer(now);
+  }
+}
+
+void TcpSender::sample_round_trip(TimePoint now, const TcpSegment& ack, bool advanced) {
+  if (!advanced || !ack.echo) {
+    return;
+  }
+  const bool window_over = board_.first() >= round_end_;
+  if (window_over) {
+    round_end_ = board_.next();
+  }
+  round_trip_.observe(now - *ack.echo, window_over);
+}
+
+bool TcpSender::undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced) {
+  // The acknowledgement that moves on answers a segment older than our first retransmission: the
+  // original arrived, nothing was lost (RFC 3522).
+  if (state_ == State::kOpen || !advanced || !ack.echo || !first_retransmission_ ||
+      *ack.echo >= *first_retransmission_) {
+    return false;
+  }
+  board_.forgive();
+  control_->on_spurious_loss(now);
+  state_ = State::kOpen;
+  first_retransmission_.reset();
+  ++stats_.undone;
+  return true;
+}
+
+void TcpSender::report(TimePoint now, const TcpScoreboard::Delivery& delivery,
+                       DataSize in_flight_before) {
+  AckEvent event{.now = now,
+                 .delivered = kTcpPayloadMax * delivery.newly_delivered,
+                 .in_flight = in_flight_before,
+                 .acknowledged = kTcpPayloadMax * board_.first(),
+                 .sent = kTcpPayloadMax * board_.next(),
+                 .round_trip = delivery.round_trip,
+                 .delivery_rate = std::nullopt,
+                 .delivered_total = kTcpPayloadMax * board_.delivered(),
+                 .delivered_when_sent = kTcpPayloadMax * delivery.delivered_when_sent,
+                 .in_recovery = state_ == State::kRecovery};
+  if (delivery.round_trip && *delivery.round_trip > Duration::zero()) {
+    event.delivery_rate =
+        DataRate::from(event.delivered_total - event.delivered_when_sent, *delivery.round_trip);
+  }
+  control_->on_ack(event);
+}
+
+void TcpSender::leave_repair() {
+  state_ = State::kOpen;
+  first_retransmission_.reset();
+}
+
+void TcpSender::enter_recovery(TimePoint now) {
+  ++stats_.recoveries;
+  state_ = State::kRecovery;
+  repair_end_ = board_.next();
+  flight_at_loss_ = std::max<int64_t>(segments_of(control_->window()), 1);
+  delivered_in_recovery_ = 0;
+  sent_in_recovery_ = 0;
+  first_retransmission_.reset();
+  control_->on_loss(now);
+}
+
+void TcpSender::reduce_proportionally(int64_t delivered, bool progress) {
+  delivered_in_recovery_ += delivered;
+  const int64_t in_flight = board_.in_flight();
+  const int64_t target = segments_of(control_->window());
+  int64_t allowance = 0;
+  if (in_flight > target) {
+    allowance = (delivered_in_recovery_ * target + flight_at_loss_ - 1) / flight_at_loss_ -
+                sent_in_recovery_;
+  } else {
+    const int64_t conserved = delivered_in_recovery_ - sent_in_recovery_;
+    // Slow start back to the target while repairs succeed, packet conservation while they do not
+    // (RFC 6937 §5; the choice is RFC 9937's).
+    const int64_t limit = progress ? std::max(conserved, delivered) + 1 : conserved;
+    allowance = std::min(target - in_flight, limit);
+  }
+  recovery_window_ = in_flight + std::max<int64_t>(allowance, 0);
+}
+
+void TcpSender::restart_timer(TimePoint now) {
+  timeout_at_ = board_.outstanding() > 0 ? now + round_trip_.timeout(backoffs_) : kNever;
+}
+
+void TcpSender::handle_timeout(TimePoint now) {
+  started_ = true;
+  waits_for_pace_ = waits_for_pace_ && now < paced_until_;
+  if (now >= board_.loss_timeout() && board_.find_losses(now, state_ != State::kOpen) > 0 &&
+      state_ == State::kOpen) {
+    enter_recovery(now);
+    recovery_window_ = board_.in_flight() + 1;
+  }
+  if (now < timeout_at_) {
+    return;
+  }
+  ++stats_.timeouts;
+  const bool repeated = state_ == State::kLoss && backoffs_ > 0;
+  if (state_ != State::kLoss) {
+    first_retransmission_.reset();
+  }
+  state_ = State::kLoss;
+  repair_end_ = board_.next();
+  board_.lose_everything();
+  control_->on_timeout(now, repeated);
+  ++backoffs_;
+  restart_timer(now);
+}
+
+std::optional<sim::Datagram> TcpSender::poll_transmit(TimePoint now) {
+  if (in_flight() + kTcpPayloadMax > window()) {
+    return std::nullopt;
+  }
+  const bool fits_peer = kTcpPayloadMax.bytes() * (board_.next() + 1) <= peer_limit_ &&
+                         board_.next() < kTcpSequenceMax;
+  if (!board_.has_lost() && !fits_peer) {
+    return std::nullopt;
+  }
+  waits_for_pace_ = now < paced_until_;
+  if (waits_for_pace_) {
+    return std::nullopt;
+  }
+  int64_t number = 0;
+  if (board_.has_lost()) {
+    number = board_.retransmit(now);
+    ++stats_.retransmissions;
+    first_retransmission_ = first_retransmission_.value_or(now);
+  } else {
+    number = board_.next();
+    board_.send_new(now);
+  }
+  if (state_ == State::kRecovery) {
+    ++sent_in_recovery_;
+  }
+  if (timeout_at_ == kNever) {
+    restart_timer(now);
+  }
+  return make_segment(now, number);
+}
+
+sim::Datagram TcpSender::make_segment(TimePoint now, int64_t number) {
+  ++stats_.segments;
+  const TcpSegment segment{.sequence = number * kTcpPayloadMax.bytes(),
+                           .payload = kTcpPayloadMax,
+                           .acknowledgement = 0,
+                           .window = DataSize{},
+                           .timestamp = now,
+                           .echo = echo_,
+                           .sacks = {}};
+  sim::Datagram datagram{encode(segment), wire_size(segment)};
+  if (const auto rate = control_->pacing_rate()) {
+    paced_until_ = std::max(now, paced_until_) + datagram.wire_size / *rate;
+  }
+  return datagram;
+}
+
+TimePoint TcpSender::poll_timeout() const {
+  if (!started_) {
+    return kTimeZero;
+  }
+  return std::min({timeout_at_, board_.loss_timeout(), waits_for_pace_ ? paced_until_ : kNever});
+}
+
+}  // namespace cress::schemes
