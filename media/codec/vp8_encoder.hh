@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "media/frame/picture.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+/// libvpx's quantizer scale: 0 finest, 63 coarsest.
+inline constexpr int kQuantizerMax = 63;
+
+enum class RateMode {
+  kQuantizer,        ///< the caller gives each frame's quantizer
+  kConstantBitrate,  ///< libvpx's own control steers towards `set_target`, as WebRTC uses it
+};
+
+struct Vp8EncoderOptions {
+  int width = 640;
+  int height = 360;
+  FrameRate frame_rate{};
+  /// -16..-1; nearer to 0 is slower and better. Positive values are refused: with them libvpx
+  /// adapts its effort to the clock, and the same pictures would give other bytes on a busy
+  /// machine.
+  int cpu_used = -8;
+  /// Frames whose entropy coding does not depend on the frame before. Costs bits, and in constant
+  /// bitrate libvpx also spreads key-frame refresh over several frames.
+  bool error_resilient = false;
+  RateMode rate_mode = RateMode::kQuantizer;
+
+  // For constant bitrate only.
+  DataRate target = DataRate::kilobits_per_second(600);
+  /// Let libvpx skip pictures when its buffer runs dry (below 30 %, as WebRTC sets it).
+  bool drop_frames = false;
+  /// What WebRTC uses: below 2 bits are spent that nobody sees; above 56 blocks show.
+  int quantizer_min = 2;
+  int quantizer_max = 56;
+};
+
+/// Which of VP8's three reference buffers a frame may read and which it replaces (RFC 6386 §9.7). A
+/// frame that replaces none and leaves the entropy alone is an attempt: it can be thrown away and
+/// the decoder never knows. (libvpx learns from an attempt which modes are worth trying: the next
+/// frame may differ by some bytes from what it were without, but decodes all the same.)
+struct ReferencePlan {
+  bool read_last = true;
+  bool read_golden = true;
+  bool read_alternate = true;
+  bool replace_last = true;
+  bool replace_golden = false;
+  bool replace_alternate = false;
+  bool update_entropy = true;
+  friend bool operator==(const ReferencePlan&, const ReferencePlan&) = default;
+};
+
+enum class ReferenceBuffer { kLast, kGolden, kAlternate };
+
+struct EncodeOptions {
+  /// 0..63, for RateMode::kQuantizer: holds for this frame exactly.
+  int quantizer = 32;
+  bool key_frame = false;
+  /// Without it the pictures are frame_rate apart. Must grow from frame to frame.
+  std::optional<TimePoint> capture_time{};
+  /// Without it libvpx decides: replaces "last" each frame and "golden" now and then.
+  std::optional<ReferencePlan> references{};
+};
+
+struct CodedPicture {
+  /// Empty when the picture was dropped (constant bitrate with drop_frames only).
+  std::vector<std::byte> data;
+  bool key_frame = false;
+  int quantizer = 0;
+
+  bool dropped() const { return data.empty(); }
+  DataSize size() const { return DataSize{static_cast<int64_t>(data.size())}; }
+  friend bool operator==(const CodedPicture&, const CodedPicture&) = default;
+};
+
+/// VP8 (RFC 6386) through libvpx, one thread, one pass, real-time effort. The same pictures and
+/// calls give the same bytes.
+/// Errors: set-up that libvpx refuses, or an encode it fails, throws std::runtime_error with its
+/// words. Threads: none inside; one owner.
+class Vp8Encoder {
+ public:
+  explicit Vp8Encoder(const Vp8EncoderOptions& options);
+  ~Vp8Encoder();
+  Vp8Encoder(Vp8Encoder&&) noexcept;
+  Vp8Encoder& operator=(Vp8Encoder&&) noexcept;
+
+  /// `picture` has the encoder's width and height. The first frame is a key frame in any case.
+  CodedPicture encode(const Picture& picture, const EncodeOptions& options = {});
+
+  /// Constant bitrate: from the next frame on. At least 1 kbit/s.
+  void set_target(DataRate target);
+  /// From the next frame on, which will be a key frame. `width`, `height` in 1..kPictureSideMax.
+  void set_size(int width, int height);
+
+  int width() const;
+  int height() const;
+  /// The encoder's own reconstruction in `buffer`, for tests: what a decoder holds there too.
+  Picture reference(ReferenceBuffer buffer) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cress::media
