@@ -7,21 +7,39 @@ namespace cress::schemes {
 
 SproutFlow::SproutFlow(TimePoint start, SproutFlowOptions options,
                        std::unique_ptr<sprout::Forecaster> forecaster)
-    : options_(options), endpoint_(start, options.endpoint, std::move(forecaster)), now_(start) {
+    : options_(options),
+      endpoint_(start, options.endpoint, std::move(forecaster)),
+      now_(start),
+      next_look_(start) {
   endpoint_.open_flow(session::kBulkFlow,
                       {.priority = session::Priority::kBulk, .report_outcomes = false});
 }
 
-void SproutFlow::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
-  now_ = now;
-  (void)endpoint_.handle_datagram(now, datagram.bytes);  // the endpoint counts bad ones itself
+void SproutFlow::read(TimePoint now, std::span<const std::byte> bytes) {
+  (void)endpoint_.handle_datagram(now, bytes);  // the endpoint counts bad ones itself
   while (const auto message = endpoint_.poll_message()) {
     delivered_ += DataSize{static_cast<int64_t>(message->bytes.size())};
   }
 }
 
+void SproutFlow::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
+  now_ = now;
+  if (options_.host.wakeup_delay > Duration{}) {
+    unread_.push_back({now + options_.host.wakeup_delay, datagram.bytes});
+    return;
+  }
+  read(now, datagram.bytes);
+}
+
 void SproutFlow::handle_timeout(TimePoint now) {
   now_ = now;
+  if (!unread_.empty() && unread_.front().due <= now) {
+    // One datagram a turn of the loop, as the original reads them.
+    const Unread next = std::move(unread_.front());
+    unread_.pop_front();
+    read(now, next.bytes);
+    return;
+  }
   endpoint_.handle_timeout(now);
 }
 
@@ -36,11 +54,16 @@ void SproutFlow::fill_window(TimePoint now) {
 }
 
 std::optional<sim::Datagram> SproutFlow::poll_transmit(TimePoint now) {
+  const bool instant = options_.host.loop_interval == Duration{};
+  if (!unread_.empty() && unread_.front().due > now && now < next_look_) {
+    return std::nullopt;  // the datagram that woke the simulator has not woken the program yet
+  }
   if (options_.sends_data) {
     fill_window(now);
   }
   auto bytes = endpoint_.poll_transmit(now);
   if (!bytes) {
+    next_look_ = instant ? kNever : now + options_.host.loop_interval;
     return std::nullopt;
   }
   const DataSize size{static_cast<int64_t>(bytes->size())};
@@ -48,9 +71,13 @@ std::optional<sim::Datagram> SproutFlow::poll_transmit(TimePoint now) {
 }
 
 TimePoint SproutFlow::poll_timeout() const {
+  const TimePoint reads = unread_.empty() ? kNever : unread_.front().due;
+  if (options_.host.loop_interval > Duration{}) {
+    return std::min(next_look_, reads);
+  }
   const TimePoint window_grows =
       options_.sends_data ? endpoint_.send_window().next_change(now_) : kNever;
-  return std::min(endpoint_.poll_timeout(), window_grows);
+  return std::min({endpoint_.poll_timeout(), window_grows, reads});
 }
 
 }  // namespace cress::schemes
