@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "eval/metrics/window.hh"
+#include "transport/base/time.hh"
+
+/// What the viewer saw (DESIGN §6): how old the picture was, how often it stood still, how good it
+/// was while it was on screen.
+/// Threads: pure functions.
+namespace cress::metrics {
+
+/// One displayed frame, compared with its original (picture_quality.hh). Frames that never made it
+/// to the screen are not listed. Any order. Always list the whole run's, not only the window's:
+/// what was on screen at the window's start was displayed before it.
+struct ShownFrame {
+  TimePoint captured{};
+  TimePoint displayed{};
+  double ssim = 0.0;  ///< -1..1, 1 for equal pictures; linear, not dB
+  double psnr_db = 0.0;
+};
+
+/// delay_quantile (delay_over_time.hh) with capture times for sent and display times for arrived.
+std::optional<Duration> frame_delay_quantile(std::span<const ShownFrame> frames, Window window,
+                                             double q);
+
+/// W3C webrtc-stats `freezeCount` and `totalFreezesDuration`: a freeze is a gap between displayed
+/// frames longer than max(3δ, δ + 150 ms), δ the mean gap between the frames of the window.
+/// Differs from W3C: gaps that the window's ends cut count too (with what lies inside), from the
+/// run's start to the first frame and from the last frame to the window's end, so that a picture
+/// that never comes or never moves again is a freeze. With fewer than two frames in the window
+/// there is no δ and the window is one freeze.
+struct Freezes {
+  int64_t count = 0;
+  Duration frozen{};
+  friend bool operator==(const Freezes&, const Freezes&) = default;
+};
+Freezes freezes(std::span<const ShownFrame> frames, Window window);
+
+/// Means over the frames, weighted by the time each was on screen inside the window: from its
+/// display to the next one's. SSIM is averaged as it is, then told in dB; PSNR is averaged in dB.
+struct MeanQuality {
+  double ssim = 0.0;
+  double ssim_db = 0.0;
+  double psnr_db = 0.0;
+  /// The part of the window in which anything was on screen.
+  Duration on_screen{};
+};
+/// nullopt where no frame was on screen in the window.
+std::optional<MeanQuality> mean_quality(std::span<const ShownFrame> frames, Window window);
+
+}  // namespace cress::metrics
