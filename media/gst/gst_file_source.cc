@@ -1,0 +1,268 @@
+#include "media/gst/gst_file_source.hh"
+
+#include <gst/app/gstappsink.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+
+#include "media/source/y4m.hh"
+#include "transport/base/check.hh"
+
+namespace cress::media {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, std::string what) {
+  std::ranges::replace(what, '\n', ' ');
+  throw std::runtime_error(path.string() + ": " + what);
+}
+
+struct StopAndUnref {
+  void operator()(GstElement* pipeline) const {
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+  }
+};
+struct Unref {
+  void operator()(GstElement* element) const { gst_object_unref(element); }
+  void operator()(GstBus* bus) const { gst_object_unref(bus); }
+  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
+  void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
+};
+using Pipeline = std::unique_ptr<GstElement, StopAndUnref>;
+using Element = std::unique_ptr<GstElement, Unref>;
+using Bus = std::unique_ptr<GstBus, Unref>;
+using Sample = std::unique_ptr<GstSample, Unref>;
+using Message = std::unique_ptr<GstMessage, Unref>;
+using Caps = std::unique_ptr<GstCaps, Unref>;
+
+std::string take_words(GError* error) {
+  std::string words = error != nullptr ? error->message : "no reason given";
+  g_clear_error(&error);
+  return words;
+}
+
+// The queue makes the file flow instead of being fetched: a demuxer that fetches may fail while
+// decodebin (1.22) still adds it, and then the error is swallowed and nothing ever happens.
+// Sound finds nothing to be linked to and stops. appsink holds four pictures back at most: decoding
+// waits for us.
+constexpr const char* kPipeline =
+    "filesrc name=file ! queue max-size-buffers=16 ! decodebin name=decode "
+    "! videoconvert name=convert ! videoscale ! capsfilter name=shape "
+    "! appsink name=sink sync=false max-buffers=4";
+
+/// One decoding run of one file.
+class Decoding {
+ public:
+  Decoding(const std::filesystem::path& path, const OpenVideoOptions& options);
+  /// The next picture; null at the end of the file.
+  Sample next();
+
+ private:
+  [[noreturn]] void fail_with(GstMessage* message) const;
+  bool has_no_video() const;
+
+  std::filesystem::path path_;
+  Duration patience_;
+  uint64_t pictures_ = 0;
+  // Set by a thread of GStreamer when all streams of the file are known; outlives the pipeline.
+  std::atomic<bool> streams_known_ = false;
+  Pipeline pipeline_;
+  Element convert_;
+  Element sink_;
+  Bus bus_;
+};
+
+Decoding::Decoding(const std::filesystem::path& path, const OpenVideoOptions& options)
+    : path_(path), patience_(options.patience) {
+  check(gst_is_initialized() != 0, "GstFileSource: make a GstRuntime first");
+  GError* error = nullptr;
+  pipeline_.reset(gst_parse_launch(kPipeline, &error));
+  if (error != nullptr || pipeline_ == nullptr) {
+    fail(path, "GStreamer cannot build a decoder: " + take_words(error) +
+                   "; install its base and good plug-ins");
+  }
+  const Element file{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "file")};
+  g_object_set(file.get(), "location", path.c_str(), nullptr);
+  const Element decode{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "decode")};
+  g_signal_connect(decode.get(), "no-more-pads", G_CALLBACK(+[](GstElement*, gpointer known) {
+                     static_cast<std::atomic<bool>*>(known)->store(true);
+                   }),
+                   &streams_known_);
+  convert_.reset(gst_bin_get_by_name(GST_BIN(pipeline_.get()), "convert"));
+  const Element shape{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "shape")};
+  const Caps caps{gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "I420", nullptr)};
+  if (options.size) {
+    gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, options.size->width, "height", G_TYPE_INT,
+                        options.size->height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
+                        nullptr);
+  }
+  g_object_set(shape.get(), "caps", caps.get(), nullptr);
+  sink_.reset(gst_bin_get_by_name(GST_BIN(pipeline_.get()), "sink"));
+  bus_.reset(gst_element_get_bus(pipeline_.get()));
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+}
+
+void Decoding::fail_with(GstMessage* message) const {
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  const std::string words = take_words(error);
+  fail(path_, "GStreamer cannot decode it" +
+                  (pictures_ > 0 ? " beyond picture " + std::to_string(pictures_) : std::string{}) +
+                  ": " + words);
+}
+
+// Without this a file of sound or text alone would be waited for until patience ends: nothing of it
+// ever reaches our sink, not even its end.
+bool Decoding::has_no_video() const {
+  if (!streams_known_.load()) {
+    return false;
+  }
+  GstPad* pad = gst_element_get_static_pad(convert_.get(), "sink");
+  const bool linked = gst_pad_is_linked(pad) != 0;
+  gst_object_unref(pad);
+  return !linked;
+}
+
+Sample Decoding::next() {
+  constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary picture at once
+  for (Duration waited{0}; waited < patience_; waited += kLook) {
+    Sample sample{gst_app_sink_try_pull_sample(GST_APP_SINK(sink_.get()),
+                                               static_cast<GstClockTime>(kLook.count()))};
+    if (sample != nullptr) {
+      ++pictures_;
+      return sample;
+    }
+    if (has_no_video()) {
+      fail(path_, "holds no video that GStreamer can decode, only other streams");
+    }
+    if (const Message message{gst_bus_pop_filtered(bus_.get(), GST_MESSAGE_ERROR)}) {
+      fail_with(message.get());
+    }
+    if (gst_app_sink_is_eos(GST_APP_SINK(sink_.get())) != 0) {
+      return nullptr;
+    }
+  }
+  fail(path_, "GStreamer gave no picture for " +
+                  std::to_string(static_cast<int>(to_seconds(patience_))) +
+                  " s; is the file damaged?");
+}
+
+void copy_plane(const GstVideoFrame& frame, guint plane, uint8_t* to, int width, int height) {
+  const auto* from = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
+  for (int row = 0; row < height; ++row) {
+    std::memcpy(to + static_cast<ptrdiff_t>(row) * width,
+                from + static_cast<ptrdiff_t>(row) * stride, static_cast<size_t>(width));
+  }
+}
+
+/// Null when the sample cannot be mapped.
+PicturePtr to_picture(GstSample* sample, const GstVideoInfo& info) {
+  GstVideoFrame frame;
+  if (gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ) == 0) {
+    return nullptr;
+  }
+  auto picture = std::make_shared<Picture>(make_picture(info.width, info.height));
+  copy_plane(frame, 0, picture->y(), picture->width, picture->height);
+  copy_plane(frame, 1, picture->u(), picture->chroma_width(), picture->chroma_height());
+  copy_plane(frame, 2, picture->v(), picture->chroma_width(), picture->chroma_height());
+  gst_video_frame_unmap(&frame);
+  return picture;
+}
+
+// A file of varying rate says 0/1; then the mean of its time stamps is what it plays at.
+FrameRate rate_of(const GstVideoInfo& info, size_t pictures, GstClockTime first,
+                  GstClockTime last) {
+  if (info.fps_n > 0 && info.fps_d > 0) {
+    return {info.fps_n, info.fps_d};
+  }
+  if (pictures > 1 && GST_CLOCK_TIME_IS_VALID(first) && GST_CLOCK_TIME_IS_VALID(last) &&
+      last > first) {
+    return {static_cast<int64_t>(pictures - 1) * 1'000'000'000, static_cast<int64_t>(last - first)};
+  }
+  return {};
+}
+
+bool is_y4m(const std::filesystem::path& path) {
+  if (path.extension() == ".y4m") {
+    return true;
+  }
+  constexpr std::string_view kMagic = "YUV4MPEG2 ";
+  std::array<char, kMagic.size()> begin{};
+  std::ifstream file{path, std::ios::binary};
+  file.read(begin.data(), begin.size());
+  return file && std::string_view(begin.data(), begin.size()) == kMagic;
+}
+
+}  // namespace
+
+GstFileSource::GstFileSource(const std::filesystem::path& path, const OpenVideoOptions& options)
+    : name_(path.filename().string()) {
+  check(!options.size ||
+            (options.size->width > 0 && options.size->height > 0 &&
+             options.size->width <= kPictureSideMax && options.size->height <= kPictureSideMax),
+        "GstFileSource: size out of range");
+  std::error_code trouble;
+  const uintmax_t file_size = std::filesystem::file_size(path, trouble);
+  if (trouble) {
+    fail(path, "cannot be opened: " + trouble.message());
+  }
+  if (file_size == 0) {
+    fail(path, "is empty; record or copy it again");
+  }
+  Decoding decoding{path, options};
+  GstVideoInfo info;
+  gst_video_info_init(&info);
+  GstClockTime first = GST_CLOCK_TIME_NONE;
+  GstClockTime last = GST_CLOCK_TIME_NONE;
+  int64_t bytes = 0;
+  while (const Sample sample = decoding.next()) {
+    if (gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())) == 0 ||
+        info.width > kPictureSideMax || info.height > kPictureSideMax) {
+      fail(path, "GStreamer gave pictures of a shape that cannot be used");
+    }
+    bytes += static_cast<int64_t>(info.width) * info.height * 3 / 2;
+    if (bytes > options.memory_max.bytes()) {
+      fail(path, "decodes to more than " + std::to_string(options.memory_max.bytes() >> 20) +
+                     " MiB; cut it, scale it down, or convert it to .y4m, which is read piece by "
+                     "piece");
+    }
+    PicturePtr picture = to_picture(sample.get(), info);
+    if (picture == nullptr) {
+      fail(path, "GStreamer's picture " + std::to_string(pictures_.size()) + " cannot be read");
+    }
+    if (!pictures_.empty() && (picture->width != width() || picture->height != height())) {
+      fail(path, "the picture's size changes at picture " + std::to_string(pictures_.size()) +
+                     "; give a size to scale to");
+    }
+    pictures_.push_back(std::move(picture));
+    last = GST_BUFFER_PTS(gst_sample_get_buffer(sample.get()));
+    first = pictures_.size() == 1 ? last : first;
+  }
+  if (pictures_.empty()) {
+    fail(path, "holds no picture that GStreamer can decode");
+  }
+  frame_rate_ = rate_of(info, pictures_.size(), first, last);
+}
+
+std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,
+                                        const OpenVideoOptions& options) {
+  if (is_y4m(path)) {
+    auto source =
+        std::make_unique<Y4mSource>(path, Y4mSourceOptions{.memory_max = options.memory_max});
+    if (!options.size || *options.size == PictureSize{source->width(), source->height()}) {
+      return source;
+    }
+  }
+  return std::make_unique<GstFileSource>(path, options);
+}
+
+}  // namespace cress::media

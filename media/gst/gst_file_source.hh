@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+struct PictureSize {
+  int width = 0;
+  int height = 0;
+  friend bool operator==(PictureSize, PictureSize) = default;
+};
+
+struct OpenVideoOptions {
+  /// Scale to this size, with black borders where the shape differs. Without: the file's own.
+  std::optional<PictureSize> size{};
+  /// A decoded clip is kept whole. 512 MiB: 50 s of 640 × 360 at 30 pictures a second.
+  DataSize memory_max{512 << 20};
+  /// How long GStreamer may take for one picture before it counts as stuck.
+  Duration patience = 20s;
+};
+
+/// Any video file that GStreamer decodes, decoded once, in a loop. GStreamer's threads live only
+/// inside the constructor; afterwards this is a list of pictures.
+/// Needs a GstRuntime.
+/// Errors: std::runtime_error "PATH: what; what to do", in one line, with GStreamer's reason.
+/// Threads: none inside after construction; one owner.
+class GstFileSource final : public VideoSource {
+ public:
+  explicit GstFileSource(const std::filesystem::path& path, const OpenVideoOptions& options = {});
+
+  int width() const override { return pictures_.front()->width; }
+  int height() const override { return pictures_.front()->height; }
+  FrameRate frame_rate() const override { return frame_rate_; }
+  PicturePtr picture(uint64_t index) override { return pictures_[index % pictures_.size()]; }
+  std::string description() const override { return name_; }
+  /// Before the loop starts again.
+  size_t clip_length() const { return pictures_.size(); }
+
+ private:
+  std::string name_;
+  FrameRate frame_rate_;
+  std::vector<PicturePtr> pictures_;
+};
+
+/// Opens `path`: YUV4MPEG2 (by its name or first bytes) is read from the disk as it is played and
+/// may be of any length; all else goes through GStreamer. Errors as those of Y4mSource and
+/// GstFileSource.
+std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,
+                                        const OpenVideoOptions& options = {});
+
+}  // namespace cress::media
