@@ -124,18 +124,18 @@ void Cubic::on_ack(const AckEvent& ack) {
   }
   double acked =
       static_cast<double>(ack.delivered.bytes()) / static_cast<double>(kTcpPayloadMax.bytes());
-  const bool may_grow = is_window_used(ack, window(), in_slow_start());
+  const bool growing = may_grow(ack, window(), in_slow_start());
   if (in_slow_start()) {
     const SlowStartWatch::Verdict verdict = watch_.on_ack(ack, state_.window);
     if (verdict.leave) {
       state_.threshold = state_.window;
-    } else if (may_grow) {
+    } else if (growing) {
       const double step = std::min(acked * verdict.growth, state_.threshold - state_.window);
       state_.window += step;
       acked -= step / verdict.growth;
     }
   }
-  if (may_grow && !in_slow_start() && acked > 0) {
+  if (growing && !in_slow_start() && acked > 0) {
     avoid_congestion(ack, acked);
   }
 }

@@ -8,12 +8,13 @@ namespace {
 constexpr double kWindowMin = 2.0;  // after a loss (RFC 5681, equation 4)
 }
 
-bool is_window_used(const AckEvent& ack, DataSize window, bool slow_start) {
-  return ack.in_flight >= window || (slow_start && window < 2 * ack.in_flight);
+bool may_grow(const AckEvent& ack, DataSize window, bool slow_start) {
+  const bool used = ack.in_flight >= window || (slow_start && window < 2 * ack.in_flight);
+  return used && ack.advanced && !ack.in_recovery;
 }
 
 void Reno::on_ack(const AckEvent& ack) {
-  if (ack.in_recovery || !is_window_used(ack, window(), in_slow_start())) {
+  if (!may_grow(ack, window(), in_slow_start())) {
     return;
   }
   double acked =

@@ -4,10 +4,11 @@
 
 namespace cress::schemes {
 
-/// May the window grow? Not while the flow is held back by something else (the receiver's window,
-/// say): RFC 5681 §3.1 wants it validated. In slow start half of it must have been used, as in
-/// Linux, so that a flow is never caught one step behind itself.
-bool is_window_used(const AckEvent& ack, DataSize window, bool slow_start);
+/// May the window grow? Only when new data was acknowledged outside of a recovery (RFC 5681), and
+/// not while the flow is held back by something else, the receiver's window, say (RFC 5681 §4.1 and
+/// RFC 7661). In slow start half of the window must have been used, as in Linux, so that a flow is
+/// never caught one step behind itself.
+bool may_grow(const AckEvent& ack, DataSize window, bool slow_start);
 
 /// NewReno's window (RFC 5681, with the byte counting of RFC 3465 and no limit L, as in Linux).
 /// Units: a fractional number of segments inside, whole ones outside.

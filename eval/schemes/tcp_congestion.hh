@@ -14,17 +14,19 @@ inline constexpr DataSize kTcpInitialWindow = kTcpPayloadMax * 10;
 /// What one acknowledgement that delivered something said.
 struct AckEvent {
   TimePoint now{};
-  DataSize delivered;     ///< payload newly known to have arrived, cumulatively or by SACK
-  DataSize in_flight;     ///< payload in the network just before this acknowledgement
-  DataSize acknowledged;  ///< cumulatively acknowledged since the flow's start
-  DataSize sent;          ///< first transmissions since the flow's start: rounds are counted by it
+  DataSize delivered{};     ///< payload newly known to have arrived, cumulatively or by SACK
+  DataSize in_flight{};     ///< payload in the network just before this acknowledgement
+  DataSize acknowledged{};  ///< cumulatively acknowledged since the flow's start
+  DataSize sent{};  ///< first transmissions since the flow's start: rounds are counted by it
   /// Of the newest segment delivered, absent where it cannot be told from a retransmission.
-  std::optional<Duration> round_trip;
+  std::optional<Duration> round_trip{};
   /// Payload delivered between the newest delivered segment's departure and now, by that time.
-  std::optional<DataRate> delivery_rate;
-  DataSize delivered_total;      ///< delivered since the flow's start
-  DataSize delivered_when_sent;  ///< `delivered_total` when the newest delivered segment left
-  bool in_recovery = false;      ///< losses are being repaired; PRR governs the sending
+  std::optional<DataRate> delivery_rate{};
+  DataSize delivered_total{};      ///< delivered since the flow's start
+  DataSize delivered_when_sent{};  ///< `delivered_total` when the newest delivered segment left
+  /// The cumulative acknowledgement moved; else this only reports what lies beyond a hole.
+  bool advanced = true;
+  bool in_recovery = false;  ///< losses are being repaired; PRR governs the sending
 };
 
 /// How much a TCP sender may have in flight. The sender finds losses and repairs them; this decides

@@ -30,6 +30,7 @@ int64_t TcpScoreboard::retransmit(TimePoint now) {
     if (segment.state != State::kLost || segment.serial != candidate.serial) {
       continue;
     }
+    retransmitted_ += segment.retransmitted ? 0 : 1;
     segment = {.sent = now,
                .serial = next_serial_,
                .delivered_when_sent = delivered_,
@@ -43,13 +44,16 @@ int64_t TcpScoreboard::retransmit(TimePoint now) {
   }
 }
 
-void TcpScoreboard::deliver(TimePoint now, const Segment& segment, Delivery& delivery) {
+void TcpScoreboard::deliver(TimePoint now, const Segment& segment, bool original,
+                            Delivery& delivery) {
   ++delivered_;
   ++delivery.newly_delivered;
   (segment.state == State::kLost ? lost_ : in_flight_) -= 1;
+  retransmitted_ -= segment.retransmitted ? 1 : 0;
   // Sooner than any round trip: it was the original that arrived (RFC 8985 §6.2 step 2).
   const bool ambiguous =
-      segment.retransmitted && least_round_trip_ && now - segment.sent < *least_round_trip_;
+      segment.retransmitted &&
+      (original || (least_round_trip_ && now - segment.sent < *least_round_trip_));
   if (segment.serial > newest_serial_ && !ambiguous) {
     newest_serial_ = segment.serial;
     newest_round_trip_ = now - segment.sent;
@@ -62,14 +66,16 @@ void TcpScoreboard::deliver(TimePoint now, const Segment& segment, Delivery& del
 }
 
 TcpScoreboard::Delivery TcpScoreboard::acknowledge(TimePoint now, int64_t segment,
-                                                   std::span<const TcpRange> sacks) {
+                                                   std::span<const TcpRange> sacks,
+                                                   std::optional<TimePoint> echo) {
   check(segment <= next(), "acknowledge: what was sent");
   Delivery delivery;
   const int64_t highest = sacked_.empty() ? first_ : sacked_.end();
   while (first_ < segment) {
     const Segment& head = segments_.front();
     if (head.state != State::kSacked) {
-      deliver(now, head, delivery);
+      // An echo from before the retransmission: the original arrived, however long that took.
+      deliver(now, head, echo && *echo < head.sent, delivery);
       reordering_seen_ |= first_ < highest && !head.retransmitted;
     }
     segments_.pop_front();
@@ -85,7 +91,7 @@ TcpScoreboard::Delivery TcpScoreboard::acknowledge(TimePoint now, int64_t segmen
     sacked_.add(block, [&](TcpRange fresh) {
       for (int64_t number = fresh.begin; number < fresh.end; ++number) {
         Segment& sacked = at(number);
-        deliver(now, sacked, delivery);
+        deliver(now, sacked, false, delivery);
         reordering_seen_ |= number < highest && !sacked.retransmitted;
         sacked.state = State::kSacked;
       }
@@ -147,6 +153,7 @@ void TcpScoreboard::lose_everything() {
         segment.state = State::kInFlight;
         ++in_flight_;
         --delivered_;
+        retransmitted_ += segment.retransmitted ? 1 : 0;
       }
     }
     sacked_.clear();

@@ -36,7 +36,8 @@ class TcpScoreboard {
   int64_t in_flight() const { return in_flight_; }
   int64_t delivered() const { return delivered_; }
   bool has_lost() const { return lost_ > 0; }
-  int64_t lost() const { return lost_; }
+  /// How many outstanding segments were sent more than once.
+  int64_t retransmitted() const { return retransmitted_; }
 
   void send_new(TimePoint now);
   /// The next lost segment, which is taken as sent again at `now`; `has_lost()` must hold. In the
@@ -44,8 +45,9 @@ class TcpScoreboard {
   int64_t retransmit(TimePoint now);
 
   /// Everything below `segment` (at most next()) has arrived, and what `sacks` name, in segments;
-  /// parts outside the outstanding ones are ignored.
-  Delivery acknowledge(TimePoint now, int64_t segment, std::span<const TcpRange> sacks);
+  /// parts outside the outstanding ones are ignored. `echo`: the timestamp that came back with it.
+  Delivery acknowledge(TimePoint now, int64_t segment, std::span<const TcpRange> sacks,
+                       std::optional<TimePoint> echo);
   /// Gives up what RACK says is gone; returns how many. `repairing`: a recovery is under way, so no
   /// reordering is waited for unless it has been seen.
   int64_t find_losses(TimePoint now, bool repairing);
@@ -73,7 +75,7 @@ class TcpScoreboard {
 
   Segment& at(int64_t segment) { return segments_[static_cast<size_t>(segment - first_)]; }
   bool is_current(const Transmission& transmission) const;
-  void deliver(TimePoint now, const Segment& segment, Delivery& delivery);
+  void deliver(TimePoint now, const Segment& segment, bool original, Delivery& delivery);
   void lose(int64_t number);
   void drop_stale_transmissions();
 
@@ -84,6 +86,7 @@ class TcpScoreboard {
   std::deque<Transmission> lost_queue_;     // in order of discovery; stale ones are skipped
   int64_t in_flight_ = 0;
   int64_t lost_ = 0;
+  int64_t retransmitted_ = 0;
   int64_t delivered_ = 0;
   int64_t next_serial_ = 1;
   // RACK: the newest delivered transmission, and how long it took.

@@ -29,13 +29,13 @@ inline constexpr DataSize kTcpWindowMax{int64_t{1} << 30};
 /// Differs from RFC 9293 on the wire: numbers have 64 bits and timestamps are nanoseconds, so that
 /// nothing wraps within a run; the link is charged for the real header all the same (`wire_size`).
 struct TcpSegment {
-  int64_t sequence = 0;           ///< number of the first payload byte; the flow starts at 0
-  DataSize payload;               ///< 0 for a pure acknowledgement
-  int64_t acknowledgement = 0;    ///< the next byte wanted
-  DataSize window;                ///< how much may follow `acknowledgement`
-  TimePoint timestamp{};          ///< the sender's clock when this left (TSval)
-  std::optional<TimePoint> echo;  ///< TSecr; absent until something was received
-  std::vector<TcpRange> sacks;    ///< at most kTcpSackBlocksMax, the newest first
+  int64_t sequence = 0;             ///< number of the first payload byte; the flow starts at 0
+  DataSize payload{};               ///< 0 for a pure acknowledgement
+  int64_t acknowledgement = 0;      ///< the next byte wanted
+  DataSize window{};                ///< how much may follow `acknowledgement`
+  TimePoint timestamp{};            ///< the sender's clock when this left (TSval)
+  std::optional<TimePoint> echo{};  ///< TSecr; absent until something was received
+  std::vector<TcpRange> sacks{};    ///< at most kTcpSackBlocksMax, the newest first
 
   friend bool operator==(const TcpSegment&, const TcpSegment&) = default;
 };

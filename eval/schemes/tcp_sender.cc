@@ -77,16 +77,17 @@ void TcpSender::handle_ack(TimePoint now, const TcpSegment& ack) {
     sacks[i] = {(ack.sacks[i].begin + mss - 1) / mss, ack.sacks[i].end / mss};
   }
   const DataSize in_flight_before = in_flight();
-  const TcpScoreboard::Delivery delivery = board_.acknowledge(
-      now, std::max(ack.acknowledgement / mss, board_.first()), {sacks.data(), ack.sacks.size()});
+  const TcpScoreboard::Delivery delivery =
+      board_.acknowledge(now, std::max(ack.acknowledgement / mss, board_.first()),
+                         {sacks.data(), ack.sacks.size()}, ack.echo);
   sample_round_trip(now, ack, delivery.advanced);
-  const bool undone = undo_if_spurious(now, ack, delivery.advanced);
+  undo_if_spurious(now, ack, delivery.advanced);
   if (state_ != State::kOpen && board_.first() >= repair_end_) {
-    leave_repair();
+    leave_repair(now);
   }
   const int64_t lost = board_.find_losses(now, state_ != State::kOpen);
   const bool recovering = state_ == State::kRecovery;
-  if (lost > 0 && state_ == State::kOpen && !undone) {
+  if (lost > 0 && state_ == State::kOpen) {
     enter_recovery(now);
   }
   if (state_ == State::kRecovery) {
@@ -115,19 +116,17 @@ void TcpSender::sample_round_trip(TimePoint now, const TcpSegment& ack, bool adv
   round_trip_.observe(now - *ack.echo, window_over);
 }
 
-bool TcpSender::undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced) {
+void TcpSender::undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced) {
   // The acknowledgement that moves on answers a segment older than our first retransmission: the
   // original arrived, nothing was lost (RFC 3522).
   if (state_ == State::kOpen || !advanced || !ack.echo || !first_retransmission_ ||
       *ack.echo >= *first_retransmission_) {
-    return false;
+    return;
   }
   board_.forgive();
   control_->on_spurious_loss(now);
   state_ = State::kOpen;
-  first_retransmission_.reset();
   ++stats_.undone;
-  return true;
 }
 
 void TcpSender::report(TimePoint now, const TcpScoreboard::Delivery& delivery,
@@ -141,6 +140,7 @@ void TcpSender::report(TimePoint now, const TcpScoreboard::Delivery& delivery,
                  .delivery_rate = std::nullopt,
                  .delivered_total = kTcpPayloadMax * board_.delivered(),
                  .delivered_when_sent = kTcpPayloadMax * delivery.delivered_when_sent,
+                 .advanced = delivery.advanced,
                  .in_recovery = state_ == State::kRecovery};
   if (delivery.round_trip && *delivery.round_trip > Duration::zero()) {
     event.delivery_rate =
@@ -149,19 +149,29 @@ void TcpSender::report(TimePoint now, const TcpScoreboard::Delivery& delivery,
   control_->on_ack(event);
 }
 
-void TcpSender::leave_repair() {
+void TcpSender::leave_repair(TimePoint now) {
   state_ = State::kOpen;
-  first_retransmission_.reset();
+  if (board_.has_lost() || board_.retransmitted() > 0) {
+    // Sent after the repair began and lost since: a congestion event of its own (RFC 6675 §5).
+    enter_recovery(now);
+  }
+}
+
+void TcpSender::begin_repair() {
+  repair_end_ = board_.next();
+  // What was repeated in an earlier repair and is still out would look like an original later.
+  if (board_.retransmitted() == 0) {
+    first_retransmission_.reset();
+  }
 }
 
 void TcpSender::enter_recovery(TimePoint now) {
   ++stats_.recoveries;
   state_ = State::kRecovery;
-  repair_end_ = board_.next();
+  begin_repair();
   flight_at_loss_ = std::max<int64_t>(segments_of(control_->window()), 1);
   delivered_in_recovery_ = 0;
   sent_in_recovery_ = 0;
-  first_retransmission_.reset();
   control_->on_loss(now);
 }
 
@@ -200,11 +210,8 @@ void TcpSender::handle_timeout(TimePoint now) {
   }
   ++stats_.timeouts;
   const bool repeated = state_ == State::kLoss && backoffs_ > 0;
-  if (state_ != State::kLoss) {
-    first_retransmission_.reset();
-  }
   state_ = State::kLoss;
-  repair_end_ = board_.next();
+  begin_repair();
   board_.lose_everything();
   control_->on_timeout(now, repeated);
   ++backoffs_;

@@ -79,9 +79,10 @@ class TcpSender final : public sim::Host {
 
   void handle_ack(TimePoint now, const TcpSegment& ack);
   void sample_round_trip(TimePoint now, const TcpSegment& ack, bool advanced);
-  bool undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced);
+  void undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced);
   void report(TimePoint now, const TcpScoreboard::Delivery& delivery, DataSize in_flight_before);
-  void leave_repair();
+  void leave_repair(TimePoint now);
+  void begin_repair();
   void enter_recovery(TimePoint now);
   void reduce_proportionally(int64_t delivered, bool progress);
   void restart_timer(TimePoint now);
@@ -96,7 +97,7 @@ class TcpSender final : public sim::Host {
   std::optional<TimePoint> echo_;  // the peer's newest timestamp
   int64_t round_end_ = 0;          // in segments, for the round-trip variation
   int64_t repair_end_ = 0;         // in segments: recovery or loss ends when this is acknowledged
-  std::optional<TimePoint> first_retransmission_;  // of this repair
+  std::optional<TimePoint> first_retransmission_;  // of those still out
   // PRR, in segments (RFC 6937 §3).
   int64_t flight_at_loss_ = 0;
   int64_t delivered_in_recovery_ = 0;
