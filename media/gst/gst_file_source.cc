@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -49,12 +50,10 @@ std::string take_words(GError* error) {
   return words;
 }
 
-// The queue makes the file flow instead of being fetched: a demuxer that fetches may fail while
-// decodebin (1.22) still adds it, and then the error is swallowed and nothing ever happens.
 // Sound finds nothing to be linked to and stops. appsink holds four pictures back at most: decoding
 // waits for us.
 constexpr const char* kPipeline =
-    "filesrc name=file ! queue max-size-buffers=16 ! decodebin name=decode "
+    "filesrc name=file ! decodebin name=decode "
     "! videoconvert name=convert ! videoscale ! capsfilter name=shape "
     "! appsink name=sink sync=false max-buffers=4";
 
@@ -66,11 +65,12 @@ class Decoding {
   Sample next();
 
  private:
+  void start();
   [[noreturn]] void fail_with(GstMessage* message) const;
   bool has_no_video() const;
 
   std::filesystem::path path_;
-  Duration patience_;
+  OpenVideoOptions options_;
   uint64_t pictures_ = 0;
   // Set by a thread of GStreamer when all streams of the file are known; outlives the pipeline.
   std::atomic<bool> streams_known_ = false;
@@ -81,16 +81,22 @@ class Decoding {
 };
 
 Decoding::Decoding(const std::filesystem::path& path, const OpenVideoOptions& options)
-    : path_(path), patience_(options.patience) {
+    : path_(path), options_(options) {
   check(gst_is_initialized() != 0, "GstFileSource: make a GstRuntime first");
+  start();
+}
+
+void Decoding::start() {
+  pipeline_.reset();
+  streams_known_ = false;
   GError* error = nullptr;
   pipeline_.reset(gst_parse_launch(kPipeline, &error));
   if (error != nullptr || pipeline_ == nullptr) {
-    fail(path, "GStreamer cannot build a decoder: " + take_words(error) +
-                   "; install its base and good plug-ins");
+    fail(path_, "GStreamer cannot build a decoder: " + take_words(error) +
+                    "; install its base and good plug-ins");
   }
   const Element file{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "file")};
-  g_object_set(file.get(), "location", path.c_str(), nullptr);
+  g_object_set(file.get(), "location", path_.c_str(), nullptr);
   const Element decode{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "decode")};
   g_signal_connect(decode.get(), "no-more-pads", G_CALLBACK(+[](GstElement*, gpointer known) {
                      static_cast<std::atomic<bool>*>(known)->store(true);
@@ -99,9 +105,9 @@ Decoding::Decoding(const std::filesystem::path& path, const OpenVideoOptions& op
   convert_.reset(gst_bin_get_by_name(GST_BIN(pipeline_.get()), "convert"));
   const Element shape{gst_bin_get_by_name(GST_BIN(pipeline_.get()), "shape")};
   const Caps caps{gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "I420", nullptr)};
-  if (options.size) {
-    gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, options.size->width, "height", G_TYPE_INT,
-                        options.size->height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
+  if (options_.size) {
+    gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, options_.size->width, "height", G_TYPE_INT,
+                        options_.size->height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
                         nullptr);
   }
   g_object_set(shape.get(), "caps", caps.get(), nullptr);
@@ -133,7 +139,17 @@ bool Decoding::has_no_video() const {
 
 Sample Decoding::next() {
   constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary picture at once
-  for (Duration waited{0}; waited < patience_; waited += kLook) {
+  // A demuxer may fail while decodebin (1.22) still adds it; then the error is swallowed and
+  // nothing ever happens. Seen in one of seven broken files; a second try tells, and an honest file
+  // that is merely slow only loses what it had begun.
+  Duration try_again_after = 1s;
+  Duration this_try{0};
+  for (Duration waited{0}; waited < options_.patience; waited += kLook, this_try += kLook) {
+    if (pictures_ == 0 && this_try >= try_again_after && !streams_known_.load()) {
+      start();
+      this_try = Duration{0};
+      try_again_after *= 2;
+    }
     Sample sample{gst_app_sink_try_pull_sample(GST_APP_SINK(sink_.get()),
                                                static_cast<GstClockTime>(kLook.count()))};
     if (sample != nullptr) {
@@ -151,7 +167,7 @@ Sample Decoding::next() {
     }
   }
   fail(path_, "GStreamer gave no picture for " +
-                  std::to_string(static_cast<int>(to_seconds(patience_))) +
+                  std::to_string(static_cast<int>(to_seconds(options_.patience))) +
                   " s; is the file damaged?");
 }
 
@@ -178,17 +194,30 @@ PicturePtr to_picture(GstSample* sample, const GstVideoInfo& info) {
   return picture;
 }
 
-// A file of varying rate says 0/1; then the mean of its time stamps is what it plays at.
+// What the caps say, unless the time stamps say otherwise: a file of varying rate has 0/1 there,
+// and some decoders give their clock's rate. Then it is the mean of the stamps, as a whole number
+// where rounding of the stamps is all that keeps it from being one.
 FrameRate rate_of(const GstVideoInfo& info, size_t pictures, GstClockTime first,
                   GstClockTime last) {
-  if (info.fps_n > 0 && info.fps_d > 0) {
-    return {info.fps_n, info.fps_d};
+  const FrameRate told{info.fps_n, info.fps_d};
+  const bool stamped = pictures > 1 && GST_CLOCK_TIME_IS_VALID(first) &&
+                       GST_CLOCK_TIME_IS_VALID(last) && last > first;
+  if (!stamped) {
+    return told.numerator > 0 && told.denominator > 0 ? told : FrameRate{};
   }
-  if (pictures > 1 && GST_CLOCK_TIME_IS_VALID(first) && GST_CLOCK_TIME_IS_VALID(last) &&
-      last > first) {
-    return {static_cast<int64_t>(pictures - 1) * 1'000'000'000, static_cast<int64_t>(last - first)};
+  const auto gaps = static_cast<int64_t>(pictures - 1);
+  const auto span = static_cast<int64_t>(last - first);
+  const double mean = static_cast<double>(gaps) * 1e9 / static_cast<double>(span);
+  const auto is_near = [mean](double rate, double share) {
+    return std::abs(rate / mean - 1.0) < share;
+  };
+  if (told.numerator > 0 && told.denominator > 0 &&
+      is_near(static_cast<double>(told.numerator) / static_cast<double>(told.denominator), 0.05)) {
+    return told;
   }
-  return {};
+  const auto whole = static_cast<int64_t>(mean + 0.5);
+  return is_near(static_cast<double>(whole), 0.002) ? FrameRate{whole, 1}
+                                                    : FrameRate{gaps * 1'000'000'000, span};
 }
 
 bool is_y4m(const std::filesystem::path& path) {
