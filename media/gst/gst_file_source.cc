@@ -68,10 +68,12 @@ class Decoding {
   void start();
   [[noreturn]] void fail_with(GstMessage* message) const;
   bool has_no_video() const;
+  bool is_stuck() const;
 
   std::filesystem::path path_;
   OpenVideoOptions options_;
   uint64_t pictures_ = 0;
+  int starts_ = 0;
   // Set by a thread of GStreamer when all streams of the file are known; outlives the pipeline.
   std::atomic<bool> streams_known_ = false;
   Pipeline pipeline_;
@@ -87,6 +89,7 @@ Decoding::Decoding(const std::filesystem::path& path, const OpenVideoOptions& op
 }
 
 void Decoding::start() {
+  ++starts_;
   pipeline_.reset();
   streams_known_ = false;
   GError* error = nullptr;
@@ -137,19 +140,41 @@ bool Decoding::has_no_video() const {
   return !linked;
 }
 
+// A demuxer may fail while decodebin (1.22) still adds it; then the error is swallowed and nothing
+// ever happens. What remains to be seen is that it has stopped fetching from the file although no
+// streams are known.
+bool Decoding::is_stuck() const {
+  if (streams_known_.load()) {
+    return false;
+  }
+  bool stopped = false;
+  GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline_.get()));
+  gst_iterator_foreach(
+      elements,
+      +[](const GValue* value, gpointer found) {
+        GstPad* pad =
+            gst_element_get_static_pad(static_cast<GstElement*>(g_value_get_object(value)), "sink");
+        if (pad == nullptr) {
+          return;
+        }
+        if (GST_PAD_MODE(pad) == GST_PAD_MODE_PULL &&
+            gst_pad_get_task_state(pad) == GST_TASK_PAUSED) {
+          *static_cast<bool*>(found) = true;
+        }
+        gst_object_unref(pad);
+      },
+      &stopped);
+  gst_iterator_free(elements);
+  return stopped;
+}
+
 Sample Decoding::next() {
   constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary picture at once
-  // A demuxer may fail while decodebin (1.22) still adds it; then the error is swallowed and
-  // nothing ever happens. Seen in one of seven broken files; a second try tells, and an honest file
-  // that is merely slow only loses what it had begun.
-  Duration try_again_after = 1s;
-  Duration this_try{0};
-  for (Duration waited{0}; waited < options_.patience; waited += kLook, this_try += kLook) {
-    if (pictures_ == 0 && this_try >= try_again_after && !streams_known_.load()) {
-      start();
-      this_try = Duration{0};
-      try_again_after *= 2;
-    }
+  constexpr int kStuckLooksMax = 6;
+  constexpr int kStartsMax =
+      4;  // mostly the second start tells the reason that the first swallowed
+  int stuck_looks = 0;
+  for (Duration waited{0}; waited < options_.patience; waited += kLook) {
     Sample sample{gst_app_sink_try_pull_sample(GST_APP_SINK(sink_.get()),
                                                static_cast<GstClockTime>(kLook.count()))};
     if (sample != nullptr) {
@@ -164,6 +189,14 @@ Sample Decoding::next() {
     }
     if (gst_app_sink_is_eos(GST_APP_SINK(sink_.get())) != 0) {
       return nullptr;
+    }
+    stuck_looks = pictures_ == 0 && is_stuck() ? stuck_looks + 1 : 0;
+    if (stuck_looks == kStuckLooksMax) {
+      if (starts_ == kStartsMax) {
+        fail(path_, "GStreamer cannot decode it: it gives up without a reason");
+      }
+      start();
+      stuck_looks = 0;
     }
   }
   fail(path_, "GStreamer gave no picture for " +

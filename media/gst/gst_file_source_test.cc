@@ -169,9 +169,10 @@ TEST_F(GstFile, ATruncatedRecordingEndsEarlyOrIsRefusedButNeverHangs) {
     try {
       const GstFileSource source{path, {.patience = 5s}};
       EXPECT_LT(source.clip_length(), 60U) << percent;
-      EXPECT_GT(percent, 10U);
+      EXPECT_GT(percent, 1U);
     } catch (const std::runtime_error& e) {
-      EXPECT_NE(std::string(e.what()).find("GStreamer"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("GStreamer can"), std::string::npos)
+          << percent << ": " << e.what();
     }
   }
 }
