@@ -44,6 +44,9 @@ foreach(file ${files})
   if(file MATCHES "_test\\.cc$|_bench\\.cc$" AND NOT folder MATCHES "^transport/(base|wire)$")
     set(extra transport/sim transport/sprout/slow)  # any machine may be tested in the simulated world
   endif()
+  if(file MATCHES "^media/rate/.*_(test|bench)\\.cc$")
+    list(APPEND extra media/source media/codec media/gst)  # a size model is judged by real frames
+  endif()
   file(STRINGS ${root}/${file} includes REGEX "^#include \"")
   foreach(line ${includes})
     string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" target "${line}")

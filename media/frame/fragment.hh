@@ -29,7 +29,7 @@ struct FragmentHeader {
   bool key_frame = false;
   uint16_t index = 0;
   uint16_t count = 1;
-  DataSize frame_size;
+  DataSize frame_size{};
   uint32_t reference_distance = 0;
   uint32_t frame_id = 0;
   TimePoint capture_time{};
