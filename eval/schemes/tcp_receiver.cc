@@ -55,8 +55,8 @@ TcpReceiver::Arrival TcpReceiver::take(const TcpSegment& segment) {
   }
   const bool hole_before = !ahead_.empty();
   next_ = bytes.end;
-  // What this joins up with is read too; a range cannot begin below next_ and end above it twice.
-  while (const auto joined = ahead_.find(next_)) {
+  // What this joins up with is read too; ranges do not touch each other, so there is one at most.
+  if (const auto joined = ahead_.find(next_)) {
     next_ = joined->end;
   }
   ahead_.erase_below(next_);

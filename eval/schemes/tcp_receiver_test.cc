@@ -22,13 +22,16 @@ class Talk {
   }
   std::vector<TcpSegment> answers(TimePoint now) {
     std::vector<TcpSegment> all;
-    while (const auto datagram = receiver.poll_transmit(now)) {
+    for (;;) {
+      const std::optional<sim::Datagram> datagram = receiver.poll_transmit(now);
+      if (!datagram) {
+        return all;
+      }
       const auto parsed = parse_tcp_segment(datagram->bytes);
       EXPECT_TRUE(parsed);
       EXPECT_EQ(datagram->wire_size, wire_size(*parsed));
       all.push_back(*parsed);
     }
-    return all;
   }
 
   TcpReceiver receiver;
