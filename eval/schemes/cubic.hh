@@ -27,9 +27,9 @@ struct CubicCurve {
 };
 
 /// When slow start ends before the first loss. Against the kernel's own delay95 over eight recorded
-/// links (tcp_world_test.cc): kAtLoss is up to 62 % too high, so the kernel's flows did leave early;
-/// kHyStart and kHyStartPlusPlus are both within 11 %, one the closer on Verizon LTE, the other on
-/// T-Mobile UMTS. kHyStart is the default because it is what Linux runs.
+/// links (tcp_world_test.cc): kAtLoss is up to 62 % too high, so the kernel's flows did leave
+/// early; kHyStart and kHyStartPlusPlus are both within 11 %, one the closer on Verizon LTE, the
+/// other on T-Mobile UMTS. kHyStart is the default because it is what Linux runs.
 enum class SlowStartExit {
   kAtLoss,          ///< never before it (RFC 5681)
   kHyStart,         ///< Ha and Rhee 2008, as in Linux: acknowledgement train or rising delay
