@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "traces/link_model.hh"
+#include "traces/links.hh"
+
+namespace cress::traces {
+
+/// One direction of an embedded link: the numbers it is generated from.
+struct EmbeddedModel {
+  std::string_view name;
+  Direction direction = Direction::kDown;
+  /// Chosen among the first few so that kEmbeddedLength of it has the mean rate that the link's
+  /// description promises.
+  uint64_t seed = 1;
+  /// Factor on the fitted mean and maximum rate, where another rate than the fitted is wanted.
+  double scale = 1;
+  LinkModelParameters fitted;
+};
+
+std::span<const EmbeddedModel> embedded_models();
+
+}  // namespace cress::traces
