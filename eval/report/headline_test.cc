@@ -1,0 +1,101 @@
+#include "eval/report/headline.hh"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cress::report {
+namespace {
+
+RunResult result(const std::string& scheme, const std::string& link,
+                 std::map<std::string, double, std::less<>> numbers) {
+  RunResult made;
+  made.key = {.scheme = scheme, .link = link, .direction = "forward"};
+  made.window_to_s = 60;
+  made.numbers = std::move(numbers);
+  return made;
+}
+
+TEST(Headline, ComparesPictureAgeAndTellsTheOtherAxes) {
+  const std::vector<RunResult> results{result("old-style", "lte",
+                                              {{"frame_delay_p95_ms", 2310},
+                                               {"throughput_kbps", 2400},
+                                               {"utilization", 0.9},
+                                               {"ssim_db", 14.04},
+                                               {"frozen_s", 12.3}}),
+                                       result("cress", "lte",
+                                              {{"frame_delay_p95_ms", 143.2},
+                                               {"throughput_kbps", 980},
+                                               {"utilization", 0.42},
+                                               {"ssim_db", 15.25},
+                                               {"frozen_s", 0}})};
+  const Headline words = headline(results);
+  EXPECT_EQ(words.lead,
+            "With Cress the picture on screen was at most 143 ms old for 95 % of the time; with "
+            "old-style 2.31 s: 16 times as old.");
+  EXPECT_EQ(
+      words.lines,
+      (std::vector<std::string>{
+          "Cress carried 980 kbit/s, 42 % of what the link offered; old-style 2.40 Mbit/s, 90 %.",
+          "The picture itself: 15.2 dB of SSIM with Cress, 14.0 dB with old-style. It stood "
+          "still for 0.0 s and 12.3 s."}));
+}
+
+TEST(Headline, SaysSoWhenTheOtherIsFresher) {
+  const std::vector<RunResult> results{result("cress", "lte", {{"delay95_ms", 150}}),
+                                       result("b", "lte", {{"delay95_ms", 100}})};
+  EXPECT_EQ(
+      headline(results).lead,
+      "With Cress the newest data to arrive was at most 150 ms old for 95 % of the time; with b "
+      "100 ms: 1.5 times fresher.");
+}
+
+TEST(Headline, PutsTheClosestRivalFirstAndTheOthersBelow) {
+  const std::vector<RunResult> results{
+      result("slow", "lte", {{"delay95_ms", 5000}}), result("near", "lte", {{"delay95_ms", 102}}),
+      result("cress", "lte", {{"delay95_ms", 100}}), result("mid", "lte", {{"delay95_ms", 300}})};
+  const Headline words = headline(results);
+  EXPECT_NE(words.lead.find("with near 102 ms: about the same."), std::string::npos) << words.lead;
+  EXPECT_EQ(words.lines, (std::vector<std::string>{"mid: 300 ms, 3.0 times as old.",
+                                                   "slow: 5.00 s, 50 times as old."}));
+}
+
+TEST(Headline, TakesMediansOverTheRunsThatBothHave) {
+  const std::vector<RunResult> results{
+      result("cress", "a", {{"delay95_ms", 100}}), result("cress", "b", {{"delay95_ms", 200}}),
+      result("cress", "c", {{"delay95_ms", 300}}), result("cress", "d", {{"delay95_ms", 9000}}),
+      result("b", "a", {{"delay95_ms", 1000}}),    result("b", "b", {{"delay95_ms", 400}}),
+      result("b", "c", {{"delay95_ms", 300}})};
+  EXPECT_EQ(
+      headline(results).lead,
+      "With Cress the newest data to arrive was at most 200 ms old for 95 % of the time; with b "
+      "400 ms: 2.0 times as old (median of 3 runs).");
+}
+
+TEST(Headline, OfOneSchemeComparesNothing) {
+  const std::vector<RunResult> results{
+      result("sprout", "a", {{"delay95_ms", 100}, {"utilization", 0.5}})};
+  EXPECT_EQ(hero_scheme(results), "sprout");
+  EXPECT_EQ(headline(results).lead,
+            "With sprout the newest data to arrive was at most 100 ms old for 95 % of the time.");
+  EXPECT_EQ(headline(results).lines,
+            (std::vector<std::string>{"It used 50 % of what the link offered."}));
+  EXPECT_EQ(headline(std::vector<RunResult>{result("x", "a", {})}).lead,
+            "x: nothing arrived in the scored time.");
+}
+
+TEST(InWords, KeepsThreeDigits) {
+  EXPECT_EQ(in_words_ms(0), "0 ms");
+  EXPECT_EQ(in_words_ms(999.4), "999 ms");
+  EXPECT_EQ(in_words_ms(999.6), "1.00 s");
+  EXPECT_EQ(in_words_ms(42'380), "42.4 s");
+  EXPECT_EQ(in_words_ms(310'000), "310 s");
+  EXPECT_EQ(in_words_kbps(612.4), "612 kbit/s");
+  EXPECT_EQ(in_words_kbps(1812), "1.81 Mbit/s");
+  EXPECT_EQ(in_words_kbps(12'000), "12.0 Mbit/s");
+}
+
+}  // namespace
+}  // namespace cress::report

@@ -1,0 +1,222 @@
+#include "eval/report/report.hh"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "eval/report/embedded.hh"
+#include "eval/report/headline.hh"
+#include "eval/report/series.hh"
+#include "transport/base/check.hh"
+
+namespace cress::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Four digits are more than a screen shows, and keep the page small.
+ordered_json short_number(std::optional<double> value) {
+  if (!value) {
+    return nullptr;
+  }
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", *value);
+  return std::strtod(text.data(), nullptr);
+}
+
+ordered_json milliseconds_exact(double seconds) { return std::round(seconds * 1000.0) / 1000.0; }
+
+/// One array per member: {"t": [...], "rate": [...]}.
+ordered_json timeline_json(const Timeline& timeline) {
+  const std::vector<TimelinePoint> points = thinned(timeline.points);
+  ordered_json series{{"scheme", timeline.key.scheme}};
+  series["bins"] = timeline.points.size();
+  for (const char* name : {"t", "capacity", "rate", "delay", "window", "forecast"}) {
+    series[name] = ordered_json::array();
+  }
+  for (const TimelinePoint& point : points) {
+    series["t"].push_back(milliseconds_exact(point.time_s));
+    series["capacity"].push_back(short_number(point.capacity_kbps));
+    series["rate"].push_back(short_number(point.throughput_kbps));
+    series["delay"].push_back(short_number(point.delay_ms));
+    series["window"].push_back(short_number(point.window_bytes));
+    series["forecast"].push_back(short_number(point.forecast_kbps));
+  }
+  return series;
+}
+
+ordered_json frames_json(const FrameLog& log) {
+  const std::vector<FramePoint> points = thinned(log.points);
+  const FrameFit fit = frame_fit(log.points);
+  ordered_json series{{"scheme", log.key.scheme}};
+  series["fit"] = {{"frames", fit.frames},
+                   {"skipped", fit.skipped},
+                   {"with_budget", fit.with_budget},
+                   {"over_share", fit.over_share},
+                   {"ratio_p95", fit.ratio_p95}};
+  for (const char* name : {"t", "size", "budget", "key", "ssim", "age_t", "age"}) {
+    series[name] = ordered_json::array();
+  }
+  for (const FramePoint& point : points) {
+    series["t"].push_back(milliseconds_exact(point.capture_s));
+    series["size"].push_back(short_number(point.size_bytes));
+    series["budget"].push_back(short_number(point.budget_bytes));
+    series["key"].push_back(point.key_frame.value_or(0.0) != 0.0 ? 1 : 0);
+    series["ssim"].push_back(short_number(point.ssim_db));
+  }
+  for (const AgePoint& point : picture_age(log.points)) {
+    series["age_t"].push_back(milliseconds_exact(point.time_s));
+    series["age"].push_back(short_number(point.age_ms_max));
+  }
+  return series;
+}
+
+ordered_json result_json(const RunResult& result) {
+  ordered_json object{{"scheme", result.key.scheme},
+                      {"link", result.key.link},
+                      {"direction", result.key.direction},
+                      {"seed", result.seed},
+                      {"window_s", {result.window_from_s, result.window_to_s}}};
+  object["numbers"] = ordered_json::object();
+  for (const auto& [name, value] : result.numbers) {
+    object["numbers"][name] = value;
+  }
+  object["others"] = ordered_json::array();
+  for (const auto& [name, text] : result.others) {
+    object["others"].push_back({name, text});
+  }
+  return object;
+}
+
+/// Everything about one link and direction, in the order in which the files name them.
+ordered_json sections_json(const Run& run) {
+  std::vector<std::pair<std::string, std::string>> places;
+  std::map<std::pair<std::string, std::string>, ordered_json> sections;
+  const auto section = [&](const SeriesKey& key) -> ordered_json& {
+    const auto [entry, fresh] = sections.try_emplace(std::pair(key.link, key.direction));
+    if (fresh) {
+      places.push_back(entry->first);
+      entry->second = {{"link", key.link},
+                       {"direction", key.direction},
+                       {"results", ordered_json::array()},
+                       {"timelines", ordered_json::array()},
+                       {"frames", ordered_json::array()}};
+    }
+    return entry->second;
+  };
+  for (const RunResult& result : run.results) {
+    section(result.key)["results"].push_back(result_json(result));
+  }
+  for (const Timeline& timeline : run.timelines) {
+    section(timeline.key)["timelines"].push_back(timeline_json(timeline));
+  }
+  for (const FrameLog& log : run.frames) {
+    section(log.key)["frames"].push_back(frames_json(log));
+  }
+  ordered_json list = ordered_json::array();
+  for (const auto& place : places) {
+    list.push_back(std::move(sections[place]));
+  }
+  return list;
+}
+
+/// The hero first, then in the order of results: a scheme's colour follows from its place.
+std::vector<std::string> scheme_order(const Run& run) {
+  std::vector<std::string> order{hero_scheme(run.results)};
+  const auto add = [&](const SeriesKey& key) {
+    if (std::find(order.begin(), order.end(), key.scheme) == order.end()) {
+      order.push_back(key.scheme);
+    }
+  };
+  std::for_each(run.results.begin(), run.results.end(),
+                [&](const RunResult& result) { add(result.key); });
+  std::for_each(run.timelines.begin(), run.timelines.end(),
+                [&](const Timeline& timeline) { add(timeline.key); });
+  std::for_each(run.frames.begin(), run.frames.end(), [&](const FrameLog& log) { add(log.key); });
+  return order;
+}
+
+/// JSON for a <script type="application/json">: no `<` in it, so that nothing can end the element.
+std::string page_json(const Run& run) {
+  const Headline words = headline(run.results);
+  const ordered_json data{{"version", CRESS_VERSION},
+                          {"lead", words.lead},
+                          {"lines", words.lines},
+                          {"schemes", scheme_order(run)},
+                          {"sections", sections_json(run)}};
+  // Bytes that are no UTF-8 become U+FFFD.
+  const std::string text = data.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe.push_back(c);
+    }
+  }
+  return safe;
+}
+
+/// The template with each {{name}} replaced, in one pass: what is put in is not looked at again.
+std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
+  std::string out;
+  while (true) {
+    const size_t open = page.find("{{");
+    out.append(page.substr(0, open));
+    if (open == std::string_view::npos) {
+      return out;
+    }
+    const size_t close = page.find("}}", open);
+    const auto value = values.find(page.substr(open + 2, close - open - 2));
+    check(close != std::string_view::npos && value != values.end(), "page.html: unknown {{name}}");
+    out.append(value->second);
+    page.remove_prefix(close + 2);
+  }
+}
+
+}  // namespace
+
+std::string report_html(const Run& run) {
+  check(!run.results.empty(), "report_html: a run without results");
+  return filled(embedded(cress_report_page_html, cress_report_page_html_end),
+                {{"style", std::string(embedded(cress_report_page_css, cress_report_page_css_end))},
+                 {"chart", std::string(embedded(cress_report_chart_js, cress_report_chart_js_end))},
+                 {"script", std::string(embedded(cress_report_page_js, cress_report_page_js_end))},
+                 {"data", page_json(run)}});
+}
+
+void write_report(const std::filesystem::path& run_dir, const std::filesystem::path& html_file) {
+  const std::string page = report_html(load_run(run_dir));
+  // Written beside and moved over: a full disk leaves an older report as it was.
+  std::filesystem::path part = html_file;
+  part += ".part";
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file.write(page.data(), static_cast<std::streamsize>(page.size()));
+  file.close();
+  std::error_code error;
+  if (file) {
+    std::filesystem::rename(part, html_file, error);
+  }
+  if (!file || error) {
+    std::error_code ignored;
+    std::filesystem::remove(part, ignored);
+    throw std::runtime_error(html_file.string() + ": cannot be written" +
+                             (error ? " (" + error.message() + ")" : ""));
+  }
+}
+
+}  // namespace cress::report

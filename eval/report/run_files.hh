@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "transport/base/result.hh"
+
+/// What a run leaves behind (DESIGN §1): results.json, timeline.csv and, with video, frames.csv.
+/// The parsers are total: any bytes give a value or one error that names the line.
+/// Threads: pure functions; load_run reads files.
+namespace cress::report {
+
+/// Larger files are refused, so that a wrong path cannot fill the memory.
+inline constexpr size_t kRunFileBytesMax = size_t{1} << 30;
+inline constexpr size_t kResultsMax = 100'000;
+inline constexpr size_t kSeriesMax = 10'000;
+inline constexpr size_t kRowsMax = 20'000'000;
+inline constexpr size_t kColumnsMax = 256;
+inline constexpr int kJsonDepthMax = 16;
+
+struct ParseError {
+  size_t line = 0;  ///< counted from 1; 0 where no line is to blame
+  std::string what;
+  friend bool operator==(const ParseError&, const ParseError&) = default;
+};
+
+/// Who ran over what: a line on a chart, a row of the table.
+struct SeriesKey {
+  std::string scheme;
+  std::string link;
+  std::string direction;
+  friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
+};
+
+/// One object of results.json.
+struct RunResult {
+  SeriesKey key;
+  std::string seed;  ///< as written; empty where not given
+  double window_from_s = 0.0;
+  double window_to_s = 0.0;
+  /// The known measures by their key, whose end is the unit (`delay95_ms`); null ones are absent.
+  std::map<std::string, double, std::less<>> numbers;
+  /// Everything else in the object, as JSON text, in the file's order of keys (sorted).
+  std::vector<std::pair<std::string, std::string>> others;
+
+  std::optional<double> number(std::string_view name) const;
+  bool has_video() const { return number("frame_delay_p95_ms").has_value(); }
+};
+
+/// One row of timeline.csv: a bin of 100 ms that starts at time_s. Empty cells have no value.
+struct TimelinePoint {
+  double time_s = 0.0;
+  std::optional<double> capacity_kbps{};
+  std::optional<double> throughput_kbps{};
+  std::optional<double> delay_ms{};
+  std::optional<double> window_bytes{};
+  std::optional<double> forecast_kbps{};
+};
+struct Timeline {
+  SeriesKey key;
+  std::vector<TimelinePoint> points;  ///< by time
+};
+
+/// One row of frames.csv: a captured frame. What never happened to it has no value.
+struct FramePoint {
+  double frame = 0.0;
+  double capture_s = 0.0;
+  std::optional<double> display_s{};
+  std::optional<double> delay_ms{};
+  std::optional<double> size_bytes{};
+  std::optional<double> budget_bytes{};
+  std::optional<double> quantizer{};
+  std::optional<double> key_frame{};  ///< 1 for a key frame
+  std::optional<double> ssim_db{};
+  std::optional<double> psnr_db{};
+};
+struct FrameLog {
+  SeriesKey key;
+  std::vector<FramePoint> points;  ///< by capture time
+};
+
+Result<std::vector<RunResult>, ParseError> parse_results(std::string_view json);
+/// Both CSV parsers: a header line names the columns, in any order; further columns are allowed and
+/// ignored; fields may be quoted (RFC 4180) within a line; CR LF and blank lines are fine. Rows of
+/// one series are kept together, in the order in which the series first appear.
+Result<std::vector<Timeline>, ParseError> parse_timeline(std::string_view csv);
+Result<std::vector<FrameLog>, ParseError> parse_frames(std::string_view csv);
+
+struct Run {
+  std::vector<RunResult> results;  ///< at least one
+  std::vector<Timeline> timelines;
+  std::vector<FrameLog> frames;  ///< empty without video
+};
+/// Throws std::runtime_error "FILE:LINE: what" when results.json or timeline.csv is missing or any
+/// of the three is broken; frames.csv may be missing when no result speaks of video.
+Run load_run(const std::filesystem::path& run_dir);
+
+}  // namespace cress::report
