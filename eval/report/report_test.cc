@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -244,9 +243,11 @@ TEST(Report, LoadsNothingFromAnywhere) {
   const Folder folder;
   video_call().write(folder);
   const std::string page = page_of(folder);
-  const std::regex load(R"re((src|href|action|data|poster)\s*=\s*["']?\s*(https?:|//))re",
-                        std::regex::icase);
-  EXPECT_FALSE(std::regex_search(page, load));
+  for (const char* attribute : {"src=", "href=", "action=", "poster=", "srcset="}) {
+    for (const char* start : {"http", "\"http", "'http", "//", "\"//", "'//"}) {
+      EXPECT_EQ(page.find(std::string(attribute) + start), std::string::npos) << attribute << start;
+    }
+  }
   for (const char* part :
        {"<link", "<img", "<iframe", "@import", "url(", "import(", "<script src"}) {
     EXPECT_EQ(page.find(part), std::string::npos) << part;
@@ -384,6 +385,18 @@ std::vector<std::string> console_lines(const std::string& log) {
   return lines;
 }
 
+/// Canvases that Chart.js has drawn: it gives each a size.
+size_t drawn_canvases(const std::string& page) {
+  size_t drawn = 0;
+  for (size_t at = page.find("<canvas "); at != std::string::npos;
+       at = page.find("<canvas ", at + 1)) {
+    const std::string tag = page.substr(at, page.find('>', at) - at);
+    const size_t width = tag.find("width: ");
+    drawn += width != std::string::npos && tag.compare(width, 10, "width: 0px") != 0 ? 1 : 0;
+  }
+  return drawn;
+}
+
 class ReportInBrowser : public testing::Test {
  protected:
   void SetUp() override {
@@ -402,8 +415,7 @@ TEST_F(ReportInBrowser, DrawsAVideoCallWithoutAComplaint) {
   EXPECT_NE(seen.page.find("With Cress the picture on screen was at most"), std::string::npos);
   // Two scatters and four lines per direction, and a size chart per scheme; Chart.js gives each
   // canvas that it has drawn a size.
-  const std::regex drawn(R"(<canvas [^>]*style="[^"]*width: \d+px)");
-  EXPECT_EQ(std::distance(std::sregex_iterator(seen.page.begin(), seen.page.end(), drawn), {}), 16);
+  EXPECT_EQ(drawn_canvases(seen.page), 16U);
   EXPECT_NE(seen.page.find("redundancy_share"), std::string::npos);  // a key it does not know
   EXPECT_NE(seen.page.find("<td>\u2013</td>"), std::string::npos);   // PSNR was null
 }
@@ -414,8 +426,7 @@ TEST_F(ReportInBrowser, DrawsFlowsWithoutAComplaint) {
   page_of(folder);
   const Seen seen = open_in_browser(folder);
   EXPECT_EQ(console_lines(seen.log), std::vector<std::string>{});
-  const std::regex drawn(R"(<canvas [^>]*style="[^"]*width: \d+px)");
-  EXPECT_EQ(std::distance(std::sregex_iterator(seen.page.begin(), seen.page.end(), drawn), {}), 3);
+  EXPECT_EQ(drawn_canvases(seen.page), 3U);
 }
 
 TEST_F(ReportInBrowser, AnEvilSchemeIsOnlyAName) {

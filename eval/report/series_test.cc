@@ -107,7 +107,7 @@ TEST(PictureAge, HasTheSameMaximumAsADenseLook) {
       end_s = std::max({end_s, frame.capture_s, frame.display_s.value_or(0.0)});
     }
     double dense_ms = 0.0;
-    for (int step = 0; step < static_cast<int>(end_s * 2000.0); ++step) {
+    for (int step = 0; step <= static_cast<int>(end_s * 2000.0); ++step) {
       const double t = step / 2000.0;
       double newest = 0.0;
       for (const FramePoint& frame : frames) {
