@@ -5,6 +5,16 @@
 
 namespace cress::schemes {
 
+HostSample sample_of(const session::Endpoint& endpoint, TimePoint now) {
+  const sprout::SendWindow& window = endpoint.send_window();
+  if (window.counts().empty()) {
+    return {};
+  }
+  const Duration horizon = static_cast<int64_t>(window.counts().size()) * sprout::kTickLength;
+  return {.window = window.window(now),
+          .forecast = DataRate::from(window.forecast_total(), horizon)};
+}
+
 SproutFlow::SproutFlow(TimePoint start, SproutFlowOptions options,
                        std::unique_ptr<sprout::Forecaster> forecaster)
     : options_(options),
@@ -52,6 +62,8 @@ void SproutFlow::fill_window(TimePoint now) {
     rest -= size;
   }
 }
+
+HostSample SproutFlow::sample(TimePoint now) const { return sample_of(endpoint_, now); }
 
 std::optional<sim::Datagram> SproutFlow::poll_transmit(TimePoint now) {
   const bool instant = options_.host.loop_interval == Duration{};

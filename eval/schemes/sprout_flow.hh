@@ -5,10 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "eval/schemes/scheme_host.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sim/host.hh"
 
 namespace cress::schemes {
+
+/// The safe window, and the forecast as a rate over its horizon.
+HostSample sample_of(const session::Endpoint& endpoint, TimePoint now);
 
 /// The program around the protocol. An instant host acts the moment something changes.
 struct SproutHostModel {
@@ -36,7 +39,7 @@ struct SproutFlowOptions {
 };
 
 /// One end of a saturating flow over a Sprout session: keeps the safe window full.
-class SproutFlow final : public sim::Host {
+class SproutFlow final : public SchemeHost {
  public:
   SproutFlow(TimePoint start, SproutFlowOptions options,
              std::unique_ptr<sprout::Forecaster> forecaster);
@@ -46,9 +49,9 @@ class SproutFlow final : public sim::Host {
   std::optional<sim::Datagram> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 
+  DataSize delivered() const override { return delivered_; }
+  HostSample sample(TimePoint now) const override;
   const session::Endpoint& endpoint() const { return endpoint_; }
-  /// Application bytes that arrived here.
-  DataSize delivered() const { return delivered_; }
 
  private:
   struct Unread {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
 
@@ -41,9 +42,8 @@ class DataRate {
   static constexpr DataRate bits_per_second(int64_t bps) { return DataRate{bps}; }
   static constexpr DataRate kilobits_per_second(int64_t kbps) { return DataRate{kbps * 1000}; }
   /// `size` delivered in `elapsed` (> 0).
-  static constexpr DataRate from(DataSize size, Duration elapsed) {
-    return DataRate{
-        static_cast<int64_t>(static_cast<double>(size.bits()) / to_seconds(elapsed) + 0.5)};
+  static DataRate from(DataSize size, Duration elapsed) {
+    return DataRate{std::llround(static_cast<double>(size.bits()) / to_seconds(elapsed))};
   }
 
   constexpr int64_t bits_per_second() const { return bps_; }

@@ -17,6 +17,7 @@ inline constexpr FlowId kAudioFlow = 0;
 inline constexpr FlowId kControlFlow = 1;
 inline constexpr FlowId kVideoFlow = 2;
 inline constexpr FlowId kBulkFlow = 3;
+inline constexpr FlowId kPaddingFlow = 4;
 
 /// Counts a flow's messages from 0.
 using MessageId = uint64_t;

@@ -1,0 +1,198 @@
+#include "eval/harness/outputs.hh"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace cress::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A thousandth is finer than anything measured, and keeps files readable.
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+Json json_of(std::optional<double> value) { return value ? Json(rounded(*value)) : Json(nullptr); }
+
+Json json_of(const DirectionResult& r) {
+  Json object = {
+      {"scheme", r.scheme},
+      {"link", r.link},
+      {"direction", r.direction},
+      {"seed", r.seed},
+      {"window_s", {to_seconds(r.window.from), to_seconds(r.window.to)}},
+      {"capacity_kbps", rounded(r.capacity_kbps)},
+      {"throughput_kbps", rounded(r.throughput_kbps)},
+      {"goodput_kbps", rounded(r.goodput_kbps)},
+      {"utilization", rounded(r.utilization)},
+      {"delay95_ms", json_of(r.delay95_ms)},
+      {"omniscient95_ms", json_of(r.omniscient95_ms)},
+      {"self_inflicted_ms", json_of(r.self_inflicted_ms)},
+      {"delay50_ms", json_of(r.delay50_ms)},
+      {"packets_delivered", r.packets_delivered},
+      {"packets_lost", r.packets_lost},
+      {"packets_dropped", r.packets_dropped},
+  };
+  if (r.video) {
+    const VideoResult& v = *r.video;
+    object.update({{"bitrate_kbps", rounded(v.bitrate_kbps)},
+                   {"frame_delay_p50_ms", json_of(v.frame_delay_p50_ms)},
+                   {"frame_delay_p95_ms", json_of(v.frame_delay_p95_ms)},
+                   {"frame_delay_p99_ms", json_of(v.frame_delay_p99_ms)},
+                   {"ssim_db", json_of(v.ssim_db)},
+                   {"psnr_db", json_of(v.psnr_db)},
+                   {"frames_captured", v.frames_captured},
+                   {"frames_displayed", v.frames_displayed},
+                   {"freezes", v.freezes},
+                   {"frozen_s", rounded(v.frozen_s)},
+                   {"key_frames", v.key_frames}});
+  }
+  return object;
+}
+
+std::string cell(std::optional<double> value) { return value ? fmt::format("{:.3f}", *value) : ""; }
+std::string cell(std::optional<int64_t> value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::optional<double> seconds(std::optional<Duration> time) {
+  return time ? std::optional{to_seconds(*time)} : std::nullopt;
+}
+
+std::string short_cell(std::optional<double> value, int decimals = 0) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
+}
+
+}  // namespace
+
+std::string results_json(const std::vector<DirectionResult>& results) {
+  Json list = Json::array();
+  for (const DirectionResult& result : results) {
+    list.push_back(json_of(result));
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string timeline_csv(const std::vector<TimelineRow>& rows) {
+  std::string text =
+      "scheme,link,direction,time_s,capacity_kbps,throughput_kbps,delay_ms,window_bytes,"
+      "forecast_kbps\n";
+  for (const TimelineRow& row : rows) {
+    fmt::format_to(std::back_inserter(text), "{},{},{},{:.1f},{:.3f},{:.3f},{},{},{}\n", row.scheme,
+                   row.link, row.direction, to_seconds(row.time), row.capacity_kbps,
+                   row.throughput_kbps, cell(row.delay_ms), cell(row.window_bytes),
+                   cell(row.forecast_kbps));
+  }
+  return text;
+}
+
+std::string frames_csv(const std::vector<FrameRow>& rows) {
+  std::string text =
+      "scheme,link,direction,frame,capture_s,display_s,delay_ms,size_bytes,budget_bytes,quantizer,"
+      "key,ssim_db,psnr_db\n";
+  for (const FrameRow& row : rows) {
+    const auto delay =
+        row.shown ? std::optional{to_milliseconds(*row.shown - row.captured)} : std::nullopt;
+    const bool coded = row.size_bytes > 0;
+    fmt::format_to(
+        std::back_inserter(text), "{},{},{},{},{:.3f},{},{},{},{},{},{},{},{}\n", row.scheme,
+        row.link, row.direction, row.frame, to_seconds(row.captured), cell(seconds(row.shown)),
+        cell(delay), cell(coded ? std::optional{row.size_bytes} : std::nullopt),
+        cell(row.budget_bytes), cell(coded ? std::optional<int64_t>{row.quantizer} : std::nullopt),
+        row.key_frame ? 1 : 0, cell(row.ssim_db), cell(row.psnr_db));
+  }
+  return text;
+}
+
+std::string results_table(const std::vector<DirectionResult>& results) {
+  bool any_video = false;
+  for (const DirectionResult& r : results) {
+    any_video = any_video || r.video.has_value();
+  }
+  std::string text = fmt::format("{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "scheme",
+                                 "link", "way", "capacity", "through", "util", "delay95", "self");
+  text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "frame50", "frame95",
+                                  "SSIM", "shown", "freezes", "frozen")
+                    : "";
+  text += fmt::format("\n{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "", "", "", "kbit/s",
+                      "kbit/s", "", "ms", "ms");
+  text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "ms", "ms", "dB",
+                                  "frames", "", "s")
+                    : "";
+  text += "\n";
+  for (const DirectionResult& r : results) {
+    text += fmt::format("{:<15} {:<24} {:<8} {:>8.0f} {:>8.0f} {:>5.2f} {:>8} {:>8}", r.scheme,
+                        r.link, r.direction, r.capacity_kbps, r.throughput_kbps, r.utilization,
+                        short_cell(r.delay95_ms), short_cell(r.self_inflicted_ms));
+    if (r.video) {
+      const VideoResult& v = *r.video;
+      text += fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7.1f}",
+                          short_cell(v.frame_delay_p50_ms), short_cell(v.frame_delay_p95_ms),
+                          short_cell(v.ssim_db, 2), v.frames_displayed, v.freezes, v.frozen_s);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& content) {
+  const std::filesystem::path partial = path.string() + ".partial";
+  const auto fail = [&](const char* what) {
+    const std::string reason = std::strerror(errno);
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    throw std::runtime_error(path.string() + ": " + what + ": " + reason);
+  };
+  errno = 0;
+  std::ofstream file{partial, std::ios::binary | std::ios::trunc};
+  if (!file) {
+    fail("cannot be written");
+  }
+  file << content;
+  file.close();
+  if (!file) {
+    fail("could not be written whole");
+  }
+  std::error_code error;
+  std::filesystem::rename(partial, path, error);
+  if (error) {
+    errno = error.value();
+    fail("cannot be replaced");
+  }
+}
+
+OutputFolder::OutputFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) {
+    throw std::runtime_error(folder_.string() + ": the output folder cannot be made: " +
+                             error.message() + "; choose another with --out");
+  }
+  write_file(folder_ / "results.json", results_json({}));
+  for (const char* name : {"timeline.csv", "frames.csv"}) {
+    std::filesystem::remove(folder_ / name, error);  // of an earlier command: they would not match
+  }
+}
+
+void OutputFolder::add(RunOutput output) {
+  const auto append = [](auto& all, auto& more) {
+    all.insert(all.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  };
+  append(all_.results, output.results);
+  append(all_.timeline, output.timeline);
+  append(all_.frames, output.frames);
+  write_file(folder_ / "results.json", results_json(all_.results));
+  write_file(folder_ / "timeline.csv", timeline_csv(all_.timeline));
+  if (!all_.frames.empty()) {
+    write_file(folder_ / "frames.csv", frames_csv(all_.frames));
+  }
+}
+
+}  // namespace cress::harness

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/harness/run.hh"
+
+namespace cress::harness {
+
+/// results.json's text: a list, one object per scheme × link × direction; an unknown value is null.
+std::string results_json(const std::vector<DirectionResult>& results);
+/// timeline.csv and frames.csv, header line included.
+std::string timeline_csv(const std::vector<TimelineRow>& rows);
+std::string frames_csv(const std::vector<FrameRow>& rows);
+/// A table for a terminal, one line per scheme × direction.
+std::string results_table(const std::vector<DirectionResult>& results);
+
+/// The output folder of one command. Each finished run is written at once and whole, so that a
+/// later failure, a kill or a full disk loses nothing that was done. Files: results.json,
+/// timeline.csv and, once a run had video, frames.csv. Errors: std::runtime_error naming the file
+/// and what the system said.
+class OutputFolder {
+ public:
+  /// Creates the folder if need be and checks that it can be written to.
+  explicit OutputFolder(std::filesystem::path folder);
+
+  void add(RunOutput output);
+  const std::vector<DirectionResult>& results() const { return all_.results; }
+  const std::filesystem::path& path() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+  RunOutput all_;
+};
+
+/// Writes a sibling first and renames it, so that the file is the old or the new one, never half of
+/// it. Throws std::runtime_error "PATH: what the system said".
+void write_file(const std::filesystem::path& path, const std::string& content);
+
+}  // namespace cress::harness

@@ -1,0 +1,270 @@
+#include "eval/harness/run.hh"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "eval/metrics/delay_over_time.hh"
+#include "eval/metrics/frames.hh"
+#include "eval/metrics/picture_quality.hh"
+#include "eval/metrics/rates.hh"
+#include "transport/sim/world.hh"
+
+namespace cress::harness {
+namespace {
+
+/// One direction of a run as it goes on: who sends, who receives, over which link, and what was
+/// noted.
+struct Direction {
+  std::string name;
+  const sim::DeliveryTrace& trace;
+  sim::Link& link;
+  schemes::SchemeHost& sender;
+  schemes::SchemeHost& receiver;
+  media::VideoSource* video = nullptr;  // null: no media this way
+  std::vector<schemes::HostSample> samples{};
+  DataSize delivered_before_window{};
+  DataSize delivered_at_end{};
+  std::vector<schemes::CodedFrame> coded{};
+  std::vector<metrics::ShownFrame> shown{};
+  std::vector<uint32_t> shown_ids{};
+};
+
+std::optional<double> in_milliseconds(std::optional<Duration> delay) {
+  return delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
+}
+
+std::vector<metrics::Arrival> arrivals_of(const sim::Link& link) {
+  std::vector<metrics::Arrival> arrivals;
+  arrivals.reserve(link.records().size());
+  for (const sim::PacketRecord& record : link.records()) {
+    arrivals.push_back({record.sent, record.arrived});
+  }
+  return arrivals;
+}
+
+std::vector<metrics::Delivery> deliveries_of(const sim::Link& link) {
+  std::vector<metrics::Delivery> deliveries;
+  deliveries.reserve(link.records().size());
+  for (const sim::PacketRecord& record : link.records()) {
+    deliveries.push_back({record.left, record.size});
+  }
+  return deliveries;
+}
+
+/// Scores shown frames at once, so that only one picture of each is alive.
+void note_frames(Direction& direction) {
+  auto& sender = static_cast<schemes::CallHost&>(direction.sender);
+  auto& receiver = static_cast<schemes::CallHost&>(direction.receiver);
+  while (const auto coded = sender.poll_coded()) {
+    direction.coded.push_back(*coded);
+  }
+  while (const auto frame = receiver.poll_shown()) {
+    const auto quality =
+        metrics::picture_quality(*frame->picture, *direction.video->picture(frame->frame_id));
+    direction.shown.push_back({frame->captured, frame->shown, quality.ssim, quality.psnr_db});
+    direction.shown_ids.push_back(frame->frame_id);
+  }
+}
+
+VideoResult video_result(const Direction& direction, metrics::Window window) {
+  VideoResult result;
+  DataSize coded;
+  for (const schemes::CodedFrame& frame : direction.coded) {
+    if (window.contains(frame.captured)) {
+      ++result.frames_captured;
+      coded += frame.size;
+      result.key_frames += frame.key_frame ? 1 : 0;
+    }
+  }
+  result.bitrate_kbps = DataRate::from(coded, window.length()).kilobits_per_second();
+  result.frames_displayed =
+      std::count_if(direction.shown.begin(), direction.shown.end(),
+                    [&](const auto& frame) { return window.contains(frame.displayed); });
+  const auto delay = [&](double q) {
+    return in_milliseconds(metrics::frame_delay_quantile(direction.shown, window, q));
+  };
+  result.frame_delay_p50_ms = delay(0.50);
+  result.frame_delay_p95_ms = delay(0.95);
+  result.frame_delay_p99_ms = delay(0.99);
+  if (const auto quality = metrics::mean_quality(direction.shown, window)) {
+    result.ssim_db = quality->ssim_db;
+    result.psnr_db = quality->psnr_db;
+  }
+  const metrics::Freezes freezes = metrics::freezes(direction.shown, window);
+  result.freezes = freezes.count;
+  result.frozen_s = to_seconds(freezes.frozen);
+  return result;
+}
+
+DirectionResult direction_result(const RunSpec& spec, const Direction& direction) {
+  const metrics::Window window = spec.window();
+  const auto deliveries = deliveries_of(direction.link);
+  const DataRate capacity = metrics::capacity(direction.trace, window);
+  const DataRate throughput = metrics::throughput(deliveries, window);
+  DirectionResult result;
+  result.scheme = spec.scheme;
+  result.link = spec.link.name;
+  result.direction = direction.name;
+  result.seed = spec.seed;
+  result.window = window;
+  result.capacity_kbps = capacity.kilobits_per_second();
+  result.throughput_kbps = throughput.kilobits_per_second();
+  result.goodput_kbps =
+      DataRate::from(direction.delivered_at_end - direction.delivered_before_window,
+                     window.length())
+          .kilobits_per_second();
+  result.utilization = metrics::utilization(throughput, capacity);
+  const auto arrivals = arrivals_of(direction.link);
+  const auto segments = metrics::delay_segments(arrivals, window);
+  result.delay50_ms = in_milliseconds(metrics::delay_quantile(segments, 0.50));
+  result.delay95_ms = in_milliseconds(metrics::delay_quantile(segments, 0.95));
+  result.omniscient95_ms = in_milliseconds(metrics::delay_quantile(
+      metrics::omniscient_arrivals(direction.trace, spec.link.delay, window), window, 0.95));
+  if (result.delay95_ms && result.omniscient95_ms) {
+    result.self_inflicted_ms = *result.delay95_ms - *result.omniscient95_ms;
+  }
+  result.packets_delivered = static_cast<int64_t>(direction.link.records().size());
+  result.packets_lost = static_cast<int64_t>(direction.link.lost());
+  result.packets_dropped = static_cast<int64_t>(direction.link.queue_stats().dropped);
+  if (direction.video != nullptr) {
+    result.video = video_result(direction, window);
+  }
+  return result;
+}
+
+void add_timeline(const RunSpec& spec, const Direction& direction, std::vector<TimelineRow>& rows) {
+  const metrics::Window whole{kTimeZero, kTimeZero + spec.duration};
+  const auto capacity = metrics::capacity_per_bin(direction.trace, whole, kTimelineBin);
+  const auto throughput =
+      metrics::throughput_per_bin(deliveries_of(direction.link), whole, kTimelineBin);
+  const auto arrivals = arrivals_of(direction.link);
+  const auto delays =
+      metrics::delay_peaks(metrics::delay_segments(arrivals, whole), whole, kTimelineBin);
+  for (size_t bin = 0; bin < capacity.size(); ++bin) {
+    TimelineRow row{.scheme = spec.scheme, .link = spec.link.name, .direction = direction.name};
+    row.time = static_cast<int64_t>(bin) * kTimelineBin;
+    row.capacity_kbps = capacity[bin].kilobits_per_second();
+    row.throughput_kbps = throughput[bin].kilobits_per_second();
+    if (bin < delays.size()) {
+      row.delay_ms = to_milliseconds(delays[bin]);
+    }
+    if (bin < direction.samples.size()) {
+      const schemes::HostSample& sample = direction.samples[bin];
+      row.window_bytes = sample.window ? std::optional{sample.window->bytes()} : std::nullopt;
+      row.forecast_kbps =
+          sample.forecast ? std::optional{sample.forecast->kilobits_per_second()} : std::nullopt;
+    }
+    rows.push_back(std::move(row));
+  }
+}
+
+void add_frames(const RunSpec& spec, const Direction& direction, std::vector<FrameRow>& rows) {
+  const size_t first = rows.size();
+  for (const schemes::CodedFrame& coded : direction.coded) {
+    FrameRow row{.scheme = spec.scheme, .link = spec.link.name, .direction = direction.name};
+    row.frame = coded.frame_id;
+    row.captured = coded.captured - kTimeZero;
+    row.size_bytes = coded.size.bytes();
+    row.budget_bytes = coded.budget ? std::optional{coded.budget->bytes()} : std::nullopt;
+    row.quantizer = coded.quantizer;
+    row.key_frame = coded.key_frame;
+    rows.push_back(std::move(row));
+  }
+  // Frames are coded with ascending ids, so a shown one is found by bisection.
+  const std::span mine{rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()};
+  for (size_t i = 0; i < direction.shown.size(); ++i) {
+    const auto row = std::lower_bound(
+        mine.begin(), mine.end(), direction.shown_ids[i],
+        [](const FrameRow& candidate, uint32_t id) { return candidate.frame < id; });
+    if (row != mine.end() && row->frame == direction.shown_ids[i]) {
+      row->shown = direction.shown[i].displayed - kTimeZero;
+      row->ssim_db = metrics::ssim_to_db(direction.shown[i].ssim);
+      row->psnr_db = direction.shown[i].psnr_db;
+    }
+  }
+}
+
+/// Steps the world bin by bin, sampling what each sender believes.
+void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> directions,
+              const std::function<void(double)>& on_progress) {
+  const auto [from, end] = spec.window();
+  for (TimePoint at = kTimeZero; at < end; at += kTimelineBin) {
+    if (world.now() < from && from <= at) {
+      world.run_until(from);
+      for (Direction& direction : directions) {
+        direction.delivered_before_window = direction.receiver.delivered();
+      }
+    }
+    world.run_until(at);
+    for (Direction& direction : directions) {
+      direction.samples.push_back(direction.sender.sample(at));
+      if (direction.video != nullptr) {
+        note_frames(direction);
+      }
+    }
+    if (on_progress) {
+      on_progress(to_seconds(at) / to_seconds(spec.duration));
+    }
+  }
+  world.run_until(end);
+  for (Direction& direction : directions) {
+    direction.delivered_at_end = direction.receiver.delivered();
+    if (direction.video != nullptr) {
+      note_frames(direction);
+    }
+  }
+}
+
+sim::Link make_link(const LinkSpec& spec, std::shared_ptr<const sim::DeliveryTrace> trace,
+                    const Rng& rng, uint64_t stream) {
+  constexpr uint64_t kQueueStream = 100;
+  return sim::Link{{.trace = std::move(trace),
+                    .propagation = spec.delay,
+                    .loss = spec.loss,
+                    .seed = rng.fork(stream).next(),
+                    .queue = spec.queue.make(rng.fork(stream + kQueueStream))}};
+}
+
+}  // namespace
+
+RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
+              const std::function<void(double)>& on_progress) {
+  const Rng rng{spec.seed};
+  sim::Link forward = make_link(spec.link, spec.link.down, rng, 1);
+  sim::Link reverse = make_link(spec.link, spec.link.up, rng, 2);
+  schemes::FlowPair pair;
+  if (spec.forward_video) {
+    auto call =
+        schemes::make_call(spec.scheme, context, spec.seed, spec.forward_video, spec.reverse_video);
+    pair = {std::move(call.left), std::move(call.right)};
+  } else {
+    pair = schemes::make_flow(spec.scheme, context, spec.seed);
+  }
+  std::vector<Direction> directions;
+  directions.push_back({.name = "forward",
+                        .trace = *spec.link.down,
+                        .link = forward,
+                        .sender = *pair.left,
+                        .receiver = *pair.right,
+                        .video = spec.forward_video.get()});
+  if (spec.reverse_video) {
+    directions.push_back({.name = "reverse",
+                          .trace = *spec.link.up,
+                          .link = reverse,
+                          .sender = *pair.right,
+                          .receiver = *pair.left,
+                          .video = spec.reverse_video.get()});
+  }
+  sim::World world{{*pair.left, *pair.right, forward, reverse}};
+  simulate(spec, world, directions, on_progress);
+  RunOutput output;
+  for (const Direction& direction : directions) {
+    output.results.push_back(direction_result(spec, direction));
+    add_timeline(spec, direction, output.timeline);
+    add_frames(spec, direction, output.frames);
+  }
+  return output;
+}
+
+}  // namespace cress::harness

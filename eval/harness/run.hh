@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/harness/queue_spec.hh"
+#include "eval/metrics/window.hh"
+#include "eval/schemes/registry.hh"
+#include "media/source/video_source.hh"
+#include "transport/sim/trace.hh"
+
+namespace cress::harness {
+
+/// Both directions of an emulated path. `forward` runs over `down`, `reverse` over `up`.
+struct LinkSpec {
+  std::string name;
+  std::shared_ptr<const sim::DeliveryTrace> down;
+  std::shared_ptr<const sim::DeliveryTrace> up;
+  Duration delay = 20ms;  ///< propagation, each way
+  double loss = 0;        ///< Bernoulli, each way
+  QueueSpec queue;
+};
+
+/// One scheme over one link, once. Equal specs give equal outputs.
+struct RunSpec {
+  std::string scheme;
+  LinkSpec link;
+  Duration duration = 120s;
+  Duration skip = 10s;  ///< not scored
+  uint64_t seed = 1;
+  /// Empty: a saturating one-way flow. Otherwise a call; the pictures of each end (may be the same
+  /// object).
+  std::shared_ptr<media::VideoSource> forward_video;
+  std::shared_ptr<media::VideoSource>
+      reverse_video;  ///< empty: only the forward direction carries media
+
+  metrics::Window window() const { return {kTimeZero + skip, kTimeZero + duration}; }
+};
+
+/// DESIGN §6, as the viewer saw it.
+struct VideoResult {
+  double bitrate_kbps = 0;  ///< coded video handed to the transport
+  std::optional<double> frame_delay_p50_ms, frame_delay_p95_ms, frame_delay_p99_ms;
+  std::optional<double> ssim_db, psnr_db;
+  int64_t frames_captured = 0;
+  int64_t frames_displayed = 0;
+  int64_t freezes = 0;
+  double frozen_s = 0;
+  int64_t key_frames = 0;
+};
+
+struct DirectionResult {
+  std::string scheme;
+  std::string link;
+  std::string direction;  ///< "forward" or "reverse"
+  uint64_t seed = 0;
+  metrics::Window window;
+  double capacity_kbps = 0;
+  double throughput_kbps = 0;
+  double goodput_kbps = 0;
+  double utilization = 0;
+  std::optional<double> delay95_ms, omniscient95_ms, self_inflicted_ms;
+  std::optional<double> delay50_ms;
+  int64_t packets_delivered = 0;
+  int64_t packets_lost = 0;     ///< by Bernoulli loss
+  int64_t packets_dropped = 0;  ///< by the queue
+  std::optional<VideoResult> video;
+};
+
+inline constexpr Duration kTimelineBin = 100ms;
+
+struct TimelineRow {
+  std::string scheme{};
+  std::string link{};
+  std::string direction{};
+  Duration time{};  ///< start of the bin
+  double capacity_kbps = 0;
+  double throughput_kbps = 0;
+  std::optional<double> delay_ms{};  ///< the largest in the bin
+  std::optional<int64_t> window_bytes{};
+  std::optional<double> forecast_kbps{};
+};
+
+struct FrameRow {
+  std::string scheme{};
+  std::string link{};
+  std::string direction{};
+  uint32_t frame = 0;
+  Duration captured{};
+  std::optional<Duration> shown{};
+  int64_t size_bytes = 0;  ///< 0: skipped
+  std::optional<int64_t> budget_bytes{};
+  int quantizer = 0;
+  bool key_frame = false;
+  std::optional<double> ssim_db{};
+  std::optional<double> psnr_db{};
+};
+
+struct RunOutput {
+  std::vector<DirectionResult> results;
+  std::vector<TimelineRow> timeline;
+  std::vector<FrameRow> frames;
+};
+
+/// Simulates and scores. `on_progress` (may be empty) is told the share done, 0..1.
+/// Throws std::invalid_argument for a scheme that does not exist or does not carry what is asked.
+RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
+              const std::function<void(double)>& on_progress = {});
+
+}  // namespace cress::harness

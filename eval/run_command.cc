@@ -1,0 +1,244 @@
+#include "eval/run_command.hh"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <future>
+#include <ostream>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "eval/harness/outputs.hh"
+#include "eval/progress.hh"
+#include "eval/report/report.hh"
+#include "media/gst/gst_file_source.hh"
+#include "media/source/synthetic_camera.hh"
+#include "traces/links.hh"
+
+namespace cress::eval {
+namespace {
+
+constexpr Duration kDurationMax = 24h;
+constexpr Duration kDefaultDurationMax = 300s;
+// DESIGN §6: the first minute is not scored, of a short trace the first ten seconds.
+constexpr Duration kShortTrace = 200s;
+constexpr Duration kSkipLong = 60s;
+constexpr Duration kSkipShort = 10s;
+
+harness::LinkSpec link_of(const RunArguments& arguments) {
+  harness::LinkSpec link;
+  if (!arguments.link.empty()) {
+    if (!arguments.down.empty() || !arguments.up.empty()) {
+      throw std::invalid_argument("give either --link or --down and --up, not both");
+    }
+    traces::NamedLink named = traces::resolve_link(arguments.link, arguments.data);
+    link.name = named.name;
+    link.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
+    link.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
+  } else {
+    if (arguments.down.empty() || arguments.up.empty()) {
+      throw std::invalid_argument(
+          "no link: give --link NAME (`cress-eval links` lists them), or both --down and --up");
+    }
+    link.name = std::filesystem::path{arguments.down}.stem().string();
+    link.down = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.down));
+    link.up = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.up));
+  }
+  link.delay = parse_duration(arguments.delay, "--delay");
+  if (link.delay > 10s) {
+    throw std::invalid_argument("--delay " + arguments.delay + ": more than 10 s");
+  }
+  if (!(arguments.loss >= 0 && arguments.loss < 1)) {
+    throw std::invalid_argument("--loss: a probability, 0 <= P < 1 (5 % is 0.05)");
+  }
+  link.loss = arguments.loss;
+  link.queue = harness::QueueSpec::parse(arguments.queue);
+  return link;
+}
+
+void set_times(const RunArguments& arguments, harness::RunSpec& spec) {
+  const Duration trace = std::min(spec.link.down->period(), spec.link.up->period());
+  spec.duration =
+      arguments.duration.empty()
+          ? std::max<Duration>(
+                std::chrono::floor<std::chrono::seconds>(std::min(trace, kDefaultDurationMax)), 1s)
+          : parse_duration(arguments.duration, "--duration");
+  if (spec.duration <= Duration{} || spec.duration > kDurationMax) {
+    throw std::invalid_argument("--duration: more than 0 and at most a day");
+  }
+  const Duration usual = spec.duration < kShortTrace ? kSkipShort : kSkipLong;
+  spec.skip = arguments.skip.empty() ? std::min(usual, spec.duration / 4)
+                                     : parse_duration(arguments.skip, "--skip");
+  if (spec.skip < Duration{} || spec.skip >= spec.duration) {
+    throw std::invalid_argument("--skip must be shorter than --duration: nothing would be scored");
+  }
+}
+
+/// "synthetic" or "synthetic:WIDTHxHEIGHT@RATE".
+std::shared_ptr<media::VideoSource> synthetic_camera(const std::string& text, uint64_t seed) {
+  media::SyntheticCameraOptions options{.seed = seed};
+  int rate = 30;
+  const size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    char rest = 0;
+    const int fields = std::sscanf(text.c_str() + colon, ":%dx%d@%d%c", &options.width,
+                                   &options.height, &rate, &rest);
+    if (fields != 3 || options.width < 16 || options.height < 16 ||
+        options.width > media::kSyntheticCameraSideMax ||
+        options.height > media::kSyntheticCameraSideMax || rate < 1 || rate > 120) {
+      throw std::invalid_argument("--video " + text +
+                                  ": not synthetic:WIDTHxHEIGHT@RATE, as in synthetic:640x360@30");
+    }
+  }
+  options.frame_rate = {.numerator = rate, .denominator = 1};
+  return std::make_shared<media::SyntheticCamera>(options);
+}
+
+bool is_synthetic(const std::string& video) {
+  return video == "synthetic" || video.starts_with("synthetic:");
+}
+
+/// Each run gets pictures of its own: sources are not shared between threads.
+void set_video(const RunArguments& arguments, harness::RunSpec& spec) {
+  if (arguments.video.empty()) {
+    return;
+  }
+  if (is_synthetic(arguments.video)) {
+    spec.forward_video = synthetic_camera(arguments.video, arguments.seed);
+    spec.reverse_video = synthetic_camera(arguments.video, arguments.seed + 1);
+  } else {
+    spec.forward_video = media::open_video(arguments.video);
+    spec.reverse_video = spec.forward_video;
+  }
+  if (arguments.one_way) {
+    spec.reverse_video.reset();
+  }
+}
+
+std::vector<harness::RunSpec> specs_of(const RunArguments& arguments) {
+  if (arguments.one_way && arguments.video.empty()) {
+    throw std::invalid_argument("--one-way goes with --video; without it every flow is one-way");
+  }
+  harness::RunSpec spec;
+  spec.link = link_of(arguments);
+  spec.seed = arguments.seed;
+  set_times(arguments, spec);
+  std::vector<harness::RunSpec> specs;
+  std::set<std::string> seen;
+  for (const std::string& name : arguments.schemes) {
+    const schemes::SchemeInfo& info = schemes::find_scheme(name);
+    if (arguments.video.empty() ? !info.saturating : !info.call) {
+      throw std::invalid_argument("scheme \"" + name + "\" " +
+                                  (info.call ? "only carries calls: add --video FILE"
+                                             : "carries no call: run it without --video"));
+    }
+    if (!seen.insert(name).second) {
+      throw std::invalid_argument("scheme \"" + name + "\" is named twice");
+    }
+    spec.scheme = name;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+unsigned jobs_of(const RunArguments& arguments, size_t runs) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned wanted = arguments.jobs == 0 ? cores : arguments.jobs;
+  return std::min(wanted, static_cast<unsigned>(runs));
+}
+
+/// Runs `specs`, a few at a time, and files each output in order as soon as it is there.
+void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
+             harness::OutputFolder& folder) {
+  const schemes::SchemeContext context;
+  Progress progress{specs.size()};
+  std::vector<std::future<harness::RunOutput>> running(specs.size());
+  const auto start = [&](size_t i) {
+    running[i] = std::async(std::launch::async, [&, i] {
+      harness::RunSpec spec = specs[i];
+      set_video(arguments, spec);
+      return harness::run(spec, context, [&](double share) { progress.report(i, share); });
+    });
+  };
+  const size_t jobs = jobs_of(arguments, specs.size());
+  for (size_t i = 0; i < jobs; ++i) {
+    start(i);
+  }
+  for (size_t i = 0; i < specs.size(); ++i) {
+    harness::RunOutput output = running[i].get();
+    progress.report(i, 1);
+    folder.add(std::move(output));
+    if (i + jobs < specs.size()) {
+      start(i + jobs);
+    }
+  }
+}
+
+}  // namespace
+
+Duration parse_duration(const std::string& text, const std::string& option) {
+  double value = 0;
+  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view suffix{unit, static_cast<size_t>(text.data() + text.size() - unit)};
+  double scale = 0;
+  for (const auto& [name, seconds] :
+       {std::pair<std::string_view, double>{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}}) {
+    scale = suffix == name ? seconds : scale;
+  }
+  constexpr double kSecondsMax = 1e7;
+  if (error != std::errc{} || scale == 0 || !std::isfinite(value) || value < 0 ||
+      value * scale > kSecondsMax) {
+    throw std::invalid_argument(option + " " + text + ": not a time, as in 20ms, 1.5s or 2m");
+  }
+  return from_seconds(value * scale);
+}
+
+void add_run_options(CLI::App& command, RunArguments& a) {
+  command
+      .add_option("--scheme", a.schemes, "Schemes, separated by commas (see `cress-eval schemes`)")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--link", a.link, "An embedded or recorded link (see `cress-eval links`)");
+  command.add_option("--down", a.down, "Mahimahi trace of the forward direction");
+  command.add_option("--up", a.up, "Mahimahi trace of the reverse direction");
+  command.add_option("--duration", a.duration, "Length of the run [the traces', at most 300s]");
+  command.add_option("--skip", a.skip, "Not scored at the start [60s; 10s of a run under 200s]");
+  command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
+  command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
+      ->capture_default_str();
+  command.add_option("--queue", a.queue, "infinite | droptail:N | codel | red:MIN,MAX,P (packets)")
+      ->capture_default_str();
+  command.add_option("--video", a.video,
+                     "Pictures for a call, in a loop: a .y4m, any file GStreamer decodes, or "
+                     "synthetic[:640x360@30]; without it each scheme is a saturating one-way flow");
+  command.add_flag("--one-way", a.one_way, "Only the forward direction carries video");
+  command.add_option("--seed", a.seed, "Of loss, queue and jittered starts")->capture_default_str();
+  command.add_option("--out", a.out, "Output folder")->capture_default_str();
+  command.add_flag("--json", a.json, "Print results.json instead of the table");
+  command.add_flag("--no-report", a.no_report, "Do not write report.html");
+  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]");
+}
+
+void execute_run(const RunArguments& arguments, std::ostream& out) {
+  const std::vector<harness::RunSpec> specs = specs_of(arguments);
+  if (!arguments.video.empty()) {
+    // Opened once before anything runs, so that a broken file is told at once.
+    harness::RunSpec probe = specs.front();
+    set_video(arguments, probe);
+  }
+  harness::OutputFolder folder{arguments.out};
+  run_all(arguments, specs, folder);
+  out << (arguments.json ? harness::results_json(folder.results())
+                         : harness::results_table(folder.results()));
+  if (!arguments.no_report) {
+    const auto html = folder.path() / "report.html";
+    report::write_report(folder.path(), html);
+    if (!arguments.json) {
+      out << "report: " << html.string() << "\n";
+    }
+  }
+}
+
+}  // namespace cress::eval

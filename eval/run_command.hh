@@ -1,0 +1,42 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "eval/harness/run.hh"
+
+namespace cress::eval {
+
+/// The arguments of `cress-eval run`, as typed.
+struct RunArguments {
+  std::vector<std::string> schemes{"sprout"};
+  std::string link;
+  std::string down;
+  std::string up;
+  std::string duration;
+  std::string skip;
+  std::string delay = "20ms";
+  double loss = 0;
+  std::string queue = "infinite";
+  std::string video;
+  bool one_way = false;
+  uint64_t seed = 1;
+  std::string out = "cress-run";
+  bool json = false;
+  bool no_report = false;
+  unsigned jobs = 0;  ///< 0: one a core
+  std::string data;
+};
+
+void add_run_options(CLI::App& command, RunArguments& arguments);
+/// Throws std::invalid_argument or std::runtime_error with one clear line; what was finished is
+/// kept.
+void execute_run(const RunArguments& arguments, std::ostream& out);
+
+/// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.
+Duration parse_duration(const std::string& text, const std::string& option);
+
+}  // namespace cress::eval

@@ -1,0 +1,78 @@
+#include "eval/schemes/cress_call.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "eval/schemes/sprout_flow.hh"
+
+namespace cress::schemes {
+namespace {
+
+app::CallOptions with_camera(app::CallOptions options, const media::VideoSource* source) {
+  if (source != nullptr) {
+    options.video = app::VideoSenderOptions{
+        .width = source->width(), .height = source->height(), .frame_rate = source->frame_rate()};
+  }
+  return options;
+}
+
+}  // namespace
+
+CressCall::CressCall(TimePoint start, app::CallOptions options,
+                     std::unique_ptr<sprout::Forecaster> forecaster,
+                     std::shared_ptr<media::VideoSource> source)
+    : source_(std::move(source)),
+      start_(start),
+      call_(start, with_camera(options, source_.get()), std::move(forecaster)) {}
+
+TimePoint CressCall::next_capture() const {
+  return source_ ? start_ + source_->frame_rate().time_of(next_picture_) : kNever;
+}
+
+void CressCall::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
+  (void)call_.handle_datagram(now, datagram.bytes);  // the endpoint counts bad ones itself
+}
+
+void CressCall::handle_timeout(TimePoint now) {
+  call_.handle_timeout(now);
+  while (next_capture() <= now) {
+    call_.capture(now, *source_->picture(next_picture_++));
+  }
+}
+
+std::optional<sim::Datagram> CressCall::poll_transmit(TimePoint now) {
+  auto bytes = call_.poll_transmit(now);
+  if (!bytes) {
+    return std::nullopt;
+  }
+  const DataSize size{static_cast<int64_t>(bytes->size())};
+  return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+}
+
+TimePoint CressCall::poll_timeout() const { return std::min(call_.poll_timeout(), next_capture()); }
+
+HostSample CressCall::sample(TimePoint now) const { return sample_of(call_.endpoint(), now); }
+
+std::optional<CodedFrame> CressCall::poll_coded() {
+  const auto coded = call_.poll_coded();
+  if (!coded) {
+    return std::nullopt;
+  }
+  return CodedFrame{.frame_id = coded->frame_id,
+                    .captured = coded->captured,
+                    .size = coded->size,
+                    .budget = coded->budget,
+                    .quantizer = coded->quantizer,
+                    .key_frame = coded->key_frame};
+}
+
+std::optional<ShownFrame> CressCall::poll_shown() {
+  auto frame = call_.poll_shown();
+  if (!frame) {
+    return std::nullopt;
+  }
+  delivered_ += frame->size;
+  return ShownFrame{frame->frame_id, frame->captured, frame->shown, std::move(frame->picture)};
+}
+
+}  // namespace cress::schemes

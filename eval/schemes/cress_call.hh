@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "app/call/call.hh"
+#include "eval/schemes/scheme_host.hh"
+#include "media/source/video_source.hh"
+
+namespace cress::schemes {
+
+/// One end of a Cress call on the bench: the very machine of the desktop program, with a
+/// VideoSource for a camera.
+class CressCall final : public CallHost {
+ public:
+  /// An empty source: this end only watches.
+  CressCall(TimePoint start, app::CallOptions options,
+            std::unique_ptr<sprout::Forecaster> forecaster,
+            std::shared_ptr<media::VideoSource> source);
+
+  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<sim::Datagram> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+  DataSize delivered() const override { return delivered_; }
+  HostSample sample(TimePoint now) const override;
+  std::optional<CodedFrame> poll_coded() override;
+  std::optional<ShownFrame> poll_shown() override;
+
+ private:
+  TimePoint next_capture() const;
+
+  std::shared_ptr<media::VideoSource> source_;
+  TimePoint start_;
+  app::Call call_;
+  uint64_t next_picture_ = 0;
+  DataSize delivered_;
+};
+
+}  // namespace cress::schemes
