@@ -115,12 +115,16 @@ DirectionResult direction_result(const RunSpec& spec, const Direction& direction
                      window.length())
           .kilobits_per_second();
   result.utilization = metrics::utilization(throughput, capacity);
+  // The same packets as counted above, seen where they arrive: the window moves with the
+  // propagation.
+  const metrics::Window at_receiver{window.from + spec.link.delay, window.to + spec.link.delay};
   const auto arrivals = arrivals_of(direction.link);
-  const auto segments = metrics::delay_segments(arrivals, window);
+  const auto segments = metrics::delay_segments(arrivals, at_receiver);
   result.delay50_ms = in_milliseconds(metrics::delay_quantile(segments, 0.50));
   result.delay95_ms = in_milliseconds(metrics::delay_quantile(segments, 0.95));
   result.omniscient95_ms = in_milliseconds(metrics::delay_quantile(
-      metrics::omniscient_arrivals(direction.trace, spec.link.delay, window), window, 0.95));
+      metrics::omniscient_arrivals(direction.trace, spec.link.delay, at_receiver), at_receiver,
+      0.95));
   if (result.delay95_ms && result.omniscient95_ms) {
     result.self_inflicted_ms = *result.delay95_ms - *result.omniscient95_ms;
   }

@@ -1,0 +1,221 @@
+#include "eval/harness/run.hh"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "eval/harness/outputs.hh"
+#include "media/source/synthetic_camera.hh"
+#include "traces/links.hh"
+
+namespace cress::harness {
+namespace {
+
+LinkSpec embedded_link(const std::string& name) {
+  LinkSpec link;
+  link.name = name;
+  link.down =
+      std::make_shared<sim::DeliveryTrace>(traces::embedded_trace(name, traces::Direction::kDown));
+  link.up =
+      std::make_shared<sim::DeliveryTrace>(traces::embedded_trace(name, traces::Direction::kUp));
+  return link;
+}
+
+RunSpec flow(const std::string& scheme, const std::string& link) {
+  RunSpec spec;
+  spec.scheme = scheme;
+  spec.link = embedded_link(link);
+  spec.duration = 20s;
+  spec.skip = 5s;
+  return spec;
+}
+
+RunSpec call(const std::string& scheme, const std::string& link) {
+  RunSpec spec = flow(scheme, link);
+  spec.duration = 8s;
+  spec.skip = 2s;
+  spec.forward_video = std::make_shared<media::SyntheticCamera>(
+      media::SyntheticCameraOptions{.width = 320, .height = 180, .seed = 1});
+  spec.reverse_video = std::make_shared<media::SyntheticCamera>(
+      media::SyntheticCameraOptions{.width = 320, .height = 180, .seed = 2});
+  return spec;
+}
+
+std::string bytes_of(const RunOutput& output) {
+  return results_json(output.results) + timeline_csv(output.timeline) + frames_csv(output.frames);
+}
+
+TEST(Run, SameSeedSameBytesForEverySchemeVideoIncluded) {
+  const schemes::SchemeContext context;
+  const schemes::SchemeContext other_context;
+  for (const schemes::SchemeInfo& info : schemes::schemes()) {
+    const std::string name{info.name};
+    for (const bool video : {false, true}) {
+      if (video ? !info.call : !info.saturating) {
+        continue;
+      }
+      RunSpec spec = video ? call(name, "lte-slow") : flow(name, "lte-slow");
+      spec.link.loss = 0.02;
+      const std::string first = bytes_of(run(spec, context));
+      RunSpec again = video ? call(name, "lte-slow") : flow(name, "lte-slow");
+      again.link.loss = 0.02;
+      EXPECT_EQ(first, bytes_of(run(again, other_context))) << name << (video ? " call" : " flow");
+      again.seed = 2;
+      EXPECT_NE(first, bytes_of(run(again, context))) << name << ": the seed does nothing";
+    }
+  }
+}
+
+TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
+  const schemes::SchemeContext context;
+  for (const char* scheme : {"sprout", "sprout-ewma", "skype-like"}) {
+    const RunOutput output = run(call(scheme, "lte-fast"), context);
+    ASSERT_EQ(output.results.size(), 2U) << scheme;
+    for (const DirectionResult& result : output.results) {
+      ASSERT_TRUE(result.video.has_value());
+      EXPECT_NEAR(static_cast<double>(result.video->frames_captured), 180, 2) << scheme;
+      EXPECT_GT(result.video->frames_displayed, 60) << scheme << " " << result.direction;
+      EXPECT_GT(result.video->ssim_db.value_or(0), 8) << scheme;
+      EXPECT_GT(result.goodput_kbps, 50) << scheme;
+      EXPECT_LT(result.goodput_kbps, result.throughput_kbps) << scheme;
+      EXPECT_GE(result.video->frame_delay_p95_ms.value_or(0), to_milliseconds(Duration{20ms}))
+          << scheme;
+    }
+    // Both ends capture 30 a second for 8 s; the end of the run may or may not include one more.
+    EXPECT_NEAR(static_cast<double>(output.frames.size()), 480, 2) << scheme;
+  }
+}
+
+TEST(Run, OneWayCallCarriesMediaForwardOnly) {
+  const schemes::SchemeContext context;
+  RunSpec spec = call("sprout", "lte-fast");
+  spec.reverse_video.reset();
+  const RunOutput output = run(spec, context);
+  ASSERT_EQ(output.results.size(), 1U);
+  EXPECT_EQ(output.results[0].direction, "forward");
+  EXPECT_GT(output.results[0].video->frames_displayed, 60);
+}
+
+TEST(Run, CallSurvivesRandomLossWithoutStandingStill) {
+  const schemes::SchemeContext context;
+  for (const char* scheme : {"sprout", "skype-like"}) {
+    RunSpec spec = call(scheme, "lte-fast");
+    spec.link.loss = 0.05;
+    const RunOutput output = run(spec, context);
+    EXPECT_GT(output.results[0].video->frames_displayed, 20) << scheme;
+    EXPECT_GT(output.results[0].packets_lost, 5) << scheme;
+  }
+}
+
+TEST(Run, FrozenSenderDoesNotLookGood) {
+  const schemes::SchemeContext context;
+  RunSpec spec = flow("sprout", "lte-fast");
+  // A link that carries nothing for the second half: the delay grows with the silence.
+  auto dead = std::make_shared<sim::DeliveryTrace>();
+  for (int ms = 1; ms <= 10'000; ++ms) {
+    dead->opportunities.push_back({ms * Duration{1ms}});
+  }
+  dead->opportunities.push_back({60s});
+  spec.link.down = dead;
+  const DirectionResult result = run(spec, context).results.at(0);
+  EXPECT_GT(result.delay95_ms.value_or(0), 9'000);
+}
+
+TEST(Run, UnknownAndUnsuitableSchemesAreRefusedByName) {
+  const schemes::SchemeContext context;
+  EXPECT_THROW(run(flow("sprotu", "lte-fast"), context), std::invalid_argument);
+  EXPECT_THROW(run(flow("skype-like", "lte-fast"), context), std::invalid_argument);
+  EXPECT_THROW(run(call("cubic", "lte-fast"), context), std::invalid_argument);
+  try {
+    run(flow("sprotu", "lte-fast"), context);
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string{error.what()}.find("did you mean \"sprout\""), std::string::npos);
+  }
+}
+
+TEST(QueueSpec, ParsesEveryKindAndRefusesTheRest) {
+  EXPECT_EQ(QueueSpec::parse("infinite").kind, QueueSpec::Kind::kInfinite);
+  EXPECT_EQ(QueueSpec::parse("codel").kind, QueueSpec::Kind::kCodel);
+  EXPECT_EQ(QueueSpec::parse("droptail:100").packets, 100);
+  EXPECT_EQ(QueueSpec::parse("red:5,15,0.1").red_max, 15);
+  for (const char* bad :
+       {"", "droptail", "droptail:", "droptail:-1", "droptail:1x", "red:5,15", "red:15,5,0.1",
+        "red:5,15,2", "red:5,15,0.1,1", "codel2", "droptail:99999999999999999999"}) {
+    EXPECT_THROW((void)QueueSpec::parse(bad), std::invalid_argument) << bad;
+  }
+}
+
+TEST(Run, QueuesBoundTheDelayOfCubic) {
+  const schemes::SchemeContext context;
+  std::map<std::string, double> delays;
+  for (const char* queue : {"infinite", "droptail:50", "codel", "red:5,15,0.1"}) {
+    RunSpec spec = flow("cubic", "lte-slow");
+    spec.link.queue = QueueSpec::parse(queue);
+    delays[queue] = run(spec, context).results.at(0).delay95_ms.value_or(1e9);
+  }
+  EXPECT_LT(delays["droptail:50"], delays["infinite"]);
+  EXPECT_LT(delays["codel"], delays["droptail:50"]);
+  EXPECT_LT(delays["red:5,15,0.1"], delays["infinite"]);
+}
+
+TEST(OutputFolder, FinishedRunsAreOnDiskAtOnceAndWhole) {
+  const auto folder = std::filesystem::path{testing::TempDir()} / "cress-output-test";
+  std::filesystem::remove_all(folder);
+  const schemes::SchemeContext context;
+  OutputFolder out{folder};
+  out.add(run(flow("reno", "3g"), context));
+  const auto size_one = std::filesystem::file_size(folder / "results.json");
+  out.add(run(flow("cubic", "3g"), context));
+  EXPECT_GT(std::filesystem::file_size(folder / "results.json"), size_one);
+  EXPECT_TRUE(std::filesystem::exists(folder / "timeline.csv"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "frames.csv"));
+  for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+    EXPECT_NE(entry.path().extension(), ".partial");
+  }
+}
+
+TEST(OutputFolder, AFolderThatCannotBeWrittenIsSaidAtOnce) {
+  try {
+    OutputFolder out{"/proc/cress-cannot-write-here"};
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string{error.what()}.find("/proc/cress-cannot-write-here"), std::string::npos);
+  }
+}
+
+TEST(ResultsJson, HoldsWhatTheContractNames) {
+  const schemes::SchemeContext context;
+  const auto list =
+      nlohmann::json::parse(results_json(run(call("sprout", "wifi"), context).results));
+  ASSERT_EQ(list.size(), 2U);
+  for (const char* key : {"scheme",
+                          "link",
+                          "direction",
+                          "seed",
+                          "window_s",
+                          "capacity_kbps",
+                          "throughput_kbps",
+                          "goodput_kbps",
+                          "utilization",
+                          "delay95_ms",
+                          "omniscient95_ms",
+                          "self_inflicted_ms",
+                          "bitrate_kbps",
+                          "frame_delay_p50_ms",
+                          "frame_delay_p95_ms",
+                          "frame_delay_p99_ms",
+                          "ssim_db",
+                          "psnr_db",
+                          "frames_captured",
+                          "frames_displayed",
+                          "freezes",
+                          "frozen_s",
+                          "key_frames"}) {
+    EXPECT_TRUE(list[0].contains(key)) << key;
+  }
+}
+
+}  // namespace
+}  // namespace cress::harness
