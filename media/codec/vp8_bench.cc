@@ -29,7 +29,7 @@ void vp8_encode(benchmark::State& state) {
   media::Vp8Encoder encoder{{.width = width, .height = height}};
   uint64_t index = 0;
   int64_t bytes = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     // Forwards, then backwards: no jump that would cost like a scene cut.
     const uint64_t at = index % (2 * kClipLength - 2);
     const uint64_t frame = at < kClipLength ? at : 2 * kClipLength - 2 - at;
@@ -55,7 +55,7 @@ void vp8_decode(benchmark::State& state) {
   }
   media::Vp8Decoder decoder;
   uint64_t index = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(decoder.decode(coded[index++ % coded.size()].data));
   }
 }

@@ -61,10 +61,12 @@ struct ReferencePlan {
 enum class ReferenceBuffer { kLast, kGolden, kAlternate };
 
 struct EncodeOptions {
-  /// 0..63, for RateMode::kQuantizer: holds for this frame exactly.
+  /// 0..63, for RateMode::kQuantizer: holds for this frame. (A frame of over 500 kB libvpx may code
+  /// one index coarser; CodedPicture::quantizer tells what was used.)
   int quantizer = 32;
   bool key_frame = false;
-  /// Without it the pictures are frame_rate apart. Must grow from frame to frame.
+  /// For constant bitrate. Without it the pictures are frame_rate apart. Must grow from frame to
+  /// frame.
   std::optional<TimePoint> capture_time{};
   /// Without it libvpx decides: replaces "last" each frame and "golden" now and then.
   std::optional<ReferencePlan> references{};

@@ -8,14 +8,14 @@ void camera_picture(benchmark::State& state) {
   cress::media::SyntheticCamera camera{
       {.width = static_cast<int>(state.range(0)), .height = static_cast<int>(state.range(1))}};
   uint64_t index = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(camera.picture(index++));
   }
 }
 BENCHMARK(camera_picture)->Args({640, 360})->Args({1280, 720})->Unit(benchmark::kMillisecond);
 
 void camera_set_up(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     cress::media::SyntheticCamera camera;
     benchmark::DoNotOptimize(camera.picture(0));
   }
