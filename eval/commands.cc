@@ -106,7 +106,10 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
     if (error.get_exit_code() == 0) {
       return app.exit(error, out, err);  // --help, --version
     }
-    err << "cress-eval: " << one_line(error.what()) << "; see cress-eval --help\n";
+    const bool unknown_command = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+    err << "cress-eval: "
+        << (unknown_command ? "unknown command " + std::string{argv[1]} : one_line(error.what()))
+        << "; see cress-eval --help\n";
     return 2;
   } catch (const std::exception& error) {
     err << "cress-eval: " << one_line(error.what()) << "\n";

@@ -1,0 +1,184 @@
+// Goal: whatever is typed wrong, or wrong on disk, gives exit 2 and one clear line, and finished
+// work stays. Method: runs the program itself, as a person would.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cress::eval {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ran {
+  int exit_code = -1;
+  std::string output;  // standard output and error
+  long lines() const { return std::count(output.begin(), output.end(), '\n'); }
+};
+
+Ran cress_eval(const std::string& arguments) {
+  const std::string command = std::string{CRESS_BIN} + "/cress-eval " + arguments + " 2>&1";
+  Ran ran;
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer{};
+  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    ran.output.append(buffer.data(), n);
+  }
+  const int status = pclose(pipe);
+  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path{testing::TempDir()} /
+              ("cress-eval-" +
+               std::string{testing::UnitTest::GetInstance()->current_test_info()->name()});
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write("good", "1\n5\n9\n1000\n");
+  }
+  fs::path write(const std::string& name, const std::string& content) {
+    std::ofstream{folder_ / name, std::ios::binary} << content;
+    return folder_ / name;
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string out() const { return " --out " + (folder_ / "out").string(); }
+
+  void expect_refused(const std::string& arguments, const std::string& says) {
+    const Ran ran = cress_eval(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << arguments << "\n" << ran.output;
+    EXPECT_EQ(ran.lines(), 1) << arguments << "\n" << ran.output;
+    EXPECT_TRUE(ran.output.starts_with("cress-eval: ")) << ran.output;
+    EXPECT_NE(ran.output.find(says), std::string::npos) << arguments << "\n" << ran.output;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CommandLine, HelpAndVersionAreThereWithExamples) {
+  EXPECT_EQ(cress_eval("--help").exit_code, 0);
+  const Ran help = cress_eval("run --help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.output.find("Examples:"), std::string::npos);
+  EXPECT_NE(help.output.find("red:MIN,MAX,P"), std::string::npos);
+  EXPECT_EQ(cress_eval("--version").output, "cress-eval " CRESS_VERSION "\n");
+}
+
+TEST_F(CommandLine, BrokenTracesAreNamedWithTheirLine) {
+  const struct {
+    const char* name;
+    std::string content;
+    const char* says;
+  } cases[] = {{"empty", "", "empty"},
+               {"letters", "1\n2\nabc\n", "letters:3"},
+               {"negative", "1\n-2\n", "negative:2"},
+               {"backwards", "1\n9\n5\n", "backwards:3"},
+               {"huge", "1\n99999999999999999999999\n", "huge:2"},
+               {"binary", std::string("\x7f\x45\x4c\x46\x00\x01\xff\xfe\n", 9), "binary:1"},
+               {"truncated", "1\n2\n3 4", "truncated:3"}};
+  for (const auto& c : cases) {
+    write(c.name, c.content);
+    expect_refused("run --down " + file(c.name) + " --up " + file("good") + out(), c.says);
+  }
+  expect_refused("run --down " + file("absent") + " --up " + file("good") + out(), "absent");
+}
+
+TEST_F(CommandLine, BrokenVideosAreRefusedBeforeAnythingRuns) {
+  write("zero.y4m", "YUV4MPEG2 W64 H48 F30:1\n");
+  write("broken.y4m", "YUV4MPEG2 W64 H48 F30:1\nFRAME\nxx");
+  write("text.mp4", "this is no film\n");
+  for (const char* name : {"zero.y4m", "broken.y4m", "text.mp4", "absent.mp4"}) {
+    expect_refused("run --link wifi --video " + file(name) + out(), name);
+    EXPECT_FALSE(fs::exists(folder_ / "out" / "results.json")) << name;
+  }
+  expect_refused("run --link wifi --video synthetic:0x0@30" + out(), "synthetic");
+}
+
+TEST_F(CommandLine, UnknownNamesComeWithASuggestion) {
+  expect_refused("run --link wifi --scheme sprotu" + out(), "did you mean \"sprout\"");
+  expect_refused("run --link wfii" + out(), "wifi");
+  expect_refused("run --link wifi --scheme skype-like" + out(), "--video");
+  expect_refused("run --link wifi --scheme cubic --video synthetic" + out(), "carries no call");
+  expect_refused("run --link wifi --scheme sprout,sprout" + out(), "twice");
+}
+
+TEST_F(CommandLine, WrongArgumentsAreRefusedByName) {
+  expect_refused("", "subcommand");
+  expect_refused("frobnicate", "unknown command frobnicate");
+  expect_refused("run --link wifi --frobnicate", "--frobnicate");
+  expect_refused("run" + out(), "--link");
+  expect_refused("run --down " + file("good") + out(), "--up");
+  expect_refused("run --link wifi --down x --up y" + out(), "not both");
+  expect_refused("run --link wifi --duration 5parsecs" + out(), "--duration");
+  expect_refused("run --link wifi --duration 0" + out(), "--duration");
+  expect_refused("run --link wifi --duration 10 --skip 10" + out(), "--skip");
+  expect_refused("run --link wifi --loss 1.5" + out(), "--loss");
+  expect_refused("run --link wifi --loss x" + out(), "--loss");
+  expect_refused("run --link wifi --delay -1ms" + out(), "--delay");
+  expect_refused("run --link wifi --queue codle" + out(), "codle");
+  expect_refused("run --link wifi --one-way" + out(), "--one-way");
+}
+
+TEST_F(CommandLine, UnwritableOutputIsSaidBeforeTheWork) {
+  expect_refused("run --link wifi --duration 5 --out /proc/no", "/proc/no");
+  write("a-file", "");
+  expect_refused("run --link wifi --duration 5 --out " + file("a-file"), "a-file");
+}
+
+TEST_F(CommandLine, AFullDiskKeepsTheOldFileWhole) {
+  if (!fs::exists("/dev/full")) {
+    GTEST_SKIP() << "no /dev/full";
+  }
+  ASSERT_EQ(cress_eval("run --scheme reno --link 3g --duration 5 --no-report" + out()).exit_code,
+            0);
+  fs::create_symlink("/dev/full", folder_ / "out" / "timeline.csv.partial");
+  expect_refused("run --scheme reno,cubic --link 3g --duration 5 --jobs 1" + out(), "timeline.csv");
+  std::ifstream results{folder_ / "out" / "results.json"};
+  EXPECT_FALSE(nlohmann::json::parse(results, nullptr, false).is_discarded());
+}
+
+TEST_F(CommandLine, ARunWritesAllItsFilesAndJsonIsWhatItPrints) {
+  const Ran ran = cress_eval(
+      "run --scheme sprout,skype-like --link wifi --video synthetic:160x96@15 --duration 6 --json" +
+      out());
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  std::ifstream results{folder_ / "out" / "results.json"};
+  EXPECT_EQ(nlohmann::json::parse(ran.output), nlohmann::json::parse(results));
+  for (const char* name : {"timeline.csv", "frames.csv", "report.html"}) {
+    EXPECT_GT(fs::file_size(folder_ / "out" / name), 1000U) << name;
+  }
+}
+
+TEST_F(CommandLine, JobsDoNotChangeTheBytes) {
+  const std::string run =
+      "run --scheme sprout,cubic,reno,sprout-ewma --link lte-slow --duration 10 --no-report "
+      "--json ";
+  const Ran one = cress_eval(run + "--jobs 1 --out " + file("one"));
+  const Ran four = cress_eval(run + "--jobs 4 --out " + file("four"));
+  EXPECT_EQ(one.exit_code, 0) << one.output;
+  EXPECT_EQ(one.output, four.output);
+}
+
+TEST_F(CommandLine, ReportOfAFolderWithoutARunIsRefused) {
+  expect_refused("report " + folder_.string(), "results.json");
+}
+
+TEST_F(CommandLine, ListsSchemesAndLinksAlsoAsJson) {
+  for (const char* list : {"schemes", "links"}) {
+    EXPECT_GT(cress_eval(list).lines(), 4) << list;
+    const Ran json = cress_eval(std::string{list} + " --json");
+    EXPECT_GE(nlohmann::json::parse(json.output).size(), 5U) << list;
+  }
+}
+
+}  // namespace
+}  // namespace cress::eval
