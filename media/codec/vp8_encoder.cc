@@ -25,9 +25,9 @@ unsigned to_kilobits(DataRate rate) {
   return std::max(1U, narrow<unsigned>(rate.kilobits_per_second()));
 }
 
-// Given equal quantizers at both ends libvpx's control still takes the next coarser index when it
-// expects a frame to exceed its target. So the target is more than any frame takes, and little
-// enough that its arithmetic, in 32 bits with a key frame's boost, holds.
+// Even between equal limits libvpx's control takes the next coarser index at times, as its buffer
+// fills and drains against the target. So the target is more than frames take, and little enough
+// that its arithmetic, in 32 bits with a key frame's boost, holds.
 DataRate plenty(FrameRate frame_rate) {
   constexpr int64_t kFrameBits = 4'000'000;
   return DataRate::bits_per_second(std::max<int64_t>(

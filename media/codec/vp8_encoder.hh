@@ -61,8 +61,8 @@ struct ReferencePlan {
 enum class ReferenceBuffer { kLast, kGolden, kAlternate };
 
 struct EncodeOptions {
-  /// 0..63, for RateMode::kQuantizer: holds for this frame. (A frame of over 500 kB libvpx may code
-  /// one index coarser; CodedPicture::quantizer tells what was used.)
+  /// 0..63, for RateMode::kQuantizer: holds for this frame. (Should libvpx still take the next
+  /// coarser one, for frames near 500 kB, say, CodedPicture::quantizer tells.)
   int quantizer = 32;
   bool key_frame = false;
   /// For constant bitrate. Without it the pictures are frame_rate apart. Must grow from frame to
