@@ -138,7 +138,14 @@ TEST_F(TraceProgram, PlotIsAWholeSvgEvenOfTheOddestTraces) {
   write("same.down", "5\n5\n5\n");
   write("long.down", "0\n604800000\n");
   for (const std::string name : {"one<&>", "same", "long"}) {
-    ASSERT_EQ(run("stat '" + name + ".down' --plot '" + name + ".svg'").status, 0) << name;
+    ASSERT_EQ(run(std::string{"stat '"}
+                      .append(name)
+                      .append(".down' --plot '")
+                      .append(name)
+                      .append(".svg'"))
+                  .status,
+              0)
+        << name;
     const std::string svg = read(name + ".svg");
     EXPECT_TRUE(svg.starts_with("<svg ")) << name;
     EXPECT_TRUE(svg.ends_with("</svg>\n")) << name;
@@ -204,18 +211,26 @@ TEST_F(TraceProgram, RefusesBadTracesNamingFileAndLine) {
                                    "ELF\0\1\2\n1\n",
                                    10});
   write("truncated", "1\n2\n3-");
-  for (const std::string command : {"stat ", "fit ", "convert --to csv -- "}) {
-    const std::string out = command.starts_with("convert") ? " out" : "";
-    expect_refused(command + "empty" + out, "empty: the trace is empty; ");
-    expect_refused(command + "words" + out, "words:2: not a number of milliseconds (\"abc\"); ");
-    expect_refused(command + "backwards" + out, "backwards:2: a time earlier than the line before");
-    expect_refused(command + "negative" + out, "negative:1: a time before the trace's start");
-    expect_refused(command + "huge" + out, "huge:1: a time beyond seven days");
-    expect_refused(command + "zero" + out, "zero: every time is 0");
-    expect_refused(command + "binary" + out, "binary:1: not a number");
-    expect_refused(command + "truncated" + out, "truncated:3: not a number");
-    expect_refused(command + "missing" + out, "missing: cannot be opened: No such file");
-    expect_refused(command + "." + out, ".: cannot be read: Is a directory");
+  struct Bad {
+    std::string file;
+    std::string why;
+  };
+  const std::array bads{
+      Bad{"empty", "empty: the trace is empty; "},
+      Bad{"words", "words:2: not a number of milliseconds (\"abc\"); "},
+      Bad{"backwards", "backwards:2: a time earlier than the line before"},
+      Bad{"negative", "negative:1: a time before the trace's start"},
+      Bad{"huge", "huge:1: a time beyond seven days"},
+      Bad{"zero", "zero: every time is 0"},
+      Bad{"binary", "binary:1: not a number"},
+      Bad{"truncated", "truncated:3: not a number"},
+      Bad{"missing", "missing: cannot be opened: No such file"},
+      Bad{".", ".: cannot be read: Is a directory"},
+  };
+  for (const Bad& bad : bads) {
+    expect_refused("stat " + bad.file, bad.why);
+    expect_refused("fit " + bad.file, bad.why);
+    expect_refused(std::string{"convert --to csv "}.append(bad.file).append(" out"), bad.why);
   }
   write("bad.csv", "0,1\n1,x\n");
   expect_refused("stat bad.csv", "bad.csv:2: not two numbers; each row is time_s,bytes");

@@ -236,7 +236,7 @@ TEST(LinkModelFit, TellsProgressInOrderAndIsRepeatable) {
 }
 
 TEST(LinkModelFit, OddTracesGiveAcceptedParameters) {
-  const auto at = [](std::vector<int> times_ms) {
+  const auto at = [](const std::vector<int>& times_ms) {
     sim::DeliveryTrace trace;
     for (const int ms : times_ms) {
       trace.opportunities.push_back({std::chrono::milliseconds{ms}});

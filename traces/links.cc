@@ -171,6 +171,7 @@ NamedLink resolve_link(std::string_view name, const std::filesystem::path& data_
 
 std::vector<LinkSummary> list_links(const std::filesystem::path& data_folder) {
   std::vector<LinkSummary> links;
+  links.reserve(kEmbedded.size());
   for (const EmbeddedLink& link : kEmbedded) {
     links.push_back({std::string{link.name}, std::string{link.description}, true});
   }

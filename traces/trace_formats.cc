@@ -202,8 +202,9 @@ Result<sim::DeliveryTrace, TableError> parse_steps(std::string_view text) {
         static_cast<double>(sim::kTraceLinesMax)) {
       return too_much(steps[i].line);
     }
-    for (double n = 1; n <= leaving; ++n) {
-      const double at_s = start_s + (n * kOpportunityBytes - waiting_bytes) / bytes_per_s;
+    for (int64_t n = 1; n <= static_cast<int64_t>(leaving); ++n) {
+      const double at_s =
+          start_s + (static_cast<double>(n) * kOpportunityBytes - waiting_bytes) / bytes_per_s;
       trace.opportunities.push_back({nearest_ms(std::min(at_s, end_s))});
     }
     waiting_bytes = std::max(0.0, total - leaving * kOpportunityBytes);

@@ -25,6 +25,7 @@ std::optional<TraceFormat> format_named(std::string_view name);
 /// By its extension: .csv and .steps; anything else is Mahimahi.
 TraceFormat format_of(const std::filesystem::path& path);
 
+// NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): it cannot follow Result's std::variant
 struct TableError {
   std::string what;  ///< "not two numbers; each row is time_s,bytes"
   size_t line = 0;   ///< counted from 1; 0 where no line is to blame

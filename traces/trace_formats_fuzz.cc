@@ -8,6 +8,7 @@
 
 // The first byte chooses the parser. Any text gives a value that survives its own format, or one
 // sentence.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer wants this name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace traces = cress::traces;

@@ -239,7 +239,7 @@ void draw_rate_curve(std::string& svg, const Panel& p, const std::vector<double>
     add(band, "%s%.1f %.1fH%.1f", column == 0 ? "M" : "L", x0, p.y(*high), x1);
     std::string piece;
     add(piece, "L%.1f %.1fH%.1f", x1, p.y(columns == rates.size() ? 0 : *low), x0);
-    back = piece + back;
+    back.insert(0, piece);
   }
   svg += "<path d=\"" + band + back + "Z\" fill=\"" + kLightBlue + "\"/>\n";
 
@@ -270,12 +270,12 @@ void draw_rate(std::string& svg, const sim::DeliveryTrace& trace) {
   const double highest = rates.empty() ? 0 : *std::ranges::max_element(rates);
   const double y_step = nice_step(std::max(highest, 0.01), 5);
   p.y_high = y_step * std::max(1.0, std::ceil(highest / y_step - 1e-9));
-  for (double value = 0; value <= p.y_high + y_step / 2; value += y_step) {
-    horizontal_grid(svg, p, value, number(value, "%.4g"));
+  for (int i = 0; i * y_step <= p.y_high + y_step / 2; ++i) {
+    horizontal_grid(svg, p, i * y_step, number(i * y_step, "%.4g"));
   }
   const double x_step = nice_step(p.x_high, 10);
-  for (double value = 0; value <= p.x_high * (1 + 1e-9); value += x_step) {
-    vertical_grid(svg, p, value, number(value, "%.6g"));
+  for (int i = 0; i * x_step <= p.x_high * (1 + 1e-9); ++i) {
+    vertical_grid(svg, p, i * x_step, number(i * x_step, "%.6g"));
   }
   if (!rates.empty()) {
     draw_rate_curve(svg, p, rates);

@@ -7,6 +7,7 @@
 
 // Any bytes give a valid trace or an error that can be described; what was accepted is written and
 // read back unchanged, and its capacity can be asked for.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer wants this name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace sim = cress::sim;
