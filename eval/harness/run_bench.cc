@@ -1,0 +1,56 @@
+// How fast the bench itself is: simulated seconds per second of one core.
+
+#include <benchmark/benchmark.h>
+
+#include "eval/harness/run.hh"
+#include "media/source/synthetic_camera.hh"
+#include "traces/links.hh"
+
+namespace cress::harness {
+namespace {
+
+RunSpec spec_of(const char* scheme, const char* link, Duration duration) {
+  RunSpec spec;
+  spec.scheme = scheme;
+  spec.link.name = link;
+  spec.link.down =
+      std::make_shared<sim::DeliveryTrace>(traces::embedded_trace(link, traces::Direction::kDown));
+  spec.link.up =
+      std::make_shared<sim::DeliveryTrace>(traces::embedded_trace(link, traces::Direction::kUp));
+  spec.duration = duration;
+  spec.skip = duration / 5;
+  return spec;
+}
+
+void measure(benchmark::State& state, const RunSpec& spec) {
+  const schemes::SchemeContext context;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(run(spec, context).results.front().throughput_kbps);
+  }
+  state.counters["times_real_time"] =
+      benchmark::Counter(to_seconds(spec.duration), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// One saturating flow of 300 s over the fast LTE link, scored.
+void flow_300s(benchmark::State& state, const char* scheme) {
+  measure(state, spec_of(scheme, "lte-fast", 300s));
+}
+BENCHMARK_CAPTURE(flow_300s, sprout, "sprout")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flow_300s, sprout_ewma, "sprout-ewma")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flow_300s, cubic, "cubic")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(flow_300s, reno, "reno")->Unit(benchmark::kMillisecond);
+
+/// A call with 640×360 video at 30 a second both ways: cameras, coding, link, decoding and scoring.
+void call_10s(benchmark::State& state, const char* scheme) {
+  RunSpec spec = spec_of(scheme, "lte-fast", 10s);
+  spec.forward_video =
+      std::make_shared<media::SyntheticCamera>(media::SyntheticCameraOptions{.seed = 1});
+  spec.reverse_video =
+      std::make_shared<media::SyntheticCamera>(media::SyntheticCameraOptions{.seed = 2});
+  measure(state, spec);
+}
+BENCHMARK_CAPTURE(call_10s, sprout, "sprout")->Unit(benchmark::kMillisecond)->Iterations(2);
+BENCHMARK_CAPTURE(call_10s, skype_like, "skype-like")->Unit(benchmark::kMillisecond)->Iterations(2);
+
+}  // namespace
+}  // namespace cress::harness
