@@ -22,7 +22,7 @@ const char* describe(DecodeError error);
 struct Vp8DecoderOptions {
   /// A peer decides the size of a key frame; this decides what memory that may cost (6 bytes a
   /// pixel and more). Default: 4096 × 2304.
-  int64_t pixels_max = 4096 * 2304;
+  int64_t pixels_max = int64_t{4096} * 2304;
 };
 
 /// VP8 (RFC 6386) through libvpx, one thread.

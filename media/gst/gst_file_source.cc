@@ -248,7 +248,7 @@ FrameRate rate_of(const GstVideoInfo& info, size_t pictures, GstClockTime first,
       is_near(static_cast<double>(told.numerator) / static_cast<double>(told.denominator), 0.05)) {
     return told;
   }
-  const auto whole = static_cast<int64_t>(mean + 0.5);
+  const auto whole = static_cast<int64_t>(std::llround(mean));
   return is_near(static_cast<double>(whole), 0.002) ? FrameRate{whole, 1}
                                                     : FrameRate{gaps * 1'000'000'000, span};
 }

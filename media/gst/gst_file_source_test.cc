@@ -46,7 +46,7 @@ class GstFile : public ::testing::Test {
   }
   // The clip has sound too, which a source has to leave alone.
   fs::path make_webm(int pictures) const {
-    const fs::path path = folder_ / "made.webm";
+    fs::path path = folder_ / "made.webm";
     run("videotestsrc pattern=ball num-buffers=" + std::to_string(pictures) +
         " ! video/x-raw,format=I420,width=160,height=120,framerate=15/1 ! vp8enc deadline=1 "
         "! webmmux name=mux ! filesink location=" +

@@ -17,6 +17,8 @@
 // still read it. Its stack is cut short at g_malloc, so a narrower pattern finds nothing.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): LeakSanitizer's name
 extern "C" const char* __lsan_default_suppressions() { return "leak:g_malloc\n"; }
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): likewise
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
 #endif
 
 namespace cress::media {

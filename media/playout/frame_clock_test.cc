@@ -23,7 +23,7 @@ EncodedFrame delta(uint32_t id) { return delta(id, id - 1); }
 
 std::vector<uint32_t> drain(FrameClock& clock, TimePoint now) {
   std::vector<uint32_t> ids;
-  while (const auto frame = clock.poll_decode(now)) {
+  for (auto frame = clock.poll_decode(now); frame.has_value(); frame = clock.poll_decode(now)) {
     ids.push_back(frame->id);
   }
   return ids;
@@ -159,8 +159,9 @@ TEST(FrameClock, UnderRandomLossAndReorderingOrderHoldsAndEveryReferenceWasDecod
     for (const Arrival& arrival : arrivals) {
       clock.handle_timeout(arrival.at);
       clock.handle_frame(arrival.at, arrival.frame);
-      while (auto frame = clock.poll_decode(arrival.at)) {
-        decoded.push_back(*frame);
+      for (auto frame = clock.poll_decode(arrival.at); frame.has_value();
+           frame = clock.poll_decode(arrival.at)) {
+        decoded.push_back(frame.value());
       }
       EXPECT_GT(clock.poll_timeout(), arrival.at) << "whatever waits has a deadline ahead";
     }

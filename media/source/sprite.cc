@@ -41,7 +41,9 @@ void draw_row(uint8_t* to, Rows colour, Rows alpha, int count, const Weights w) 
   }
 }
 
-uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
+uint8_t to_byte(double value) {
+  return static_cast<uint8_t>(std::floor(std::clamp(value, 0.0, 255.0) + 0.5));
+}
 
 void fill_plane(uint8_t* to, int width, int height, const Ellipse& e, double value) {
   const int left = std::max(0, static_cast<int>(e.x - e.radius_x) - 1);

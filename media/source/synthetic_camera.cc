@@ -58,11 +58,13 @@ constexpr double kMouthOffsetY = 0.118;
 constexpr double kNoiseLuma = 1.8;
 constexpr int kNoiseMargin = 128;  // as many different offsets in each direction
 
-int even(double length) { return std::max(2, static_cast<int>(length / 2 + 0.5) * 2); }
+int even(double length) { return std::max(2, static_cast<int>(std::floor(length / 2 + 0.5)) * 2); }
 
 int to_sixteenths(double pixels) { return static_cast<int>(std::floor(pixels * kSubpixels + 0.5)); }
 
-uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
+uint8_t to_byte(double value) {
+  return static_cast<uint8_t>(std::floor(std::clamp(value, 0.0, 255.0) + 0.5));
+}
 
 // Rows of `width` + 1 values, moved left by `shift` (0..1) of a column.
 std::vector<uint8_t> shifted(const std::vector<double>& rows, int width, double shift) {

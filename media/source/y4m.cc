@@ -169,7 +169,7 @@ std::optional<std::string> Y4mReader::read_line() {
 }
 
 Result<Y4mHeader, Y4mError> Y4mReader::read_header() {
-  check(!header_.has_value(), "Y4mReader: the header was read already");
+  check(!has_header_, "Y4mReader: the header was read already");
   const std::optional<std::string> line = read_line();
   if (!line) {
     return Y4mError{Kind::kNotY4m, 0, 0};
@@ -178,33 +178,34 @@ Result<Y4mHeader, Y4mError> Y4mReader::read_header() {
   if (header) {
     offset_ = line->size() + 1;
     header_ = *header;
+    has_header_ = true;
   }
   return header;
 }
 
 // True: a picture's planes follow. False: the file ends here, as it should.
 Result<bool, Y4mError> Y4mReader::read_frame_line() {
-  check(header_.has_value(), "Y4mReader: read the header first");
+  check(has_header_, "Y4mReader: read the header first");
   if (stream_.peek() == std::istream::traits_type::eof()) {
     return stream_.bad() ? Result<bool, Y4mError>{error(Kind::kUnreadable)} : false;
   }
   if (frame_ == kY4mFramesMax) {
     return error(Kind::kTooManyFrames);
   }
-  const std::optional<std::string> line = read_line();
-  if (!line) {
+  const std::optional<std::string> read = read_line();
+  if (!read.has_value()) {
     return error(stream_.eof() ? Kind::kTruncated : Kind::kBadFrameLine);
   }
-  if (!line->starts_with(kFrameMagic) ||
-      (line->size() > kFrameMagic.size() && (*line)[kFrameMagic.size()] != ' ')) {
+  const std::string& line = read.value();
+  if (line != kFrameMagic && !line.starts_with(std::string(kFrameMagic) + ' ')) {
     return error(Kind::kBadFrameLine);
   }
   // A picture may have its own interlacing tag, after which its rows are in another order.
-  if (const size_t tag = line->find(" I"); tag != std::string::npos && tag + 2 < line->size() &&
-                                           (*line)[tag + 2] != 'p' && (*line)[tag + 2] != '?') {
+  if (const size_t tag = line.find(" I"); tag != std::string::npos && tag + 2 < line.size() &&
+                                          line[tag + 2] != 'p' && line[tag + 2] != '?') {
     return error(Kind::kInterlaced);
   }
-  offset_ += line->size() + 1;
+  offset_ += line.size() + 1;
   return true;
 }
 
@@ -216,7 +217,7 @@ Result<std::optional<Picture>, Y4mError> Y4mReader::read_picture() {
   if (!*more) {
     return std::optional<Picture>{};
   }
-  Picture picture = make_picture(header_->width, header_->height);
+  Picture picture = make_picture(header_.width, header_.height);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): iostreams read char
   stream_.read(reinterpret_cast<char*>(picture.data.data()),
                static_cast<std::streamsize>(picture.data.size()));
@@ -237,7 +238,7 @@ Result<std::optional<uint64_t>, Y4mError> Y4mReader::skip_picture(uint64_t strea
     return std::optional<uint64_t>{};
   }
   const uint64_t planes = offset_;
-  const auto size = static_cast<uint64_t>(header_->frame_size().bytes());
+  const auto size = static_cast<uint64_t>(header_.frame_size().bytes());
   if (size > stream_size || planes > stream_size - size) {
     return error(Kind::kTruncated);
   }
@@ -271,10 +272,11 @@ Y4mSource::Y4mSource(const std::filesystem::path& path, Y4mSourceOptions options
     if (!planes) {
       fail(path, describe(planes.error()));
     }
-    if (!planes->has_value()) {
+    const std::optional<uint64_t>& offset = *planes;
+    if (!offset.has_value()) {
       break;
     }
-    offsets_.push_back(**planes);
+    offsets_.push_back(offset.value());
   }
   if (offsets_.empty()) {
     fail(path, "holds no picture, only a header; record it again");

@@ -82,7 +82,8 @@ class Y4mReader {
   Y4mError error(Y4mError::Kind kind) const { return {kind, offset_, frame_}; }
 
   std::istream& stream_;
-  std::optional<Y4mHeader> header_;
+  Y4mHeader header_;
+  bool has_header_ = false;
   uint64_t offset_ = 0;
   uint64_t frame_ = 0;
 };
