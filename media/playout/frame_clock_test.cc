@@ -24,7 +24,7 @@ EncodedFrame delta(uint32_t id) { return delta(id, id - 1); }
 std::vector<uint32_t> drain(FrameClock& clock, TimePoint now) {
   std::vector<uint32_t> ids;
   for (auto frame = clock.poll_decode(now); frame.has_value(); frame = clock.poll_decode(now)) {
-    ids.push_back(frame->id);
+    ids.push_back(frame->id);  // NOLINT(bugprone-unchecked-optional-access): the loop checks
   }
   return ids;
 }
@@ -161,6 +161,7 @@ TEST(FrameClock, UnderRandomLossAndReorderingOrderHoldsAndEveryReferenceWasDecod
       clock.handle_frame(arrival.at, arrival.frame);
       for (auto frame = clock.poll_decode(arrival.at); frame.has_value();
            frame = clock.poll_decode(arrival.at)) {
+        // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the loop checks
         decoded.push_back(frame.value());
       }
       EXPECT_GT(clock.poll_timeout(), arrival.at) << "whatever waits has a deadline ahead";
