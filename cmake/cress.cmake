@@ -37,7 +37,7 @@ endfunction()
 # cress_library(transport/session DEPS transport/wire ... [PACKAGES PkgConfig::X ...])
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
-#   *_fuzz.cc -> one libFuzzer program each, with CRESS_FUZZ, and a short run of it in ctest
+#   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest, and nothing else
 function(cress_library path)
   cmake_parse_arguments(ARG "" "" "DEPS;PACKAGES;TEST_DEPS" ${ARGN})
   cress_target_name(${path} name)
@@ -67,7 +67,7 @@ function(cress_library path)
     cress_target_name(${dep} dep_name)
     list(APPEND test_deps ${dep_name})
   endforeach()
-  if(tests)
+  if(tests AND NOT CRESS_FUZZ)
     add_executable(${name}-test ${tests})
     target_link_libraries(${name}-test PRIVATE ${test_deps} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
@@ -75,7 +75,7 @@ function(cress_library path)
     add_test(NAME ${name} COMMAND ${name}-test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
   endif()
-  if(benches)
+  if(benches AND NOT CRESS_FUZZ)
     add_executable(${name}-bench ${benches})
     target_link_libraries(${name}-bench PRIVATE ${test_deps} benchmark::benchmark_main)
     set_target_properties(${name}-bench PROPERTIES

@@ -140,7 +140,7 @@ TEST_F(CommandLine, AFullDiskKeepsTheOldFileWhole) {
   }
   ASSERT_EQ(cress_eval("run --scheme reno --link 3g --duration 5 --no-report" + out()).exit_code,
             0);
-  fs::create_symlink("/dev/full", folder_ / "out" / "timeline.csv.partial");
+  fs::create_symlink("/dev/full", folder_ / "out" / "timeline.csv.part");
   expect_refused("run --scheme reno,cubic --link 3g --duration 5 --jobs 1" + out(), "timeline.csv");
   std::ifstream results{folder_ / "out" / "results.json"};
   EXPECT_FALSE(nlohmann::json::parse(results, nullptr, false).is_discarded());

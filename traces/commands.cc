@@ -15,6 +15,7 @@
 #include "traces/trace_formats.hh"
 #include "traces/trace_plot.hh"
 #include "traces/trace_statistics.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::traces {
 namespace {
@@ -132,7 +133,7 @@ void fit_command(const FitOptions& options, const CommandStreams& streams) {
   if (options.output.empty()) {
     streams.out << model;
   } else {
-    sim::save_text(model, options.output);
+    save_text(model, options.output);
   }
 }
 
@@ -243,7 +244,7 @@ void stat_command(const StatOptions& options, const CommandStreams& streams) {
   const sim::DeliveryTrace trace = load_any(options.input);
   if (!options.plot.empty()) {
     const auto name = std::filesystem::path{options.input}.filename().string();
-    sim::save_text(plot_svg(trace, name), options.plot);
+    save_text(plot_svg(trace, name), options.plot);
   }
   if (options.json) {
     // A file's name may be any bytes; JSON is UTF-8.

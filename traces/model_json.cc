@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "transport/base/text_file.hh"
+
 namespace cress::traces {
 namespace {
 
@@ -93,7 +95,7 @@ Result<LinkModelParameters, std::string> parse_model(std::string_view text) {
 }
 
 LinkModelParameters load_model(const std::filesystem::path& path) {
-  const auto parameters = parse_model(sim::load_text(path, kModelFileMax));
+  const auto parameters = parse_model(load_text(path, kModelFileMax));
   if (!parameters) {
     throw std::runtime_error(path.string() + ": " + parameters.error());
   }

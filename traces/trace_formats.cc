@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/base/check.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::traces {
 namespace {
@@ -246,7 +247,7 @@ sim::DeliveryTrace load_trace_as(const std::filesystem::path& path, TraceFormat 
   if (format == TraceFormat::kMahimahi) {
     return sim::load_trace(path);
   }
-  const std::string text = sim::load_text(path, kTableFileMax);
+  const std::string text = load_text(path, kTableFileMax);
   auto trace = format == TraceFormat::kCsv ? parse_csv(text) : parse_steps(text);
   if (!trace) {
     const TableError& error = trace.error();
@@ -262,9 +263,9 @@ void save_trace_as(const sim::DeliveryTrace& trace, const std::filesystem::path&
     case TraceFormat::kMahimahi:
       return sim::save_trace(trace, path);
     case TraceFormat::kCsv:
-      return sim::save_text(format_csv(trace), path);
+      return save_text(format_csv(trace), path);
     case TraceFormat::kSteps:
-      return sim::save_text(format_steps(trace, interval), path);
+      return save_text(format_steps(trace, interval), path);
   }
 }
 

@@ -49,7 +49,7 @@ std::string format_steps(const sim::DeliveryTrace& trace, Duration interval);
 
 /// Throws std::runtime_error "PATH:LINE: what; what to do".
 sim::DeliveryTrace load_trace_as(const std::filesystem::path& path, TraceFormat format);
-/// Whole or not at all, as sim::save_text. `interval` is for kSteps only.
+/// Whole or not at all, as save_text. `interval` is for kSteps only.
 void save_trace_as(const sim::DeliveryTrace& trace, const std::filesystem::path& path,
                    TraceFormat format, Duration interval);
 

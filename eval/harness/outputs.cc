@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include "transport/base/text_file.hh"
 
 namespace cress::harness {
 namespace {
@@ -141,32 +140,6 @@ std::string results_table(const std::vector<DirectionResult>& results) {
   return text;
 }
 
-void write_file(const std::filesystem::path& path, const std::string& content) {
-  const std::filesystem::path partial = path.string() + ".partial";
-  const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw std::runtime_error(path.string() + ": " + what + ": " + reason);
-  };
-  errno = 0;
-  std::ofstream file{partial, std::ios::binary | std::ios::trunc};
-  if (!file) {
-    fail("cannot be written");
-  }
-  file << content;
-  file.close();
-  if (!file) {
-    fail("could not be written whole");
-  }
-  std::error_code error;
-  std::filesystem::rename(partial, path, error);
-  if (error) {
-    errno = error.value();
-    fail("cannot be replaced");
-  }
-}
-
 OutputFolder::OutputFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
@@ -174,7 +147,7 @@ OutputFolder::OutputFolder(std::filesystem::path folder) : folder_(std::move(fol
     throw std::runtime_error(folder_.string() + ": the output folder cannot be made: " +
                              error.message() + "; choose another with --out");
   }
-  write_file(folder_ / "results.json", results_json({}));
+  save_text(results_json({}), folder_ / "results.json");
   for (const char* name : {"timeline.csv", "frames.csv"}) {
     std::filesystem::remove(folder_ / name, error);  // of an earlier command: they would not match
   }
@@ -188,10 +161,10 @@ void OutputFolder::add(RunOutput output) {
   append(all_.results, output.results);
   append(all_.timeline, output.timeline);
   append(all_.frames, output.frames);
-  write_file(folder_ / "results.json", results_json(all_.results));
-  write_file(folder_ / "timeline.csv", timeline_csv(all_.timeline));
+  save_text(results_json(all_.results), folder_ / "results.json");
+  save_text(timeline_csv(all_.timeline), folder_ / "timeline.csv");
   if (!all_.frames.empty()) {
-    write_file(folder_ / "frames.csv", frames_csv(all_.frames));
+    save_text(frames_csv(all_.frames), folder_ / "frames.csv");
   }
 }
 

@@ -34,8 +34,4 @@ class OutputFolder {
   RunOutput all_;
 };
 
-/// Writes a sibling first and renames it, so that the file is the old or the new one, never half of
-/// it. Throws std::runtime_error "PATH: what the system said".
-void write_file(const std::filesystem::path& path, const std::string& content);
-
 }  // namespace cress::harness

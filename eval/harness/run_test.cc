@@ -172,7 +172,7 @@ TEST(OutputFolder, FinishedRunsAreOnDiskAtOnceAndWhole) {
   EXPECT_TRUE(std::filesystem::exists(folder / "timeline.csv"));
   EXPECT_FALSE(std::filesystem::exists(folder / "frames.csv"));
   for (const auto& entry : std::filesystem::directory_iterator{folder}) {
-    EXPECT_NE(entry.path().extension(), ".partial");
+    EXPECT_NE(entry.path().extension(), ".part");
   }
 }
 

@@ -5,14 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "eval/report/headline.hh"
 #include "eval/report/series.hh"
 #include "transport/base/check.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::report {
 
@@ -200,23 +199,7 @@ std::string report_html(const Run& run) {
 }
 
 void write_report(const std::filesystem::path& run_dir, const std::filesystem::path& html_file) {
-  const std::string page = report_html(load_run(run_dir));
-  // Written beside and moved over: a full disk leaves an older report as it was.
-  std::filesystem::path part = html_file;
-  part += ".part";
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file.write(page.data(), static_cast<std::streamsize>(page.size()));
-  file.close();
-  std::error_code error;
-  if (file) {
-    std::filesystem::rename(part, html_file, error);
-  }
-  if (!file || error) {
-    std::error_code ignored;
-    std::filesystem::remove(part, ignored);
-    throw std::runtime_error(html_file.string() + ": cannot be written" +
-                             (error ? " (" + error.message() + ")" : ""));
-  }
+  save_text(report_html(load_run(run_dir)), html_file);
 }
 
 }  // namespace cress::report

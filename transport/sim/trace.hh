@@ -71,11 +71,4 @@ DeliveryTrace load_trace(const std::filesystem::path& path);
 /// path held before is then still there.
 void save_trace(const DeliveryTrace& trace, const std::filesystem::path& path);
 
-/// The whole of a file's bytes, at most `size_max` of them. Throws std::runtime_error "PATH: what".
-std::string load_text(const std::filesystem::path& path, DataSize size_max);
-/// Writes the whole text or nothing: to a sibling PATH.part that then takes the path's place.
-/// A path that is there but no regular file (a pipe, /dev/stdout) is written directly.
-/// Throws std::runtime_error "PATH: what".
-void save_text(std::string_view text, const std::filesystem::path& path);
-
 }  // namespace cress::sim

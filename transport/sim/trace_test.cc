@@ -1,3 +1,4 @@
+#include "transport/base/text_file.hh"
 #include "transport/sim/trace.hh"
 
 #include <gtest/gtest.h>
