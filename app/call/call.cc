@@ -11,6 +11,9 @@ namespace {
 // The control flow's only message so far: one byte (docs/protocol/media.md, "Control").
 constexpr std::byte kKeyFrameRequest{1};
 constexpr Duration kKeyRequestInterval = 300ms;
+// What one picture may be padded with: 8 Mbit/s at 30 a second. A peer's forecast may promise
+// anything.
+constexpr DataSize kPaddingMax{32'000};
 // Smaller frames than this show nothing worth a datagram.
 constexpr DataSize kFrameMin{300};
 
@@ -28,7 +31,7 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Forecas
   }
 }
 
-void Call::capture(TimePoint now, const media::Picture& picture) {
+void Call::capture(TimePoint now, const media::PicturePtr& picture) {
   check(sender_.has_value(), "Call: captured a picture without video options");
   const uint32_t id = next_frame_id_++;
   const auto budget = media::frame_budget({.window = endpoint_.send_window().window(now),
@@ -58,7 +61,7 @@ void Call::capture(TimePoint now, const media::Picture& picture) {
 }
 
 void Call::pad(TimePoint now) {
-  DataSize rest = endpoint_.available_window(now);
+  DataSize rest = std::min(endpoint_.available_window(now), kPaddingMax);
   while (pads_window_ && rest > DataSize{}) {
     const DataSize size = std::min(rest, endpoint_.message_max());
     endpoint_.send(now, session::kPaddingFlow,

@@ -33,7 +33,7 @@ class Call {
   Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Forecaster> forecaster);
 
   /// A picture of the own camera, just captured; pictures are numbered from 0.
-  void capture(TimePoint now, const media::Picture& picture);
+  void capture(TimePoint now, const media::PicturePtr& picture);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);

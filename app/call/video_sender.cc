@@ -24,25 +24,31 @@ VideoSender::VideoSender(const VideoSenderOptions& options)
                 .rate_mode = media::RateMode::kQuantizer}),
       model_({.pixels = static_cast<double>(options.width) * options.height}) {}
 
-Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::Picture& picture,
+Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                              DataSize budget) {
   if (!last_coded_ && !key_frame_wanted_since_) {
     key_frame_wanted_since_ = now;
   }
   const bool key_frame = key_frame_wanted_since_.has_value();
   const auto type = key_frame ? media::FrameType::kKey : media::FrameType::kDelta;
-  const int quantizer = model_.quantizer_for(budget, type);
+  std::optional<double> activity;
+  if (last_picture_) {
+    activity = media::picture_activity(*picture, *last_picture_);
+  }
+  const int quantizer = model_.quantizer_for(budget, type, activity);
   Encoding encoding;
   encoding.summary = {
       .frame_id = frame_id, .captured = now, .budget = budget, .quantizer = quantizer};
-  const auto expected = static_cast<double>(model_.predict(quantizer, type).bytes());
+  const auto expected = static_cast<double>(model_.predict(quantizer, type, activity).bytes());
   const bool must_go = key_frame && now - *key_frame_wanted_since_ >= kKeyFrameWaitMax;
   if (expected > kOvershootMax * static_cast<double>(budget.bytes()) && !must_go) {
     return encoding;
   }
   auto coded = encoder_.encode(
-      picture, {.quantizer = quantizer, .key_frame = key_frame, .capture_time = now});
-  model_.observe(coded.quantizer, coded.key_frame ? media::FrameType::kKey : type, coded.size());
+      *picture, {.quantizer = quantizer, .key_frame = key_frame, .capture_time = now});
+  model_.observe(coded.quantizer, coded.key_frame ? media::FrameType::kKey : type, coded.size(),
+                 budget, activity);
+  last_picture_ = picture;
   encoding.summary.quantizer = coded.quantizer;
   encoding.summary.size = coded.size();
   encoding.summary.key_frame = coded.key_frame;

@@ -38,8 +38,10 @@ class VideoSender {
  public:
   explicit VideoSender(const VideoSenderOptions& options);
 
+  /// `picture` has the camera's size and is not null.
   /// Codes picture number `frame_id` (ascending) at the finest quantizer that should fit `budget`.
-  Encoding encode(TimePoint now, uint32_t frame_id, const media::Picture& picture, DataSize budget);
+  Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
+                  DataSize budget);
   /// A fragment of `frame_id` did not arrive: what followed cannot be decoded. A frame older than
   /// the newest key frame does not matter any more.
   void handle_frame_lost(uint32_t frame_id);
@@ -50,6 +52,7 @@ class VideoSender {
   media::Vp8Encoder encoder_;
   media::QuantizerModel model_;
   std::optional<uint32_t> last_coded_;
+  media::PicturePtr last_picture_;  // the one last coded: what the next one is compared with
   std::optional<uint32_t> last_key_frame_;
   TimePoint last_key_frame_at_{};
   std::optional<TimePoint> key_frame_wanted_since_;

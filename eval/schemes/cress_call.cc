@@ -36,7 +36,7 @@ void CressCall::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
 void CressCall::handle_timeout(TimePoint now) {
   call_.handle_timeout(now);
   while (next_capture() <= now) {
-    call_.capture(now, *source_->picture(next_picture_++));
+    call_.capture(now, source_->picture(next_picture_++));
   }
 }
 
