@@ -1,9 +1,11 @@
 #include "eval/schemes/skype_like.hh"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "media/frame/fragment.hh"
+#include "transport/base/check.hh"
 
 namespace cress::schemes {
 namespace {
@@ -16,8 +18,14 @@ constexpr uint8_t kReportKind = 2;
 constexpr size_t kMediaHeaderSize = 13;
 constexpr size_t kReportSize = 12;
 constexpr DataSize kDatagramMax{1200};
-constexpr Duration kReportInterval = 200ms;
 constexpr double kLossUnit = 65535;
+// Nobody's clock reads more: three years. Keeps every sum of times below far from its limit.
+constexpr uint64_t kSentTimeMaxMicroseconds = 100'000'000'000'000;
+// More than this cannot be a gap of lost datagrams: at 1.5 Mbit/s it would take minutes. The far
+// end has started anew, or makes it up.
+constexpr uint32_t kSequenceLeapMax = 1U << 15U;
+// Ten seconds of pictures nobody asked for.
+constexpr size_t kCodedMax = 300;
 
 class Writer {
  public:
@@ -44,39 +52,125 @@ T get(std::span<const std::byte> bytes, size_t at) {
   return static_cast<T>(value);
 }
 
+/// Every sample the mean of the four it covers; at an odd edge, of those there are.
+void halve_plane(const uint8_t* from, int width, int height, uint8_t* to) {
+  for (int y = 0; y < height; y += 2) {
+    const uint8_t* upper = from + static_cast<ptrdiff_t>(y) * width;
+    const uint8_t* lower = y + 1 < height ? upper + width : upper;
+    for (int x = 0; x < width; x += 2) {
+      const int right = std::min(x + 1, width - 1);
+      *to++ = static_cast<uint8_t>((upper[x] + upper[right] + lower[x] + lower[right] + 2) / 4);
+    }
+  }
+}
+
+media::Picture halved(const media::Picture& from) {
+  media::Picture to = media::make_picture((from.width + 1) / 2, (from.height + 1) / 2);
+  halve_plane(from.y(), from.width, from.height, to.y());
+  halve_plane(from.u(), from.chroma_width(), from.chroma_height(), to.u());
+  halve_plane(from.v(), from.chroma_width(), from.chroma_height(), to.v());
+  return to;
+}
+
 }  // namespace
+
+SkypeLikeOptions SkypeLikeOptions::recorded_2017() {
+  SkypeLikeOptions options;
+  options.start = DataRate::kilobits_per_second(45);
+  options.raise_factor = 1.06;
+  options.ceiling = DataRate::kilobits_per_second(105);
+  return options;
+}
+
+SkypeLikeController::SkypeLikeController(TimePoint start, const SkypeLikeOptions& options)
+    : options_(options), target_(options.start), next_raise_(start + options.raise_interval) {
+  check(options.floor >= DataRate::kilobits_per_second(1) && options.floor <= options.start &&
+            options.start <= options.ceiling,
+        "SkypeLikeOptions: floor <= start <= ceiling");
+  check(options.raise_factor >= 1 && options.lower_factor > 0 && options.lower_factor <= 1,
+        "SkypeLikeOptions: factors out of range");
+  check(options.half_size_below <= options.full_size_above,
+        "SkypeLikeOptions: half_size_below <= full_size_above");
+  check(options.raise_interval > Duration{} && options.patience > Duration{} &&
+            options.hold > Duration{},
+        "SkypeLikeOptions: durations out of range");
+}
 
 void SkypeLikeController::handle_feedback(TimePoint now, const RateFeedback& feedback) {
   const bool trouble =
       feedback.loss > options_.loss_tolerated || feedback.queueing_delay > options_.delay_tolerated;
   if (!trouble) {
     trouble_since_.reset();
+    heard_good_ = true;
     return;
   }
   if (!trouble_since_) {
     trouble_since_ = now;
+    received_sum_ = {};
+    reports_ = 0;
   }
-  if (now - *trouble_since_ >= options_.patience) {
-    target_ = std::clamp(feedback.received * options_.lower_factor, options_.floor, target_);
-    next_raise_ = now + options_.hold;
-    trouble_since_ = now;  // patience begins anew
+  heard_good_ = false;
+  // Clamped one by one, so that no report can outweigh the others.
+  received_sum_ = received_sum_ + std::min(feedback.received, options_.ceiling);
+  ++reports_;
+  if (now - *trouble_since_ < options_.patience) {
+    return;
   }
+  const DataRate received = received_sum_ * (1.0 / static_cast<double>(reports_));
+  target_ = std::clamp(received * options_.lower_factor, options_.floor, target_);
+  next_raise_ = now + options_.hold;
+  trouble_since_.reset();  // patience begins anew
 }
 
 void SkypeLikeController::handle_timeout(TimePoint now) {
-  while (next_raise_ <= now) {
-    if (!trouble_since_) {
-      target_ = std::min(target_ * options_.raise_factor, options_.ceiling);
-    }
-    next_raise_ += options_.raise_interval;
+  if (now < next_raise_) {
+    return;
   }
+  if (std::exchange(heard_good_, false)) {
+    target_ = std::min(target_ * options_.raise_factor, options_.ceiling);
+  }
+  next_raise_ = now + options_.raise_interval;
+}
+
+void ArrivalBooks::handle_arrival(uint32_t sequence, Duration transit, DataSize size) {
+  // Arithmetic modulo 2^32: a number up to half the circle ahead is newer, the rest are older.
+  const uint32_t ahead = sequence - newest_;
+  if (!heard_ || (ahead < 1U << 31U && ahead > kSequenceLeapMax)) {
+    newest_ = sequence;
+    expected_ += 1;
+  } else if (ahead < 1U << 31U) {
+    newest_ = sequence;
+    expected_ += ahead;
+  }
+  least_transit_ = heard_ ? std::min(least_transit_, transit) : transit;
+  newest_transit_ = transit;
+  heard_ = true;
+  ++received_;
+  size_ += size;
+}
+
+std::optional<RateFeedback> ArrivalBooks::take_feedback(Duration interval) {
+  if (!heard_) {
+    return std::nullopt;
+  }
+  RateFeedback feedback;
+  if (expected_ > 0) {
+    feedback.loss =
+        std::max(0.0, 1 - static_cast<double>(received_) / static_cast<double>(expected_));
+  }
+  feedback.queueing_delay = std::min(newest_transit_ - least_transit_, kQueueingDelayMax);
+  feedback.received = DataRate::from(size_, interval);
+  expected_ = 0;
+  received_ = 0;
+  size_ = {};
+  return feedback;
 }
 
 SkypeLikeCall::SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
                              std::shared_ptr<media::VideoSource> source)
     : options_(options),
       source_(std::move(source)),
-      controller_(options),
+      controller_(start, options),
       start_(start),
       next_report_(start + kReportInterval) {
   if (source_) {
@@ -89,12 +183,28 @@ SkypeLikeCall::SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
   }
 }
 
+media::CodedPicture SkypeLikeCall::encode(TimePoint now, uint32_t picture) {
+  const DataRate target = controller_.target();
+  const bool is_half = encoder_->width() != source_->width();
+  const bool half = target < (is_half ? options_.full_size_above : options_.half_size_below);
+  if (half) {
+    encoder_->set_size((source_->width() + 1) / 2, (source_->height() + 1) / 2);
+  } else {
+    encoder_->set_size(source_->width(), source_->height());
+  }
+  encoder_->set_target(target);
+  const media::PicturePtr full = source_->picture(picture);
+  return encoder_->encode(
+      half ? halved(*full) : *full,
+      {.key_frame = std::exchange(key_frame_wanted_, false), .capture_time = now});
+}
+
 void SkypeLikeCall::capture(TimePoint now) {
   const uint32_t id = next_picture_++;
-  encoder_->set_target(controller_.target());
-  const auto coded =
-      encoder_->encode(*source_->picture(id),
-                       {.key_frame = std::exchange(key_frame_wanted_, false), .capture_time = now});
+  const media::CodedPicture coded = encode(now, id);
+  if (coded_.size() == kCodedMax) {
+    coded_.pop_front();
+  }
   coded_.push_back({.frame_id = id,
                     .captured = now,
                     .size = coded.size(),
@@ -123,25 +233,17 @@ void SkypeLikeCall::capture(TimePoint now) {
 
 void SkypeLikeCall::send_report(TimePoint now) {
   next_report_ = now + kReportInterval;
-  if (!heard_media_) {
+  const auto feedback = books_.take_feedback(kReportInterval);
+  if (!feedback) {
     return;
   }
-  const auto expected = static_cast<int64_t>(newest_sequence_ - reported_sequence_);
-  const double loss = expected <= 0
-                          ? 0
-                          : 1 - std::min(1.0, static_cast<double>(received_since_report_) /
-                                                  static_cast<double>(expected));
-  const Duration queueing = newest_transit_ - least_transit_.value_or(newest_transit_);
-  const double kbps = DataRate::from(received_size_, kReportInterval).kilobits_per_second();
   Writer writer{kReportKind};
-  writer.put(static_cast<uint16_t>(loss * kLossUnit));
-  writer.put(static_cast<uint32_t>(to_milliseconds(queueing)));
-  writer.put(static_cast<uint32_t>(kbps));
+  writer.put(static_cast<uint16_t>(feedback->loss * kLossUnit));
+  writer.put(static_cast<uint32_t>(to_milliseconds(feedback->queueing_delay)));
+  writer.put(static_cast<uint32_t>(
+      std::min(feedback->received.kilobits_per_second(), 4e9)));  // what the field holds
   writer.put(static_cast<uint8_t>(receiver_.needs_key_frame() ? 1 : 0));
   outgoing_.push_back(writer.take());
-  reported_sequence_ = newest_sequence_;
-  received_since_report_ = 0;
-  received_size_ = {};
 }
 
 void SkypeLikeCall::handle_report(TimePoint now, std::span<const std::byte> datagram) {
@@ -159,18 +261,14 @@ void SkypeLikeCall::handle_media(TimePoint now, std::span<const std::byte> datag
   if (datagram.size() < kMediaHeaderSize) {
     return;
   }
-  const auto sequence = get<uint32_t>(datagram, 1);
-  const TimePoint sent = kTimeZero + std::chrono::microseconds{get<int64_t>(datagram, 5)};
-  if (!heard_media_) {
-    heard_media_ = true;
-    reported_sequence_ = sequence - 1;
-    newest_sequence_ = sequence;
+  const auto sent_microseconds = get<uint64_t>(datagram, 5);
+  if (sent_microseconds > kSentTimeMaxMicroseconds) {
+    return;
   }
-  newest_sequence_ = std::max(newest_sequence_, sequence);
-  ++received_since_report_;
-  received_size_ += DataSize{static_cast<int64_t>(datagram.size())};
-  newest_transit_ = now - sent;
-  least_transit_ = std::min(least_transit_.value_or(newest_transit_), newest_transit_);
+  const TimePoint sent =
+      kTimeZero + std::chrono::microseconds{static_cast<int64_t>(sent_microseconds)};
+  books_.handle_arrival(get<uint32_t>(datagram, 1), now - sent,
+                        DataSize{static_cast<int64_t>(datagram.size())});
   receiver_.handle_fragment(now, datagram.subspan(kMediaHeaderSize));
 }
 
@@ -185,14 +283,21 @@ void SkypeLikeCall::handle_datagram(TimePoint now, const sim::Datagram& datagram
   }
 }
 
+TimePoint SkypeLikeCall::next_capture() const {
+  return source_ ? start_ + source_->frame_rate().time_of(next_picture_) : kNever;
+}
+
 void SkypeLikeCall::handle_timeout(TimePoint now) {
   controller_.handle_timeout(now);
   receiver_.handle_timeout(now);
   if (now >= next_report_) {
     send_report(now);
   }
-  while (source_ && start_ + source_->frame_rate().time_of(next_picture_) <= now) {
+  if (now >= next_capture()) {
     capture(now);
+    while (next_capture() <= now) {  // called late: the pictures in between were never taken
+      ++next_picture_;
+    }
   }
 }
 
@@ -207,9 +312,8 @@ std::optional<sim::Datagram> SkypeLikeCall::poll_transmit(TimePoint /*now*/) {
 }
 
 TimePoint SkypeLikeCall::poll_timeout() const {
-  const TimePoint captures =
-      source_ ? start_ + source_->frame_rate().time_of(next_picture_) : kNever;
-  return std::min({controller_.poll_timeout(), receiver_.poll_timeout(), next_report_, captures});
+  return std::min(
+      {controller_.poll_timeout(), receiver_.poll_timeout(), next_report_, next_capture()});
 }
 
 HostSample SkypeLikeCall::sample(TimePoint /*now*/) const {
