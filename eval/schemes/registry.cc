@@ -56,6 +56,11 @@ constexpr DataSize kEthernetDatagram{1472};
 constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
 
+// Who draws from which stream of a run's seed (eval/harness/run.cc has the links').
+constexpr uint64_t kStartStream = 3;
+constexpr uint64_t kSenderStream = 4;
+constexpr uint64_t kReceiverStream = 5;
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) {
@@ -84,7 +89,8 @@ std::unique_ptr<sprout::Forecaster> make_forecaster(std::string_view scheme,
 
 /// Two programs do not start in step: the other end comes up within a tick of the first.
 TimePoint jittered_start(uint64_t seed) {
-  return kTimeZero + from_seconds(Rng{seed}.fork(3).uniform(0, to_seconds(sprout::kTickLength)));
+  return kTimeZero +
+         from_seconds(Rng{seed}.fork(kStartStream).uniform(0, to_seconds(sprout::kTickLength)));
 }
 
 FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {
@@ -92,7 +98,9 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
   sender.endpoint.datagram_max = kEthernetDatagram;
   sender.endpoint.heartbeat_interval = kSenderHeartbeat;
   sender.host = scheme == "sprout-instant" ? SproutHostModel{} : SproutHostModel::original();
+  sender.seed = Rng{seed}.fork(kSenderStream).next();
   SproutFlowOptions receiver = sender;
+  receiver.seed = Rng{seed}.fork(kReceiverStream).next();
   receiver.sends_data = false;
   receiver.endpoint.heartbeat_interval = kReceiverHeartbeat;
   return {std::make_unique<SproutFlow>(kTimeZero, sender, make_forecaster(scheme, context)),

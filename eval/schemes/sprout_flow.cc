@@ -18,6 +18,7 @@ HostSample sample_of(const session::Endpoint& endpoint, TimePoint now) {
 SproutFlow::SproutFlow(TimePoint start, SproutFlowOptions options,
                        std::unique_ptr<sprout::Forecaster> forecaster)
     : options_(options),
+      rng_(options.seed),
       endpoint_(start, options.endpoint, std::move(forecaster)),
       now_(start),
       next_look_(start) {
@@ -35,7 +36,9 @@ void SproutFlow::read(TimePoint now, std::span<const std::byte> bytes) {
 void SproutFlow::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
   now_ = now;
   if (options_.host.wakeup_delay > Duration{}) {
-    unread_.push_back({now + options_.host.wakeup_delay, datagram.bytes});
+    // Datagrams are read in the order they came, whatever the jitter.
+    const TimePoint due = now + jittered(options_.host.wakeup_delay);
+    unread_.push_back({unread_.empty() ? due : std::max(due, unread_.back().due), datagram.bytes});
     return;
   }
   read(now, datagram.bytes);
@@ -51,6 +54,11 @@ void SproutFlow::handle_timeout(TimePoint now) {
     return;
   }
   endpoint_.handle_timeout(now);
+}
+
+Duration SproutFlow::jittered(Duration interval) {
+  const double jitter_s = to_seconds(options_.host.jitter);
+  return jitter_s == 0 ? interval : interval + from_seconds(rng_.uniform(-jitter_s, jitter_s));
 }
 
 void SproutFlow::fill_window(TimePoint now) {
@@ -75,7 +83,7 @@ std::optional<sim::Datagram> SproutFlow::poll_transmit(TimePoint now) {
   }
   auto bytes = endpoint_.poll_transmit(now);
   if (!bytes) {
-    next_look_ = instant ? kNever : now + options_.host.loop_interval;
+    next_look_ = instant ? kNever : now + jittered(options_.host.loop_interval);
     return std::nullopt;
   }
   const DataSize size{static_cast<int64_t>(bytes->size())};
