@@ -90,12 +90,16 @@ endfunction()
 
 # A fuzzer's committed inputs (past findings and seeds) are in <folder>/corpus/<fuzzer>/.
 set(CRESS_FUZZ_SECONDS 5 CACHE STRING "Seconds each fuzzer runs inside the tests")
+if(CRESS_FUZZ)
+  add_custom_target(fuzzers)  # what the fuzz preset is for
+endif()
 function(cress_fuzzer source library)
   get_filename_component(fuzz ${source} NAME_WE)
   get_filename_component(dir ${source} DIRECTORY)
   add_executable(${fuzz} ${source})
   target_link_libraries(${fuzz} PRIVATE ${library})
   target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${fuzz})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   set(corpus ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   if(EXISTS ${dir}/corpus/${fuzz})

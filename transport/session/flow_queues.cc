@@ -14,7 +14,7 @@ void FlowQueues::open(FlowId flow, FlowOptions options) {
 
 MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes) {
   check(is_open(flow), "FlowQueues: flow was not opened");
-  Slot& slot = *slots_[flow];
+  FlowQueue& slot = *slots_[flow];
   slot.messages.push_back({flow, slot.next_id, slot.options.report_outcomes, std::move(bytes)});
   const DataSize size = slot.messages.back().size();
   slot.size += size;
@@ -44,7 +44,7 @@ const QueuedMessage* FlowQueues::front() const {
 }
 
 QueuedMessage FlowQueues::take_front(FlowId flow) {
-  Slot& slot = *slots_[flow];
+  FlowQueue& slot = *slots_[flow];
   QueuedMessage message = std::move(slot.messages.front());
   slot.messages.pop_front();
   slot.size -= message.size();

@@ -40,6 +40,14 @@ struct QueuedMessage {
   DataSize size() const { return DataSize{static_cast<int64_t>(bytes.size())}; }
 };
 
+/// One flow's queue.
+struct FlowQueue {
+  FlowOptions options;
+  std::deque<QueuedMessage> messages;
+  MessageId next_id = 0;
+  DataSize size;
+};
+
 /// The sender's queues: one a flow, classes in order, flows of a class in turn, a message each
 /// (paper §4.3: "round-robin among the flows"). Sizes count message bytes. Threads: none inside;
 /// one owner.
@@ -60,12 +68,6 @@ class FlowQueues {
   bool empty() const { return size_messages_ == 0; }
 
  private:
-  struct Slot {
-    FlowOptions options;
-    std::deque<QueuedMessage> messages;
-    MessageId next_id = 0;
-    DataSize size;
-  };
   struct Turn {
     std::vector<FlowId> flows;
     size_t next = 0;
@@ -74,7 +76,7 @@ class FlowQueues {
   std::optional<FlowId> flow_on_turn() const;
   QueuedMessage take_front(FlowId flow);
 
-  std::array<std::optional<Slot>, 256> slots_;
+  std::array<std::optional<FlowQueue>, 256> slots_;
   std::array<Turn, kPriorityClasses> turns_;
   DataSize size_;
   size_t size_messages_ = 0;

@@ -11,7 +11,6 @@
 namespace cress::wire {
 namespace {
 
-constexpr uint8_t kPaddingFrame = 0;
 constexpr uint8_t kForecastFrame = 1;
 constexpr uint8_t kDataFrame = 2;
 
