@@ -174,12 +174,13 @@ SkypeLikeCall::SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
       start_(start),
       next_report_(start + kReportInterval) {
   if (source_) {
-    encoder_.emplace(media::Vp8EncoderOptions{.width = source_->width(),
-                                              .height = source_->height(),
-                                              .frame_rate = source_->frame_rate(),
-                                              .rate_mode = media::RateMode::kConstantBitrate,
-                                              .target = options.start,
-                                              .drop_frames = true});
+    encoder_ = std::make_unique<media::Vp8Encoder>(
+        media::Vp8EncoderOptions{.width = source_->width(),
+                                 .height = source_->height(),
+                                 .frame_rate = source_->frame_rate(),
+                                 .rate_mode = media::RateMode::kConstantBitrate,
+                                 .target = options.start,
+                                 .drop_frames = true});
   }
 }
 

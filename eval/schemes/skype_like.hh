@@ -144,7 +144,7 @@ class SkypeLikeCall final : public CallHost {
   SkypeLikeController controller_;
   ArrivalBooks books_;
   app::VideoReceiver receiver_;
-  std::optional<media::Vp8Encoder> encoder_;
+  std::unique_ptr<media::Vp8Encoder> encoder_;  // null without a source
   TimePoint start_;
   std::deque<std::vector<std::byte>> outgoing_;  // drained after each call: one frame and a report
   std::deque<CodedFrame> coded_;                 // at most kCodedMax; the oldest goes first
