@@ -14,6 +14,7 @@
 #include "eval/progress.hh"
 #include "eval/report/report.hh"
 #include "media/gst/gst_file_source.hh"
+#include "media/source/recent_pictures.hh"
 #include "media/source/synthetic_camera.hh"
 #include "traces/links.hh"
 
@@ -93,7 +94,10 @@ std::shared_ptr<media::VideoSource> synthetic_camera(const std::string& text, ui
     }
   }
   options.frame_rate = {.numerator = rate, .denominator = 1};
-  return std::make_shared<media::SyntheticCamera>(options);
+  // Two seconds: most frames are shown and scored by then.
+  const size_t kept = static_cast<size_t>(rate) * 2;
+  return std::make_shared<media::RecentPictures>(std::make_unique<media::SyntheticCamera>(options),
+                                                 kept);
 }
 
 bool is_synthetic(const std::string& video) {

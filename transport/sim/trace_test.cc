@@ -1,4 +1,3 @@
-#include "transport/base/text_file.hh"
 #include "transport/sim/trace.hh"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <stdexcept>
 
 #include "transport/base/rng.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::sim {
 namespace {

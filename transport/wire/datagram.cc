@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "transport/base/check.hh"
 #include "forecast.pb.h"
+#include "transport/base/check.hh"
 
 namespace cress::wire {
 namespace {

@@ -108,8 +108,7 @@ TEST(Datagram, UnknownFramesAndPaddingAreSkipped) {
   builder.add_message(2, message);
   auto bytes = builder.finish({});
   for (const auto type : {std::byte{0}, std::byte{3}, std::byte{200}}) {
-    bytes.insert(bytes.end(),
-                 {type, std::byte{0}, std::byte{2}, std::byte{1}, std::byte{1}});
+    bytes.insert(bytes.end(), {type, std::byte{0}, std::byte{2}, std::byte{1}, std::byte{1}});
   }
   const auto parsed = parse_datagram(bytes);
   ASSERT_TRUE(parsed.has_value());
