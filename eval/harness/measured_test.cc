@@ -68,6 +68,7 @@ std::vector<Measured> read_measured() {
     }
   }
   std::vector<Measured> list;
+  list.reserve(rows.size());
   for (auto& [key, row] : rows) {
     list.push_back(row);
   }
