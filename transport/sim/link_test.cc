@@ -10,7 +10,7 @@
 namespace cress::sim {
 namespace {
 
-std::shared_ptr<const DeliveryTrace> trace_of(std::vector<Duration> times) {
+std::shared_ptr<const DeliveryTrace> trace_of(const std::vector<Duration>& times) {
   auto trace = std::make_shared<DeliveryTrace>();
   for (const Duration at : times) {
     trace->opportunities.push_back({at});
