@@ -122,7 +122,7 @@ std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate, Duration 
 struct Path {
   sim::Link forward;
   sim::Link reverse;
-  static Path make(std::shared_ptr<const sim::DeliveryTrace> trace, double loss = 0,
+  static Path make(const std::shared_ptr<const sim::DeliveryTrace>& trace, double loss = 0,
                    uint64_t seed = 1) {
     return {sim::Link{{.trace = trace, .loss = loss, .seed = seed, .queue = nullptr}},
             sim::Link{{.trace = trace, .loss = loss, .seed = seed + 1000, .queue = nullptr}}};

@@ -74,12 +74,4 @@ std::vector<TransitionRow> transition_rows(const SproutModel& model) {
   return rows;
 }
 
-double poisson_probability(int count, double mean) {
-  check(count >= 0 && mean >= 0, "poisson_probability: negative argument");
-  if (mean == 0) {
-    return count == 0 ? 1.0 : 0.0;
-  }
-  return std::exp(count * std::log(mean) - mean - std::lgamma(count + 1.0));
-}
-
 }  // namespace cress::sprout

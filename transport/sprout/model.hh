@@ -60,7 +60,4 @@ struct TransitionRow {
 };
 std::vector<TransitionRow> transition_rows(const SproutModel& model);
 
-/// Poisson probability of exactly `count` arrivals when `mean` (>= 0) are expected.
-double poisson_probability(int count, double mean);
-
 }  // namespace cress::sprout
