@@ -208,7 +208,8 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command.add_option("--down", a.down, "Mahimahi trace of the forward direction");
   command.add_option("--up", a.up, "Mahimahi trace of the reverse direction");
   command.add_option("--duration", a.duration, "Length of the run [the traces', at most 300s]");
-  command.add_option("--skip", a.skip, "Not scored at the start [60s; 10s of a run under 200s]");
+  command.add_option("--skip", a.skip,
+                     "Not scored at the start [60s; 10s of a run under 200s; at most a quarter]");
   command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
   command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
       ->capture_default_str();

@@ -27,8 +27,8 @@ __attribute__((format(printf, 2, 3))) void add(std::string& svg, const char* for
   std::array<char, 1024> line{};
   va_list arguments;
   va_start(arguments, format);
-  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the analyzer does not see va_start's
-  // effect
+  // The analyzer does not see what va_start did.
+  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized)
   const int length = std::vsnprintf(line.data(), line.size(), format, arguments);
   va_end(arguments);
   svg.append(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(length, 0))));
