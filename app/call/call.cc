@@ -19,8 +19,8 @@ constexpr DataSize kFrameMin{300};
 
 }  // namespace
 
-Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Forecaster> forecaster)
-    : endpoint_(start, options.endpoint, std::move(forecaster)), pads_window_(options.pads_window) {
+Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control)
+    : endpoint_(start, options.endpoint, std::move(control)), pads_window_(options.pads_window) {
   endpoint_.open_flow(session::kControlFlow,
                       {.priority = session::Priority::kControl, .report_outcomes = false});
   endpoint_.open_flow(session::kVideoFlow, {.priority = session::Priority::kVideo});
@@ -34,7 +34,7 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Forecas
 void Call::capture(TimePoint now, const media::PicturePtr& picture) {
   check(sender_.has_value(), "Call: captured a picture without video options");
   const uint32_t id = next_frame_id_++;
-  const auto budget = media::frame_budget({.window = endpoint_.send_window().window(now),
+  const auto budget = media::frame_budget({.window = endpoint_.control().window(now),
                                            .queued = endpoint_.queued(),
                                            .message_max = endpoint_.message_max(),
                                            .message_overhead = wire::kMessageOverhead,

@@ -30,7 +30,7 @@ struct CallOptions {
 /// empty, then sleep until poll_timeout. Threads: none inside; one owner. `now` never goes back.
 class Call {
  public:
-  Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Forecaster> forecaster);
+  Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control);
 
   /// A picture of the own camera, just captured; pictures are numbered from 0.
   void capture(TimePoint now, const media::PicturePtr& picture);

@@ -7,6 +7,7 @@
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/world.hh"
+#include "transport/sprout/sprout_control.hh"
 
 namespace cress::app {
 namespace {
@@ -27,9 +28,8 @@ class CallHost final : public sim::Host {
   explicit CallHost(uint64_t seed)
       : camera_({.width = 160, .height = 96, .seed = seed}),
         call_(kTimeZero, {.endpoint = {}, .video = VideoSenderOptions{.width = 160, .height = 96}},
-              std::make_unique<sprout::Forecaster>(
-                  std::make_unique<sprout::BayesianEstimator>(dynamics(), table()),
-                  sprout::Forecaster::Options{})) {}
+              std::make_unique<sprout::SproutControl>(
+                  std::make_unique<sprout::BayesianEstimator>(dynamics(), table()))) {}
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
     (void)call_.handle_datagram(now, datagram.bytes);
@@ -164,9 +164,8 @@ TEST(Call, HostileBytesOnEveryFlowChangeNothingForTheViewer) {
   CallHost victim{1};
   session::Endpoint attacker{kTimeZero,
                              {},
-                             std::make_unique<sprout::Forecaster>(
-                                 std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}),
-                                 sprout::Forecaster::Options{})};
+                             std::make_unique<sprout::SproutControl>(
+                                 std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}))};
   for (int flow = 0; flow < 6; ++flow) {
     attacker.open_flow(static_cast<session::FlowId>(flow), {.report_outcomes = false});
   }

@@ -19,11 +19,11 @@ app::CallOptions with_camera(app::CallOptions options, const media::VideoSource*
 }  // namespace
 
 CressCall::CressCall(TimePoint start, app::CallOptions options,
-                     std::unique_ptr<sprout::Forecaster> forecaster,
+                     std::unique_ptr<sprout::Control> control,
                      std::shared_ptr<media::VideoSource> source)
     : source_(std::move(source)),
       start_(start),
-      call_(start, with_camera(options, source_.get()), std::move(forecaster)) {}
+      call_(start, with_camera(options, source_.get()), std::move(control)) {}
 
 TimePoint CressCall::next_capture() const {
   return source_ ? start_ + source_->frame_rate().time_of(next_picture_) : kNever;

@@ -14,7 +14,7 @@ class CressCall final : public CallHost {
  public:
   /// An empty source: this end only watches.
   CressCall(TimePoint start, app::CallOptions options,
-            std::unique_ptr<sprout::Forecaster> forecaster,
+            std::unique_ptr<sprout::Control> control,
             std::shared_ptr<media::VideoSource> source);
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override;

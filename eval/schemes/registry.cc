@@ -12,11 +12,25 @@
 #include "eval/schemes/sprout_flow.hh"
 #include "eval/schemes/tcp_flow.hh"
 #include "transport/base/rng.hh"
+#include "transport/sprout/cress_control.hh"
+#include "transport/sprout/sprout_control.hh"
 
 namespace cress::schemes {
 namespace {
 
 constexpr std::array kSchemes = {
+    SchemeInfo{.name = "cress",
+               .what =
+                   "Cress: a gamma belief over the link's rate, learned only while the link was "
+                   "busy; a cautious forecast, a window exact to the byte and the moment",
+               .source = "docs/method.md, \"The Cress forecast\"",
+               .saturating = true,
+               .call = true},
+    SchemeInfo{.name = "cress-bold",
+               .what = "Cress at the median forecast: more throughput for more delay",
+               .source = "as cress",
+               .saturating = true,
+               .call = true},
     SchemeInfo{
         .name = "sprout",
         .what =
@@ -55,6 +69,8 @@ constexpr DataSize kEthernetDatagram{1472};
 // (reference specification §7).
 constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
+// Small packets follow a small window more closely (docs/results.md).
+constexpr DataSize kCressPacket{252};
 
 // Who draws from which stream of a run's seed (eval/harness/run.cc has the links').
 constexpr uint64_t kStartStream = 3;
@@ -76,15 +92,29 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::unique_ptr<sprout::Forecaster> make_forecaster(std::string_view scheme,
-                                                    const SchemeContext& context) {
+bool is_cress(std::string_view scheme) { return scheme == "cress" || scheme == "cress-bold"; }
+
+sprout::CressControl::Options cress_options(std::string_view scheme) {
+  sprout::CressControl::Options options;
+  if (scheme == "cress-bold") {
+    options.belief.busy_half_life = 200ms;
+    options.caution_normal = 0;
+  }
+  return options;
+}
+
+std::unique_ptr<sprout::Control> make_control(std::string_view scheme,
+                                              const SchemeContext& context) {
+  if (is_cress(scheme)) {
+    return std::make_unique<sprout::CressControl>(cress_options(scheme));
+  }
   std::unique_ptr<sprout::TickEstimator> estimator;
   if (scheme == "sprout-ewma") {
     estimator = std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{});
   } else {
     estimator = std::make_unique<sprout::BayesianEstimator>(context.dynamics(), context.table());
   }
-  return std::make_unique<sprout::Forecaster>(std::move(estimator), sprout::Forecaster::Options{});
+  return std::make_unique<sprout::SproutControl>(std::move(estimator));
 }
 
 /// Two programs do not start in step: the other end comes up within a tick of the first.
@@ -103,9 +133,21 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
   receiver.seed = Rng{seed}.fork(kReceiverStream).next();
   receiver.sends_data = false;
   receiver.endpoint.heartbeat_interval = kReceiverHeartbeat;
-  return {std::make_unique<SproutFlow>(kTimeZero, sender, make_forecaster(scheme, context)),
-          std::make_unique<SproutFlow>(jittered_start(seed), receiver,
-                                       make_forecaster(scheme, context))};
+  return {
+      std::make_unique<SproutFlow>(kTimeZero, sender, make_control(scheme, context)),
+      std::make_unique<SproutFlow>(jittered_start(seed), receiver, make_control(scheme, context))};
+}
+
+/// Both ends act at once: this is our own program, not a model of another.
+FlowPair make_cress_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {
+  SproutFlowOptions sender;
+  sender.packet_size = kCressPacket;
+  sender.full_packets = true;
+  SproutFlowOptions receiver = sender;
+  receiver.sends_data = false;
+  return {
+      std::make_unique<SproutFlow>(kTimeZero, sender, make_control(scheme, context)),
+      std::make_unique<SproutFlow>(jittered_start(seed), receiver, make_control(scheme, context))};
 }
 
 FlowPair make_tcp_flow(std::string_view scheme) {
@@ -145,6 +187,9 @@ FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64
   if (scheme == "cubic" || scheme == "reno") {
     return make_tcp_flow(scheme);
   }
+  if (is_cress(scheme)) {
+    return make_cress_flow(scheme, context, seed);
+  }
   return make_sprout_flow(scheme, context, seed);
 }
 
@@ -163,9 +208,9 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   app::CallOptions options;
   // Only a belief that doubts needs it: the average is better off without (docs/results.md).
   options.pads_window = scheme == "sprout";
-  return {std::make_unique<CressCall>(kTimeZero, options, make_forecaster(scheme, context),
+  return {std::make_unique<CressCall>(kTimeZero, options, make_control(scheme, context),
                                       std::move(left)),
-          std::make_unique<CressCall>(right_start, options, make_forecaster(scheme, context),
+          std::make_unique<CressCall>(right_start, options, make_control(scheme, context),
                                       std::move(right))};
 }
 

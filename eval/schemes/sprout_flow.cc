@@ -6,20 +6,18 @@
 namespace cress::schemes {
 
 HostSample sample_of(const session::Endpoint& endpoint, TimePoint now) {
-  const sprout::SendWindow& window = endpoint.send_window();
-  if (window.counts().empty()) {
+  const auto forecast = endpoint.control().forecast_rate();
+  if (!forecast) {
     return {};
   }
-  const Duration horizon = static_cast<int64_t>(window.counts().size()) * sprout::kTickLength;
-  return {.window = window.window(now),
-          .forecast = DataRate::from(window.forecast_total(), horizon)};
+  return {.window = endpoint.control().window(now), .forecast = forecast};
 }
 
 SproutFlow::SproutFlow(TimePoint start, SproutFlowOptions options,
-                       std::unique_ptr<sprout::Forecaster> forecaster)
+                       std::unique_ptr<sprout::Control> control)
     : options_(options),
       rng_(options.seed),
-      endpoint_(start, options.endpoint, std::move(forecaster)),
+      endpoint_(start, options.endpoint, std::move(control)),
       now_(start),
       next_look_(start) {
   endpoint_.open_flow(session::kBulkFlow,
@@ -62,12 +60,14 @@ Duration SproutFlow::jittered(Duration interval) {
 }
 
 void SproutFlow::fill_window(TimePoint now) {
+  const DataSize overhead = endpoint_.control().message_overhead();
+  const DataSize least = options_.full_packets ? options_.packet_size : DataSize{1};
   DataSize rest = endpoint_.available_window(now);
-  while (rest > DataSize{}) {
-    const DataSize size = std::min(rest, options_.packet_size);
+  while (rest >= least + overhead) {
+    const DataSize size = std::min(rest - overhead, options_.packet_size);
     endpoint_.send(now, session::kBulkFlow,
                    std::vector<std::byte>(static_cast<size_t>(size.bytes())));
-    rest -= size;
+    rest -= size + overhead;
   }
 }
 
@@ -96,7 +96,7 @@ TimePoint SproutFlow::poll_timeout() const {
     return std::min(next_look_, reads);
   }
   const TimePoint window_grows =
-      options_.sends_data ? endpoint_.send_window().next_change(now_) : kNever;
+      options_.sends_data ? endpoint_.control().next_change(now_) : kNever;
   return std::min({endpoint_.poll_timeout(), window_grows, reads});
 }
 

@@ -40,6 +40,8 @@ struct SproutFlowOptions {
   bool sends_data = true;
   /// Application bytes of a full packet.
   DataSize packet_size{1400};
+  /// Whether what is left of the window waits until it holds a full packet.
+  bool full_packets = false;
   SproutHostModel host;
   uint64_t seed = 1;  ///< of the host's jitter
 };
@@ -47,8 +49,7 @@ struct SproutFlowOptions {
 /// One end of a saturating flow over a Sprout session: keeps the safe window full.
 class SproutFlow final : public SchemeHost {
  public:
-  SproutFlow(TimePoint start, SproutFlowOptions options,
-             std::unique_ptr<sprout::Forecaster> forecaster);
+  SproutFlow(TimePoint start, SproutFlowOptions options, std::unique_ptr<sprout::Control> control);
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override;
   void handle_timeout(TimePoint now) override;

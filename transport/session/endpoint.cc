@@ -21,6 +21,16 @@ uint16_t wrap_milliseconds(TimePoint now) {
   return stamp == wire::kNoTimestamp ? 0 : stamp;
 }
 
+// Tenths of a millisecond since the epoch, and back; a peer's absurd time is as good as any other.
+constexpr Duration kWireTick = 100us;
+uint64_t to_wire(TimePoint at) {
+  return static_cast<uint64_t>(std::max<int64_t>(at.time_since_epoch() / kWireTick, 0));
+}
+TimePoint from_wire(uint64_t time_100us) {
+  constexpr uint64_t kWireTimeMax = uint64_t{1} << 46U;  // two centuries
+  return kTimeZero + static_cast<int64_t>(std::min(time_100us, kWireTimeMax)) * kWireTick;
+}
+
 template <class T>
 std::optional<T> take_front(std::deque<T>& queue) {
   if (queue.empty()) {
@@ -34,13 +44,9 @@ std::optional<T> take_front(std::deque<T>& queue) {
 }  // namespace
 
 Endpoint::Endpoint(TimePoint start, EndpointOptions options,
-                   std::unique_ptr<sprout::Forecaster> forecaster)
-    : options_(options),
-      forecaster_(std::move(forecaster)),
-      window_(options.window),
-      last_now_(start),
-      next_heartbeat_(start) {
-  check(forecaster_ != nullptr && options_.heartbeat_interval > Duration{} &&
+                   std::unique_ptr<sprout::Control> control)
+    : options_(options), control_(std::move(control)), last_now_(start), next_heartbeat_(start) {
+  check(control_ != nullptr && options_.heartbeat_interval > Duration{} &&
             options_.datagram_max <= wire::kDatagramMax && message_max() > DataSize{},
         "Endpoint: options out of range");
 }
@@ -55,7 +61,7 @@ MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> byte
         "Endpoint: message too long");
   last_now_ = now;
   const MessageId id = queues_.push(flow, std::move(bytes));
-  while (queues_.size() > std::max(window_.forecast_total(), options_.queue_floor)) {
+  while (queues_.size() > std::max(control_->forecast_total(), options_.queue_floor)) {
     const QueuedMessage dropped = queues_.drop_from_longest();
     if (dropped.report_outcome) {
       outcomes_.push_back({dropped.flow, dropped.id, MessageOutcome::Kind::kDropped});
@@ -65,32 +71,32 @@ MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> byte
 }
 
 DataSize Endpoint::available_window(TimePoint now) const {
-  return std::max(DataSize{}, window_.window(now) - queues_.size());
+  return std::max(DataSize{}, control_->window(now) - queues_.size());
 }
 
 bool Endpoint::has_sendable() const {
   const QueuedMessage* next = queues_.front();
-  return next != nullptr && next->size() <= flight_left_.value_or(DataSize{});
+  return next != nullptr &&
+         next->size() + control_->message_overhead() <= flight_left_.value_or(DataSize{});
 }
 
 std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
   last_now_ = std::max(last_now_, now);
   if (!flight_left_) {
-    flight_left_ = window_.window(now);
+    flight_left_ = control_->window(now);
   }
-  if (!has_sendable() && now < next_heartbeat_) {
+  if (!has_sendable() && now < std::min(next_heartbeat_, control_->feedback_due())) {
     flight_left_.reset();
     return std::nullopt;
   }
   wire::DatagramBuilder builder{options_.datagram_max};
-  const wire::ForecastFrame& forecast = feedback(now);
-  if (feedback_sent_tick_ != feedback_tick_ && builder.add_forecast(forecast)) {
-    feedback_sent_tick_ = feedback_tick_;
+  if (const auto feedback = control_->poll_feedback(now)) {
+    check(builder.add_forecast(frame_of(now, *feedback)), "Endpoint: feedback beyond a datagram");
   }
   while (has_sendable() && builder.fits_message(queues_.front()->size())) {
     const QueuedMessage message = queues_.pop();
     builder.add_message(message.flow, message.bytes);
-    *flight_left_ -= message.size();
+    *flight_left_ -= message.size() + control_->message_overhead();
     if (message.report_outcome) {
       if (undecided_.size() == kUndecidedMax) {
         outcomes_.push_back(
@@ -123,33 +129,32 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
     const auto reply = static_cast<uint16_t>(newest_timestamp_->second + held.count());
     header.timestamp_reply_ms = reply == wire::kNoTimestamp ? uint16_t{0} : reply;
   }
-  window_.on_sent(now, payload);
+  control_->on_sent(now, next_sequence_, payload);
   next_sequence_ += static_cast<uint64_t>((payload + sprout::kSequenceOverhead).bytes());
   next_heartbeat_ = now + options_.heartbeat_interval;
   ++stats_.datagrams_sent;
   return header;
 }
 
-const wire::ForecastFrame& Endpoint::feedback(TimePoint now) {
-  const sprout::DeliveryForecast& forecast = forecaster_->forecast(now);
-  if (feedback_tick_ != forecast.tick_start || !options_.freeze_feedback_within_tick) {
-    ledger_.forget_decided_before(now - kLossReportInterval);
-    feedback_tick_ = forecast.tick_start;
-    feedback_ = wire::ForecastFrame{
-        .received_or_lost = ledger_.received_or_lost(),
-        .time_ms =
-            static_cast<uint64_t>(std::max<int64_t>(floor_milliseconds(forecast.tick_start), 0)),
-        .counts = forecast.counts,
-        .decided_before = ledger_.decided_before(),
-        .lost_complete_from = std::min(ledger_.lost_complete_from(), ledger_.decided_before()),
-        .lost = {}};
-    for (const sprout::SequenceRange& range : ledger_.lost()) {
-      if (range.from >= feedback_->lost_complete_from) {
-        feedback_->lost.push_back({range.from, range.to});
-      }
+wire::ForecastFrame Endpoint::frame_of(TimePoint now, const sprout::Feedback& feedback) {
+  ledger_.forget_decided_before(now - kLossReportInterval);
+  wire::ForecastFrame frame{
+      .received_or_lost = ledger_.received_or_lost(),
+      .time_100us = to_wire(feedback.made_at),
+      .counts = feedback.counts,
+      .arrivals = {},
+      .decided_before = ledger_.decided_before(),
+      .lost_complete_from = std::min(ledger_.lost_complete_from(), ledger_.decided_before()),
+      .lost = {}};
+  for (const sprout::ArrivalStamp& stamp : feedback.arrivals) {
+    frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at)});
+  }
+  for (const sprout::SequenceRange& range : ledger_.lost()) {
+    if (range.from >= frame.lost_complete_from) {
+      frame.lost.push_back({range.from, range.to});
     }
   }
-  return *feedback_;
+  return frame;
 }
 
 Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
@@ -166,8 +171,10 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
   const uint64_t sequence = header.sequence.unwrap(newest_sequence_);
   newest_sequence_ = std::max(newest_sequence_, sequence);
   const auto arrival = ledger_.handle_arrival(now, sequence, parsed->payload, header.throwaway);
-  forecaster_->handle_arrival(now, parsed->payload,
-                              std::chrono::milliseconds{header.time_to_next_ms});
+  control_->handle_arrival(now, {.sequence = sequence,
+                                 .payload = parsed->payload,
+                                 .time_to_next = std::chrono::milliseconds{header.time_to_next_ms},
+                                 .asks_for_feedback = !parsed->messages.empty()});
   stats_.datagrams_late += arrival == sprout::DeliveryLedger::Arrival::kLate ? 1 : 0;
   if (arrival == sprout::DeliveryLedger::Arrival::kDuplicate) {
     ++stats_.datagrams_duplicate;
@@ -201,11 +208,16 @@ void Endpoint::handle_timestamps(TimePoint now, const wire::Header& header) {
 
 void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecast) {
   // Differs from the original, which also takes an older forecast that was overtaken: news only.
-  if (newest_forecast_time_ms_ && forecast.time_ms < *newest_forecast_time_ms_) {
+  if (newest_forecast_time_100us_ && forecast.time_100us < *newest_forecast_time_100us_) {
     return;
   }
-  newest_forecast_time_ms_ = forecast.time_ms;
-  window_.handle_forecast(now, forecast.counts, next_sequence_, forecast.received_or_lost);
+  newest_forecast_time_100us_ = forecast.time_100us;
+  sprout::Feedback feedback{
+      .made_at = from_wire(forecast.time_100us), .counts = forecast.counts, .arrivals = {}};
+  for (const wire::ArrivalStamp& stamp : forecast.arrivals) {
+    feedback.arrivals.push_back({stamp.sequence, from_wire(stamp.time_100us)});
+  }
+  control_->handle_feedback(now, feedback, next_sequence_, forecast.received_or_lost);
   decide_sent(forecast);
 }
 
@@ -235,10 +247,10 @@ std::optional<MessageReceived> Endpoint::poll_message() { return take_front(rece
 std::optional<MessageOutcome> Endpoint::poll_outcome() { return take_front(outcomes_); }
 
 TimePoint Endpoint::poll_timeout() const {
-  // A message that waits can leave when the window grows by itself; a new forecast comes with a
+  const TimePoint must_speak = std::min(next_heartbeat_, control_->feedback_due());
+  // A message that waits can leave when the window grows by itself; new feedback comes with a
   // datagram.
-  return queues_.empty() ? next_heartbeat_
-                         : std::min(next_heartbeat_, window_.next_change(last_now_));
+  return queues_.empty() ? must_speak : std::min(must_speak, control_->next_change(last_now_));
 }
 
 }  // namespace cress::session

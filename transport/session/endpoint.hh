@@ -12,9 +12,8 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/session/flow_queues.hh"
+#include "transport/sprout/control.hh"
 #include "transport/sprout/delivery_ledger.hh"
-#include "transport/sprout/forecaster.hh"
-#include "transport/sprout/send_window.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::session {
@@ -44,10 +43,6 @@ struct EndpointOptions {
   DataSize datagram_max{1200};
   /// The longest silence. It is also what the last datagram of a flight announces as time-to-next.
   Duration heartbeat_interval = 50ms;
-  sprout::SendWindow::Options window;
-  /// The original freezes a tick's forecast together with received_or_lost at its first use in that
-  /// tick.
-  bool freeze_feedback_within_tick = true;
   /// Queues may hold this much even when the forecast promises less, so that a frame survives an
   /// outage's start.
   DataSize queue_floor{16'000};
@@ -63,9 +58,10 @@ struct EndpointStats {
   std::optional<Duration> smoothed_rtt;
 };
 
-/// One end of a Sprout session, without I/O: it forecasts what arrives, tells the peer, and sends
-/// within the window that the peer's forecasts allow (paper §3; reference specification §5, §6).
-/// Both ends are alike and both may send.
+/// One end of a session, without I/O: it tells the peer what it learns from arrivals, and sends
+/// within the window that the peer's feedback allows (paper §3; reference specification §5, §6).
+/// What is told and allowed is the Control's business: Sprout's, Sprout-EWMA's or Cress's. Both
+/// ends are alike and both may send.
 ///
 /// After each handle_* and each send, poll_transmit, poll_message and poll_outcome until empty,
 /// then sleep until poll_timeout. Everything sent between two such drains is one flight: its window
@@ -73,8 +69,7 @@ struct EndpointStats {
 /// with an error. Threads: none inside; one owner. `now` never goes back.
 class Endpoint {
  public:
-  Endpoint(TimePoint start, EndpointOptions options,
-           std::unique_ptr<sprout::Forecaster> forecaster);
+  Endpoint(TimePoint start, EndpointOptions options, std::unique_ptr<sprout::Control> control);
 
   /// Both ends open the same flows; messages for others are ignored. A flow is opened once.
   void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
@@ -94,8 +89,8 @@ class Endpoint {
   /// Bytes of messages that may still be handed over now to be sent at once: the safe window less
   /// what is queued.
   DataSize available_window(TimePoint now) const;
-  /// The safe window itself, and the peer's counts behind it.
-  const sprout::SendWindow& send_window() const { return window_; }
+  /// The safe window itself, and the forecast behind it.
+  const sprout::Control& control() const { return *control_; }
   DataSize queued() const { return queues_.size(); }
   DataSize queued(FlowId flow) const { return queues_.size(flow); }
   const EndpointStats& stats() const { return stats_; }
@@ -108,15 +103,14 @@ class Endpoint {
   };
 
   bool has_sendable() const;
-  const wire::ForecastFrame& feedback(TimePoint now);
+  wire::ForecastFrame frame_of(TimePoint now, const sprout::Feedback& feedback);
   wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
   void handle_timestamps(TimePoint now, const wire::Header& header);
   void handle_forecast(TimePoint now, const wire::ForecastFrame& forecast);
   void decide_sent(const wire::ForecastFrame& forecast);
 
   EndpointOptions options_;
-  std::unique_ptr<sprout::Forecaster> forecaster_;
-  sprout::SendWindow window_;
+  std::unique_ptr<sprout::Control> control_;
   FlowQueues queues_;
   // Both grow by what one call can bring and are drained after it.
   std::deque<MessageReceived> received_;
@@ -135,10 +129,7 @@ class Endpoint {
   // Receiving.
   sprout::DeliveryLedger ledger_;
   uint64_t newest_sequence_ = 0;
-  std::optional<uint64_t> newest_forecast_time_ms_;
-  std::optional<wire::ForecastFrame> feedback_;
-  std::optional<TimePoint> feedback_tick_;
-  std::optional<TimePoint> feedback_sent_tick_;
+  std::optional<uint64_t> newest_forecast_time_100us_;
   std::optional<std::pair<TimePoint, uint16_t>> newest_timestamp_;
 };
 

@@ -8,13 +8,14 @@
 
 #include "transport/session/endpoint.hh"
 
+#include "transport/sprout/sprout_control.hh"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cress;
   using namespace cress::session;
   Endpoint endpoint{kTimeZero, EndpointOptions{},
-                    std::make_unique<sprout::Forecaster>(
-                        std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}),
-                        sprout::Forecaster::Options{})};
+                    std::make_unique<sprout::SproutControl>(
+                        std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}))};
   endpoint.open_flow(kVideoFlow, {.priority = Priority::kVideo});
   TimePoint now = kTimeZero;
   std::span rest{data, size};

@@ -9,6 +9,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/sim/world.hh"
+#include "transport/sprout/sprout_control.hh"
 
 namespace cress::session {
 namespace {
@@ -24,10 +25,9 @@ const Model& model() {
   return shared;
 }
 
-std::unique_ptr<sprout::Forecaster> forecaster() {
-  return std::make_unique<sprout::Forecaster>(
-      std::make_unique<sprout::BayesianEstimator>(model().dynamics, model().table),
-      sprout::Forecaster::Options{});
+std::unique_ptr<sprout::Control> control() {
+  return std::make_unique<sprout::SproutControl>(
+      std::make_unique<sprout::BayesianEstimator>(model().dynamics, model().table));
 }
 
 /// An endpoint as a host of the simulated world, with an application that offers `rate` on one flow
@@ -40,7 +40,7 @@ class TestHost final : public sim::Host {
     FlowId flow = kVideoFlow;
   };
 
-  explicit TestHost(EndpointOptions options = {}) : endpoint_(kTimeZero, options, forecaster()) {
+  explicit TestHost(EndpointOptions options = {}) : endpoint_(kTimeZero, options, control()) {
     endpoint_.open_flow(kAudioFlow, {.priority = Priority::kAudio});
     endpoint_.open_flow(kVideoFlow, {.priority = Priority::kVideo});
     endpoint_.open_flow(kBulkFlow, {.priority = Priority::kBulk});
@@ -202,7 +202,7 @@ TEST(Endpoint, AudioPassesBulkWhenTheWindowIsShort) {
   EXPECT_TRUE(left.outcome(kAudioFlow, MessageOutcome::Kind::kDropped).empty());
   EXPECT_GT(right.received(kAudioFlow).bytes(), 50'000 / 8 * 28);
   EXPECT_GT(left.outcome(kBulkFlow, MessageOutcome::Kind::kDropped).size(), 1000U);
-  EXPECT_LE(left.endpoint().queued(), std::max(left.endpoint().send_window().forecast_total(),
+  EXPECT_LE(left.endpoint().queued(), std::max(left.endpoint().control().forecast_total(),
                                                EndpointOptions{}.queue_floor));
 }
 

@@ -62,21 +62,43 @@ std::optional<std::vector<LostRange>> parse_lost(const proto::DeliveryForecast& 
   return ranges;
 }
 
+/// The arrivals, ascending; nothing when one falls below 0 or after the report.
+std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryForecast& message) {
+  if (message.arrivals_size() % 2 != 0 ||
+      message.arrivals_size() > static_cast<int>(2 * kArrivalsMax)) {
+    return std::nullopt;
+  }
+  std::vector<ArrivalStamp> arrivals;
+  uint64_t above = message.newest_arrival();
+  for (int i = 0; i < message.arrivals_size(); i += 2) {
+    const uint64_t down = message.arrivals(i);
+    const uint64_t age_100us = message.arrivals(i + 1);
+    if (down > above || age_100us > message.time_100us() || (down == 0 && i > 0)) {
+      return std::nullopt;
+    }
+    above -= down;
+    arrivals.push_back({above, message.time_100us() - age_100us});
+  }
+  std::reverse(arrivals.begin(), arrivals.end());
+  return arrivals;
+}
+
 std::optional<ForecastFrame> parse_forecast(std::span<const std::byte> body) {
   proto::DeliveryForecast message;
   if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return std::nullopt;
   }
   const auto& counts = message.counts();
-  const bool counts_are_good =
-      !counts.empty() && counts.size() <= static_cast<int>(kForecastCountsMax) &&
-      std::is_sorted(counts.begin(), counts.end()) && *counts.rbegin() <= kForecastCountMax;
+  const bool counts_are_good = counts.size() <= static_cast<int>(kForecastCountsMax) &&
+                               std::is_sorted(counts.begin(), counts.end()) &&
+                               (counts.empty() || *counts.rbegin() <= kForecastCountMax);
   if (!counts_are_good || message.decided_lag() > message.received_or_lost()) {
     return std::nullopt;
   }
   ForecastFrame frame{.received_or_lost = message.received_or_lost(),
-                      .time_ms = message.time_ms(),
+                      .time_100us = message.time_100us(),
                       .counts = {counts.begin(), counts.end()},
+                      .arrivals = {},
                       .decided_before = message.received_or_lost() - message.decided_lag(),
                       .lost_complete_from = 0,
                       .lost = {}};
@@ -89,6 +111,11 @@ std::optional<ForecastFrame> parse_forecast(std::span<const std::byte> body) {
     return std::nullopt;
   }
   frame.lost = *std::move(lost);
+  auto arrivals = parse_arrivals(message);
+  if (!arrivals) {
+    return std::nullopt;
+  }
+  frame.arrivals = *std::move(arrivals);
   return frame;
 }
 
@@ -98,7 +125,7 @@ std::string encode_forecast(const ForecastFrame& forecast) {
         "encode_forecast: points out of order");
   proto::DeliveryForecast message;
   message.set_received_or_lost(forecast.received_or_lost);
-  message.set_time_ms(forecast.time_ms);
+  message.set_time_100us(forecast.time_100us);
   message.mutable_counts()->Add(forecast.counts.begin(), forecast.counts.end());
   message.set_decided_lag(forecast.received_or_lost - forecast.decided_before);
   message.set_complete_lag(forecast.decided_before - forecast.lost_complete_from);
@@ -108,6 +135,15 @@ std::string encode_forecast(const ForecastFrame& forecast) {
     message.add_lost(above - range->to);
     message.add_lost(range->to - range->from);
     above = range->from;
+  }
+  above = forecast.arrivals.empty() ? 0 : forecast.arrivals.back().sequence;
+  message.set_newest_arrival(above);
+  for (auto stamp = forecast.arrivals.rbegin(); stamp != forecast.arrivals.rend(); ++stamp) {
+    check(stamp->sequence <= above && stamp->time_100us <= forecast.time_100us,
+          "encode_forecast: arrivals out of order");
+    message.add_arrivals(above - stamp->sequence);
+    message.add_arrivals(forecast.time_100us - stamp->time_100us);
+    above = stamp->sequence;
   }
   return message.SerializeAsString();
 }

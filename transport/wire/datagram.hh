@@ -25,6 +25,7 @@ inline constexpr uint16_t kNoTimestamp = 0xFFFF;
 inline constexpr size_t kForecastCountsMax = 64;
 inline constexpr uint32_t kForecastCountMax = 1'000'000;
 inline constexpr size_t kLostRangesMax = 32;
+inline constexpr size_t kArrivalsMax = 128;
 
 enum class Protection : uint8_t { kPlain = 0 };
 
@@ -45,13 +46,23 @@ struct LostRange {
   friend bool operator==(LostRange, LostRange) = default;
 };
 
-/// What the receiver of a direction tells its sender.
+/// When a datagram arrived.
+struct ArrivalStamp {
+  uint64_t sequence = 0;  ///< of the peer's byte sequence, before the datagram
+  uint64_t time_100us = 0;
+  friend bool operator==(ArrivalStamp, ArrivalStamp) = default;
+};
+
+/// What the receiver of a direction tells its sender: a forecast (counts), or when datagrams
+/// arrived, so that the sender can make its own. Times in tenths of a millisecond of the receiver's
+/// clock.
 struct ForecastFrame {
   uint64_t received_or_lost = 0;
-  uint64_t time_ms = 0;
+  uint64_t time_100us = 0;
   std::vector<uint32_t> counts;
-  uint64_t decided_before = 0;      ///< <= received_or_lost
-  uint64_t lost_complete_from = 0;  ///< <= decided_before
+  std::vector<ArrivalStamp> arrivals;  ///< ascending by sequence, none later than time_100us
+  uint64_t decided_before = 0;         ///< <= received_or_lost
+  uint64_t lost_complete_from = 0;     ///< <= decided_before
   std::vector<LostRange> lost;  ///< ascending, apart, within [lost_complete_from, decided_before)
   friend bool operator==(const ForecastFrame&, const ForecastFrame&) = default;
 };

@@ -25,7 +25,7 @@ ForecastFrame random_forecast(Rng& rng) {
   f.received_or_lost = f.decided_before + rng.below(100'000);
   f.lost_complete_from =
       f.decided_before - rng.below(std::min<uint64_t>(f.decided_before, 200'000) + 1);
-  f.time_ms = rng.next() >> rng.below(64);
+  f.time_100us = rng.next() >> rng.below(64);
   f.counts.resize(1 + rng.below(kForecastCountsMax));
   std::generate(f.counts.begin(), f.counts.end(),
                 [&] { return static_cast<uint32_t>(rng.below(kForecastCountMax + 1)); });
@@ -35,6 +35,12 @@ ForecastFrame random_forecast(Rng& rng) {
     const uint64_t from = at + rng.below(5'000);
     f.lost.push_back({from, from + 1 + rng.below(5'000)});
     at = f.lost.back().to;
+  }
+  uint64_t sequence = rng.next() >> (1 + rng.below(63));
+  for (uint64_t count = rng.below(kArrivalsMax + 1); count > 0 && rng.chance(0.98); --count) {
+    f.arrivals.push_back(
+        {sequence, f.time_100us - rng.below(std::min<uint64_t>(f.time_100us, 9'000) + 1)});
+    sequence += 1 + rng.below(5'000);
   }
   return f;
 }

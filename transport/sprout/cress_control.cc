@@ -1,0 +1,151 @@
+#include "transport/sprout/cress_control.hh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cress::sprout {
+namespace {
+
+// A report may be lost: each arrival is told this often.
+constexpr int kTimesTold = 3;
+// Reports go on this long after the last datagram that asked for them: "nothing more has arrived"
+// is news too.
+constexpr Duration kReportsAfterLast = 300ms;
+// The window is looked at this often while it grows.
+constexpr Duration kWindowStep = 1ms;
+// Frame header and flow of a message (docs/protocol/wire.md).
+constexpr DataSize kMessageFraming{4};
+
+}  // namespace
+
+CressControl::CressControl(const Options& options) : options_(options), belief_(options.belief) {}
+
+void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram) {
+  auto at = arrivals_.end();
+  while (at != arrivals_.begin() && std::prev(at)->stamp.sequence > datagram.sequence) {
+    --at;
+  }
+  if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
+    arrivals_.insert(at, {{datagram.sequence, now}, 0});
+  }
+  if (arrivals_.size() > kArrivalsMax) {
+    arrivals_.pop_front();
+  }
+  if (datagram.asks_for_feedback) {
+    asked_until_ = now + kReportsAfterLast;
+    report_due_ = std::min(report_due_, std::max(now, reported_at_ + options_.report_interval));
+  }
+}
+
+std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
+  if (now < std::max(reported_at_ + options_.report_interval / 2, reported_at_ + 1ms)) {
+    return std::nullopt;
+  }
+  Feedback feedback{.made_at = now, .counts = {}, .arrivals = {}};
+  for (Told& told : arrivals_) {
+    feedback.arrivals.push_back(told.stamp);
+    ++told.times;
+  }
+  while (!arrivals_.empty() && arrivals_.front().times >= kTimesTold) {
+    arrivals_.pop_front();
+  }
+  reported_at_ = now;
+  const TimePoint next = now + options_.report_interval;
+  report_due_ = next <= asked_until_ ? next : kNever;
+  return feedback;
+}
+
+void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
+  ledger_.on_sent(now, sequence, payload);
+  if (const auto base = ledger_.base_delay()) {
+    backlog_ = drained(backlog_, now + *base);
+    backlog_.bytes += static_cast<double>(ledger_.outstanding().back().size.bytes());
+  }
+}
+
+void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
+                                   uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) {
+  const bool is_news = ledger_.handle_report(now, feedback.made_at, feedback.arrivals,
+                                             [&](const Exposure& exposure) {
+                                               if (!exposure.busy) {
+                                                 belief_.pass_idle(exposure.elapsed);
+                                                 return;
+                                               }
+                                               belief_.pass_busy(exposure.elapsed);
+                                               belief_.observe(exposure.packets);
+                                             });
+  if (is_news) {
+    rebuild_backlog();
+  }
+}
+
+double CressControl::deliveries(TimePoint at) const {
+  const Duration horizon =
+      std::clamp(at - ledger_.reported_until(), Duration{}, options_.forecast_life);
+  return belief_.deliveries(horizon, options_.caution_normal) *
+         static_cast<double>(kOpportunitySize.bytes());
+}
+
+CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {
+  if (until > backlog.at) {
+    const double delivered = deliveries(until) - deliveries(backlog.at);
+    backlog = {until, std::max(0.0, backlog.bytes - std::max(0.0, delivered))};
+  }
+  return backlog;
+}
+
+void CressControl::rebuild_backlog() {
+  backlog_ = {ledger_.reported_until(), 0};
+  const auto base = ledger_.base_delay();
+  if (!base) {
+    return;
+  }
+  for (const ExposureLedger::Sent& sent : ledger_.outstanding()) {
+    backlog_ = drained(backlog_, sent.at + *base);
+    backlog_.bytes += static_cast<double>(sent.size.bytes());
+  }
+}
+
+DataSize CressControl::window(TimePoint now) const {
+  const auto base = ledger_.base_delay();
+  if (!base) {
+    return ledger_.outstanding().empty() ? options_.probe : DataSize{};
+  }
+  const TimePoint reaches_link = now + *base;
+  const double by_target = deliveries(reaches_link + options_.delay_target);
+  double room = 0;
+  if (options_.credits_drained) {
+    room = by_target - deliveries(reaches_link) - drained(backlog_, reaches_link).bytes;
+  } else {
+    room = by_target - static_cast<double>(ledger_.outstanding_size().bytes());
+  }
+  const DataSize window{static_cast<int64_t>(std::max(0.0, room))};
+  return ledger_.outstanding().empty() ? std::max(window, options_.probe) : window;
+}
+
+DataSize CressControl::message_overhead() const { return kDatagramOverhead + kMessageFraming; }
+
+DataSize CressControl::forecast_total() const {
+  if (!ledger_.base_delay()) {
+    return {};
+  }
+  return DataSize{
+      static_cast<int64_t>(deliveries(ledger_.reported_until() + options_.forecast_life))};
+}
+
+std::optional<DataRate> CressControl::forecast_rate() const {
+  if (!ledger_.base_delay()) {
+    return std::nullopt;
+  }
+  return DataRate::from(forecast_total(), options_.forecast_life);
+}
+
+TimePoint CressControl::next_change(TimePoint now) const {
+  const auto base = ledger_.base_delay();
+  if (!base || now + *base > ledger_.reported_until() + options_.forecast_life) {
+    return kNever;
+  }
+  return now + kWindowStep;
+}
+
+}  // namespace cress::sprout

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <deque>
+
+#include "transport/sprout/control.hh"
+#include "transport/sprout/exposure_ledger.hh"
+#include "transport/sprout/gamma_belief.hh"
+
+namespace cress::sprout {
+
+/// Cress's own scheme (docs/method.md, "The Cress forecast"). The receiver reports when each
+/// datagram arrived; the sender knows when it sent what, so it can tell in which time the link was
+/// busy (ExposureLedger), believes in a rate by that alone (GammaBelief), and lets go what will
+/// surely arrive within the delay target, to the byte and the moment.
+class CressControl final : public Control {
+ public:
+  struct Options {
+    GammaBelief::Options belief;
+    /// Standard normal quantile of the forecast: −0.674 for 25 %, 0 for the median.
+    double caution_normal = -0.674;
+    Duration delay_target = 60ms;
+    /// What is outstanding counts as waiting even where the forecast says it has left: cautious.
+    /// Without it the window is bolder by what the forecast lets drain (the study's rule 1).
+    bool credits_drained = true;
+    /// No report for this long and the forecast promises no more: no news is bad news.
+    Duration forecast_life = 260ms;
+    /// The window is never below this while nothing is outstanding: a probe.
+    DataSize probe{300};
+    /// How often arrivals are reported while they come.
+    Duration report_interval = 10ms;
+  };
+
+  explicit CressControl(const Options& options);
+
+  void handle_arrival(TimePoint now, const ArrivedDatagram& datagram) override;
+  std::optional<Feedback> poll_feedback(TimePoint now) override;
+  TimePoint feedback_due() const override { return report_due_; }
+
+  void on_sent(TimePoint now, uint64_t sequence, DataSize payload) override;
+  void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
+                       uint64_t received_or_lost) override;
+  DataSize window(TimePoint now) const override;
+  DataSize message_overhead() const override;
+  DataSize forecast_total() const override;
+  std::optional<DataRate> forecast_rate() const override;
+  TimePoint next_change(TimePoint now) const override;
+
+  const GammaBelief& belief() const { return belief_; }
+  const ExposureLedger& ledger() const { return ledger_; }
+
+ private:
+  struct Told {
+    ArrivalStamp stamp;
+    int times = 0;
+  };
+  /// The bottleneck's queue as forecast, at a time of the receiver's clock.
+  struct Backlog {
+    TimePoint at{};
+    double bytes = 0;
+  };
+
+  /// Bytes surely delivered between the newest report and `at` (receiver's clock).
+  double deliveries(TimePoint at) const;
+  Backlog drained(Backlog backlog, TimePoint until) const;
+  void rebuild_backlog();
+
+  Options options_;
+  // Receiving.
+  std::deque<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
+  static constexpr size_t kArrivalsMax = 128;
+  TimePoint report_due_ = kNever;
+  TimePoint asked_until_ = kTimeZero;  // reports go on until then
+  TimePoint reported_at_ = kTimeZero - 1h;
+  // Sending.
+  GammaBelief belief_;
+  ExposureLedger ledger_;
+  Backlog backlog_;
+};
+
+}  // namespace cress::sprout

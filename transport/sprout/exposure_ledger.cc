@@ -1,0 +1,109 @@
+#include "transport/sprout/exposure_ledger.hh"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace cress::sprout {
+namespace {
+
+// Arrivals this close came with one opportunity: hosts and clocks blur an instant.
+constexpr Duration kSameInstant = 300us;
+
+double packets(DataSize size) {
+  return static_cast<double>(size.bytes()) / static_cast<double>(kOpportunitySize.bytes());
+}
+
+}  // namespace
+
+void ExposureLedger::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
+  if (outstanding_.size() == kOutstandingMax) {
+    drop_oldest();
+  }
+  outstanding_.push_back({sequence, now, payload + kDatagramOverhead});
+  outstanding_size_ += outstanding_.back().size;
+}
+
+void ExposureLedger::drop_oldest() {
+  outstanding_size_ -= outstanding_.front().size;
+  outstanding_.pop_front();
+}
+
+void ExposureLedger::note_delay(TimePoint now, Duration delay) {
+  if (now - bucket_start_ >= kDelayBucket) {
+    least_delay_[1] = now - bucket_start_ < 2 * kDelayBucket ? least_delay_[0] : Duration::max();
+    least_delay_[0] = Duration::max();
+    bucket_start_ = now;
+  }
+  least_delay_[0] = std::min(least_delay_[0], delay);
+}
+
+std::optional<Duration> ExposureLedger::base_delay() const {
+  const Duration least = std::min(least_delay_[0], least_delay_[1]);
+  return least == Duration::max() ? std::nullopt : std::optional{least};
+}
+
+bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
+                                   std::span<const ArrivalStamp> arrivals,
+                                   const std::function<void(const Exposure&)>& tell) {
+  if (has_report_ && made_at <= reported_until_) {
+    return false;
+  }
+  std::vector<Arrived> arrived;
+  for (const ArrivalStamp& stamp : arrivals) {
+    const auto sent = std::lower_bound(
+        outstanding_.begin(), outstanding_.end(), stamp.sequence,
+        [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
+    if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
+      arrived.push_back({*sent, stamp.at});
+      note_delay(now, stamp.at - sent->at);
+    }
+  }
+  if (!has_report_) {
+    has_report_ = true;
+    reported_until_ = arrived.empty() ? made_at : std::min(made_at, arrived.front().at);
+  }
+  if (!base_delay()) {
+    reported_until_ = made_at;
+    return true;
+  }
+  const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay(); };
+  TimePoint done = reported_until_;  // told up to here
+  const auto pass = [&](TimePoint until, bool busy, double delivered) {
+    if (until > done || delivered > 0) {
+      tell({std::max(Duration{}, until - done), busy, delivered});
+    }
+    done = std::max(done, until);
+  };
+  double burst = 0;  // delivered at this very instant, not yet told
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    const auto& [sent, at] = arrived[i];
+    if (burst == 0) {
+      pass(std::min(reaches_link(sent), at), false, 0);
+    }
+    burst += packets(sent.size);
+    while (!outstanding_.empty() && outstanding_.front().sequence <= sent.sequence) {
+      drop_oldest();
+    }
+    if (i + 1 < arrived.size() && arrived[i + 1].at - at <= kSameInstant) {
+      continue;
+    }
+    // Nothing else had reached the link by then: the opportunity may have been larger than what was
+    // left for it.
+    const Sent* next = i + 1 < arrived.size()  ? &arrived[i + 1].sent
+                       : !outstanding_.empty() ? &outstanding_.front()
+                                               : nullptr;
+    const bool drained = next == nullptr || reaches_link(*next) > at;
+    pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
+    burst = 0;
+  }
+  if (!outstanding_.empty()) {
+    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0);
+    pass(made_at, true, 0);
+  }
+  pass(made_at, false, 0);
+  reported_until_ = made_at;
+  return true;
+}
+
+}  // namespace cress::sprout
