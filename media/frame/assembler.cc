@@ -135,6 +135,7 @@ EncodedFrame Assembler::take(Partials::iterator partial) {
                      .reference_id = header.frame_id - header.reference_distance,
                      .capture_time = header.capture_time,
                      .key_frame = header.key_frame,
+                     .temporal_layer = header.temporal_layer,
                      .data = std::move(partial->second.data)};
   reserved_ -= header.frame_size;
   partial_.erase(partial);

@@ -22,6 +22,7 @@ EncodedFrame random_frame(Rng& rng, uint32_t id, uint64_t bytes_max) {
   if (id > 0 && rng.chance(0.9)) {
     frame.key_frame = false;
     frame.reference_id = id - 1 - static_cast<uint32_t>(rng.below(id));
+    frame.temporal_layer = static_cast<int>(rng.below(kTemporalLayersMax));
   }
   for (std::byte& b : frame.data) {
     b = static_cast<std::byte>(rng.next());
@@ -62,10 +63,11 @@ TEST(Fragment, HeaderHasTheDocumentedLayout) {
                      .reference_id = 0x01020302,
                      .capture_time = TimePoint{Duration{0x0A0B0C0D0E0F1011}},
                      .key_frame = false,
+                     .temporal_layer = 2,
                      .data = std::vector<std::byte>(70'000, std::byte{0x55})};
   const Messages messages = fragment(frame, DataSize{1024});
   ASSERT_EQ(messages.size(), 70U);
-  const std::vector<int> expected{1, 0, 0, 69, 0,    70,   1,    0x11, 0x70, 0,    0,    2,
+  const std::vector<int> expected{1, 4, 0, 69, 0,    70,   1,    0x11, 0x70, 0,    0,    2,
                                   1, 2, 3, 4,  0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, 0x10, 0x11};
   ASSERT_EQ(static_cast<int64_t>(expected.size()), kFragmentHeaderSize.bytes());
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -203,6 +205,9 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
   const std::vector<Hostile> cases{
       {"version 2", 0, {2}, FragmentError::kBadVersion},
       {"reserved flag", 1, {0x81}, FragmentError::kBadFlags},
+      {"lowest reserved flag", 1, {0x09}, FragmentError::kBadFlags},
+      {"layer 3", 1, {0x06}, FragmentError::kBadFlags},
+      {"key frame of layer 1", 1, {0x03}, FragmentError::kBadFlags},
       {"index beyond the count", 2, {0, 2}, FragmentError::kBadCount},
       {"no fragments", 4, {0, 0}, FragmentError::kBadCount},
       {"more fragments than bytes", 4, {0xFF, 0xFF}, FragmentError::kBadCount},

@@ -8,6 +8,8 @@ namespace cress::media {
 namespace {
 
 constexpr uint8_t kKeyFrameFlag = 1;
+constexpr unsigned kLayerShift = 1;
+constexpr uint8_t kLayerMask = 3U << kLayerShift;
 
 // docs/protocol/media.md, "Fragment": offsets in bytes, all numbers big-endian.
 constexpr size_t kVersionAt = 0;
@@ -37,6 +39,10 @@ uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
   return value;
 }
 
+bool is_layer(int layer, bool key_frame) {
+  return 0 <= layer && layer < kTemporalLayersMax && (layer == 0 || !key_frame);
+}
+
 }  // namespace
 
 const char* describe(FragmentError error) {
@@ -46,7 +52,7 @@ const char* describe(FragmentError error) {
     case FragmentError::kBadVersion:
       return "fragment of an unknown version";
     case FragmentError::kBadFlags:
-      return "fragment with a reserved flag";
+      return "fragment with a reserved flag or an impossible layer";
     case FragmentError::kBadCount:
       return "fragment with an impossible index or count";
     case FragmentError::kBadSize:
@@ -69,11 +75,15 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
     return FragmentError::kBadVersion;
   }
   const uint64_t flags = get(message, kFlagsAt, 1);
-  if ((flags & ~uint64_t{kKeyFrameFlag}) != 0) {
+  if ((flags & ~uint64_t{kKeyFrameFlag | kLayerMask}) != 0) {
     return FragmentError::kBadFlags;
   }
   FragmentHeader header;
   header.key_frame = (flags & kKeyFrameFlag) != 0;
+  header.temporal_layer = static_cast<int>((flags & kLayerMask) >> kLayerShift);
+  if (!is_layer(header.temporal_layer, header.key_frame)) {
+    return FragmentError::kBadFlags;
+  }
   header.index = static_cast<uint16_t>(get(message, kIndexAt, 2));
   header.count = static_cast<uint16_t>(get(message, kCountAt, 2));
   header.frame_size = DataSize{static_cast<int64_t>(get(message, kFrameSizeAt, 3))};
@@ -111,6 +121,9 @@ std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize
   check(frame.reference_id <= frame.id && frame.id - frame.reference_id <= kReferenceDistanceMax &&
             frame.key_frame == (frame.reference_id == frame.id),
         "fragment: impossible reference");
+  check(is_layer(frame.temporal_layer, frame.key_frame), "fragment: impossible layer");
+  const auto flags = (frame.key_frame ? kKeyFrameFlag : 0U) |
+                     static_cast<unsigned>(frame.temporal_layer) << kLayerShift;
   const int64_t count = fragment_count(frame.size(), message_max);
   std::vector<std::vector<std::byte>> messages;
   messages.reserve(static_cast<size_t>(count));
@@ -119,7 +132,7 @@ std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize
     const int64_t end = fragment_offset(frame.size(), index + 1, count).bytes();
     std::vector<std::byte> message(kHeaderBytes + static_cast<size_t>(end - begin));
     put(message, kVersionAt, 1, kFragmentVersion);
-    put(message, kFlagsAt, 1, frame.key_frame ? kKeyFrameFlag : 0);
+    put(message, kFlagsAt, 1, flags);
     put(message, kIndexAt, 2, static_cast<uint64_t>(index));
     put(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
     put(message, kFrameSizeAt, 3, frame.data.size());

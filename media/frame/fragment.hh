@@ -24,9 +24,11 @@ inline constexpr uint32_t kReferenceDistanceMax = (1U << 24U) - 1;
 
 /// What a fragment says about itself and its frame.
 /// Shape: a header made by `parse_fragment` keeps index < count <= frame_size, 0 < frame_size <=
-/// kEncodedFrameMax, reference_distance <= frame_id, and 0 exactly for a key frame.
+/// kEncodedFrameMax, reference_distance <= frame_id, and 0 exactly for a key frame, whose layer is
+/// 0.
 struct FragmentHeader {
   bool key_frame = false;
+  int temporal_layer = 0;
   uint16_t index = 0;
   uint16_t count = 1;
   DataSize frame_size{};
@@ -40,7 +42,7 @@ struct FragmentHeader {
 enum class FragmentError {
   kTruncated,     ///< shorter than the header
   kBadVersion,    ///< not kFragmentVersion
-  kBadFlags,      ///< a reserved flag is set
+  kBadFlags,      ///< a reserved flag is set, a layer beyond the last, a key frame above layer 0
   kBadCount,      ///< no fragments, an index beyond them, or more fragments than bytes
   kBadSize,       ///< an empty frame or one beyond kEncodedFrameMax
   kBadReference,  ///< refers before frame 0, or a key frame that refers, or a delta that does not
@@ -71,7 +73,8 @@ constexpr DataSize fragment_offset(DataSize frame_size, int64_t index, int64_t c
 
 /// Cuts `frame` into messages of at most `message_max` bytes each, header included, all of nearly
 /// the same size. `frame`: 1..kEncodedFrameMax bytes, its reference at most kReferenceDistanceMax
-/// back and == id exactly for a key frame.
+/// back and == id exactly for a key frame, its layer below kTemporalLayersMax and 0 for a key
+/// frame.
 std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max);
 
 }  // namespace cress::media

@@ -1,0 +1,109 @@
+#include "media/frame/scale_picture.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "transport/base/rng.hh"
+
+namespace cress::media {
+namespace {
+
+Picture noise(int width, int height, uint64_t seed) {
+  Picture picture = make_picture(width, height);
+  Rng rng{seed};
+  for (uint8_t& b : picture.data) {
+    b = static_cast<uint8_t>(rng.next());
+  }
+  return picture;
+}
+
+// The slow twin: the mean of the covered area in floating point, pixel by pixel.
+double area_mean(const Picture& from, int width, int height, int x, int y) {
+  const double left = static_cast<double>(x) * from.width / width;
+  const double right = static_cast<double>(x + 1) * from.width / width;
+  const double top = static_cast<double>(y) * from.height / height;
+  const double bottom = static_cast<double>(y + 1) * from.height / height;
+  double sum = 0;
+  for (int row = static_cast<int>(top); row < bottom && row < from.height; ++row) {
+    for (int column = static_cast<int>(left); column < right && column < from.width; ++column) {
+      const double area = (std::min(right, column + 1.0) - std::max<double>(left, column)) *
+                          (std::min(bottom, row + 1.0) - std::max<double>(top, row));
+      sum += area * from.y()[static_cast<ptrdiff_t>(row) * from.width + column];
+    }
+  }
+  return sum / ((right - left) * (bottom - top));
+}
+
+TEST(ScalePicture, DownwardsEachPixelIsTheMeanOfItsArea) {
+  Rng rng{4};
+  for (int round = 0; round < 60; ++round) {
+    const int from_width = 1 + static_cast<int>(rng.below(90));
+    const int from_height = 1 + static_cast<int>(rng.below(90));
+    const int width = 1 + static_cast<int>(rng.below(static_cast<uint64_t>(from_width)));
+    const int height = 1 + static_cast<int>(rng.below(static_cast<uint64_t>(from_height)));
+    const Picture from = noise(from_width, from_height, rng.next());
+    const Picture to = scale_picture(from, width, height);
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        // Weights of 8 bits, two axes: an error of up to 1/512 a tap.
+        const double tolerance = 1.0 + 0.5 * (from_width / width + from_height / height + 4);
+        ASSERT_NEAR(to.y()[y * width + x], area_mean(from, width, height, x, y), tolerance)
+            << from_width << " x " << from_height << " to " << width << " x " << height;
+      }
+    }
+  }
+}
+
+TEST(ScalePicture, HalvesAreExactMeans) {
+  const Picture from = noise(64, 48, 9);
+  const Picture to = scale_picture(from, 32, 24);
+  for (int y = 0; y < 24; ++y) {
+    for (int x = 0; x < 32; ++x) {
+      const uint8_t* at = from.y() + (2 * y * 64 + 2 * x);
+      ASSERT_EQ(to.y()[y * 32 + x], (at[0] + at[1] + at[64] + at[65] + 2) / 4);
+    }
+  }
+}
+
+TEST(ScalePicture, TheSameSizeIsTheSamePicture) {
+  for (const auto& [width, height] : {std::pair{1, 1}, {33, 17}, {64, 48}}) {
+    const Picture from = noise(width, height, 3);
+    EXPECT_EQ(scale_picture(from, width, height), from);
+  }
+}
+
+TEST(ScalePicture, AFlatPictureStaysFlatAtEverySize) {
+  Rng rng{5};
+  for (int round = 0; round < 200; ++round) {
+    Picture from =
+        make_picture(1 + static_cast<int>(rng.below(70)), 1 + static_cast<int>(rng.below(70)));
+    const auto level = static_cast<uint8_t>(rng.below(256));
+    std::ranges::fill(from.data, level);
+    const Picture to = scale_picture(from, 1 + static_cast<int>(rng.below(140)),
+                                     1 + static_cast<int>(rng.below(140)));
+    EXPECT_TRUE(std::ranges::all_of(to.data, [&](uint8_t b) { return b == level; }))
+        << from.width << " x " << from.height << " to " << to.width << " x " << to.height;
+  }
+}
+
+TEST(ScalePicture, UpwardsARampStaysARamp) {
+  Picture from = make_picture(40, 30);
+  for (int y = 0; y < 30; ++y) {
+    for (int x = 0; x < 40; ++x) {
+      from.y()[y * 40 + x] = static_cast<uint8_t>(4 * x + 2 * y);
+    }
+  }
+  const Picture to = scale_picture(from, 80, 60);
+  for (int y = 2; y < 58; ++y) {
+    for (int x = 2; x < 78; ++x) {
+      ASSERT_NEAR(to.y()[y * 80 + x], 4 * ((x + 0.5) / 2 - 0.5) + 2 * ((y + 0.5) / 2 - 0.5), 0.51);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cress::media
