@@ -25,7 +25,9 @@ set(eval_harness transport/base transport/wire transport/sprout transport/sessio
     media/frame media/source media/rate media/codec media/playout media/gst app/call
     eval/metrics eval/schemes eval/report)
 set(eval_report transport/base)
-set(eval ${eval_harness} eval/harness)
+set(eval_encoder transport/base transport/sim traces
+    media/frame media/source media/rate media/codec media/gst eval/metrics eval/report)
+set(eval ${eval_harness} eval/harness eval/encoder)
 
 set(wrong 0)
 set(seen 0)

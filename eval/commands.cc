@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "eval/encoder_command.hh"
 #include "eval/report/report.hh"
 #include "eval/run_command.hh"
 #include "eval/schemes/registry.hh"
@@ -79,6 +80,9 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   CLI::App* run_command = app.add_subcommand("run", "Run schemes over one link and score them");
   run_command->footer(kExamples);
   add_run_options(*run_command, run);
+  EncoderArguments encoder;
+  CLI::App* encoder_command = app.add_subcommand("encoder", "Bench encoders without a network");
+  add_encoder_options(*encoder_command, encoder);
   std::string report_folder;
   CLI::App* report_command = app.add_subcommand("report", "Write DIR/report.html of a run's files");
   report_command->add_option("DIR", report_folder, "A run's output folder")->required();
@@ -93,6 +97,8 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
     const media::GstRuntime gstreamer;
     if (run_command->parsed()) {
       execute_run(run, out);
+    } else if (encoder_command->parsed()) {
+      execute_encoder(encoder, run.data, out);
     } else if (report_command->parsed()) {
       const auto html = std::filesystem::path{report_folder} / "report.html";
       report::write_report(report_folder, html);

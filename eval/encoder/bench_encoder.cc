@@ -1,0 +1,96 @@
+#include "eval/encoder/bench_encoder.hh"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "media/codec/vp8_encoder.hh"
+
+namespace cress::encoder_bench {
+namespace {
+
+constexpr std::array kEncoders{
+    EncoderInfo{"cbr",
+                "libvpx's constant bitrate as WebRTC sets it, told each frame's budget as a "
+                "rate; it skips nothing"},
+    EncoderInfo{"cbr-drop", "the same, and libvpx may skip pictures when its buffer runs dry"},
+    EncoderInfo{"quantizer", "libvpx with one quantizer throughout, blind to budgets"},
+};
+
+BenchFrame to_frame(media::CodedPicture coded) {
+  return {.data = std::move(coded.data),
+          .key_frame = coded.key_frame,
+          .quantizer = coded.quantizer,
+          .attempts = 1};
+}
+
+media::Vp8EncoderOptions codec_options(const BenchEncoderOptions& options) {
+  return {.width = options.width,
+          .height = options.height,
+          .frame_rate = options.frame_rate,
+          .cpu_used = options.cpu_used};
+}
+
+class ConstantBitrate final : public BenchEncoder {
+ public:
+  ConstantBitrate(const BenchEncoderOptions& options, bool drop_frames)
+      : interval_(options.frame_rate.time_of(1)), options_(codec_options(options)) {
+    options_.rate_mode = media::RateMode::kConstantBitrate;
+    options_.drop_frames = drop_frames;
+  }
+
+  BenchFrame encode(TimePoint now, uint32_t, const media::PicturePtr& picture,
+                    std::optional<DataSize> budget) override {
+    if (budget) {
+      options_.target = std::max(DataRate::from(*budget, interval_), kTargetMin);
+    }
+    // Made with the first budget, so that its buffer is filled at that rate.
+    if (!encoder_) {
+      encoder_.emplace(options_);
+    }
+    encoder_->set_target(options_.target);
+    return to_frame(encoder_->encode(*picture, {.capture_time = now}));
+  }
+
+ private:
+  static constexpr DataRate kTargetMin = DataRate::kilobits_per_second(1);
+  Duration interval_;
+  media::Vp8EncoderOptions options_;
+  std::optional<media::Vp8Encoder> encoder_;
+};
+
+class FixedQuantizer final : public BenchEncoder {
+ public:
+  explicit FixedQuantizer(const BenchEncoderOptions& options)
+      : quantizer_(options.quantizer), encoder_(codec_options(options)) {}
+
+  BenchFrame encode(TimePoint, uint32_t, const media::PicturePtr& picture,
+                    std::optional<DataSize>) override {
+    return to_frame(encoder_.encode(*picture, {.quantizer = quantizer_}));
+  }
+
+ private:
+  int quantizer_;
+  media::Vp8Encoder encoder_;
+};
+
+}  // namespace
+
+std::span<const EncoderInfo> encoders() { return kEncoders; }
+
+std::unique_ptr<BenchEncoder> make_encoder(std::string_view name,
+                                           const BenchEncoderOptions& options) {
+  if (name == "cbr" || name == "cbr-drop") {
+    return std::make_unique<ConstantBitrate>(options, name == "cbr-drop");
+  }
+  if (name == "quantizer") {
+    return std::make_unique<FixedQuantizer>(options);
+  }
+  std::string names;
+  for (const EncoderInfo& info : kEncoders) {
+    names += (names.empty() ? "" : ", ") + std::string{info.name};
+  }
+  throw std::invalid_argument("no encoder \"" + std::string{name} + "\"; there are " + names);
+}
+
+}  // namespace cress::encoder_bench

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "media/frame/picture.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::encoder_bench {
+
+/// What an encoder made of one picture.
+struct BenchFrame {
+  std::vector<std::byte> data;  ///< empty: it chose to skip the picture
+  bool key_frame = false;
+  int quantizer = 0;  ///< 0 fine .. 63 coarse
+  int attempts = 1;   ///< encodes it took, thrown-away ones counted
+};
+
+/// An encoder under test. The bench calls it picture by picture and tells it which of its frames a
+/// receiver has decoded. Errors: std::runtime_error. Threads: none inside; one owner.
+class BenchEncoder {
+ public:
+  virtual ~BenchEncoder() = default;
+  /// `picture` has the size of the set-up. `budget` > 0, or none when nobody asks.
+  virtual BenchFrame encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
+                            std::optional<DataSize> budget) = 0;
+  virtual void handle_decoded(uint32_t frame_id) { static_cast<void>(frame_id); }
+};
+
+struct BenchEncoderOptions {
+  int width = 640;
+  int height = 360;
+  media::FrameRate frame_rate{};
+  int cpu_used = -8;
+  int quantizer = 32;  ///< of the encoder `quantizer`
+};
+
+struct EncoderInfo {
+  std::string_view name;
+  std::string_view what;  ///< one line
+};
+
+std::span<const EncoderInfo> encoders();
+/// Throws std::invalid_argument with the names there are when `name` is none of them.
+std::unique_ptr<BenchEncoder> make_encoder(std::string_view name,
+                                           const BenchEncoderOptions& options);
+
+}  // namespace cress::encoder_bench

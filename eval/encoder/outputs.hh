@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/encoder/bench.hh"
+
+namespace cress::encoder_bench {
+
+/// How many more bits than the anchor an encoder needs for the same quality, over all --rates.
+struct BdRate {
+  std::string video;
+  int width = 0;
+  int height = 0;
+  int cpu_used = 0;
+  std::string encoder;
+  std::string anchor;
+  std::optional<double> psnr_percent;  ///< by psnr_held_db
+  std::optional<double> ssim_percent;  ///< by ssim_held_db
+};
+
+/// Every encoder's curve over its cells against `anchor`'s of the same clip, size and effort, in
+/// the order of the cells; the quantizer's cells are one curve.
+std::vector<BdRate> bd_rates(const std::vector<CellOutput>& cells, const std::string& anchor);
+
+/// Lists, one object or row a cell (frames.csv: a picture), named by its number. An unknown value
+/// is null or an empty field. All but timing_json depend on the inputs alone.
+std::string results_json(const std::vector<CellOutput>& cells);
+std::string results_csv(const std::vector<CellOutput>& cells);
+std::string frames_csv(const std::vector<CellOutput>& cells);
+std::string bd_json(const std::vector<BdRate>& rates);
+/// Milliseconds a picture's encode took, all attempts together.
+std::string timing_json(const std::vector<CellOutput>& cells);
+/// Tables for a terminal.
+std::string results_table(const std::vector<CellOutput>& cells);
+std::string bd_table(const std::vector<BdRate>& rates);
+
+/// Cell `number`'s name in file names: "02-cbr-constant-600-640x360-cpu8".
+std::string file_name(size_t number, const CellSpec& spec);
+
+/// The output folder of one command. Each finished cell is written at once and whole, so that a
+/// later failure loses nothing that was done. Errors: std::runtime_error naming the file.
+class OutputFolder {
+ public:
+  /// Creates the folder if need be, checks that it can be written to, and removes what an earlier
+  /// command's results would contradict.
+  explicit OutputFolder(std::filesystem::path folder);
+
+  void add(CellOutput cell);
+  const std::vector<CellOutput>& cells() const { return cells_; }
+  const std::filesystem::path& path() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<CellOutput> cells_;
+};
+
+}  // namespace cress::encoder_bench
