@@ -1,0 +1,131 @@
+#include "media/playout/audio_delay.hh"
+
+#include <algorithm>
+
+#include "transport/base/check.hh"
+
+namespace cress::media {
+namespace {
+
+// Fast bins that hold less than this share together are forgotten: a single frame is, after 14 s.
+constexpr double kFadedShare = 0.0005;
+// Before there is a history a little more than the margin: half a second of frames.
+constexpr uint64_t kFirstFrames = 25;
+constexpr Duration kFirstMargin = 40ms;
+
+int64_t to_bin(Duration delay) {
+  const int64_t width = AudioDelay::kBinWidth.count();
+  return (delay.count() - (delay.count() < 0 ? width - 1 : 0)) / width;
+}
+
+}  // namespace
+
+AudioDelay::AudioDelay(const AudioDelayOptions& options) : options_(options) {
+  check(options.memory > 0.0 && options.memory < 1.0, "AudioDelay: memory out of range");
+  check(options.loss_price > Duration{}, "AudioDelay: price out of range");
+  check(Duration{} <= options.margin_min && options.margin_min <= options.margin_max,
+        "AudioDelay: margins out of range");
+}
+
+void AudioDelay::reset() {
+  weights_.fill(0.0);
+  beyond_ = 0;
+  total_ = 0;
+  observed_ = 0;
+}
+
+void AudioDelay::move_origin_down(int64_t bins) {
+  const auto count = static_cast<int64_t>(kBins);
+  for (int64_t i = count - 1; i >= 0; --i) {
+    double& weight = weights_[static_cast<size_t>(i)];
+    if (i + bins < count) {
+      weights_[static_cast<size_t>(i + bins)] = weight;
+    } else {
+      beyond_ += weight;
+    }
+    weight = 0.0;
+  }
+  origin_ -= bins;
+}
+
+void AudioDelay::drop_faded() {
+  size_t faded = 0;
+  double share = 0.0;
+  while (faded + 1 < kBins && share + weights_[faded] < kFadedShare * total_) {
+    share += weights_[faded];
+    ++faded;
+  }
+  if (faded == 0) {
+    return;
+  }
+  std::rotate(weights_.begin(), weights_.begin() + static_cast<ptrdiff_t>(faded), weights_.end());
+  std::fill(weights_.end() - static_cast<ptrdiff_t>(faded), weights_.end(), 0.0);
+  total_ -= share;
+  origin_ += static_cast<int64_t>(faded);
+}
+
+void AudioDelay::observe(Duration delay) {
+  const int64_t bin = to_bin(delay);
+  // A path of another length altogether: nothing of the old one is worth keeping.
+  const bool is_lost = observed_ > 0 && beyond_ > 0.5 * total_;
+  if (is_lost) {
+    reset();
+  }
+  if (observed_ == 0) {
+    origin_ = bin;
+  }
+  for (double& weight : weights_) {
+    weight *= options_.memory;
+  }
+  beyond_ = beyond_ * options_.memory;
+  total_ = total_ * options_.memory + 1.0;
+  ++observed_;
+  if (bin < origin_) {
+    move_origin_down(std::min(origin_ - bin, static_cast<int64_t>(kBins)));
+    origin_ = bin;
+  }
+  if (bin - origin_ < static_cast<int64_t>(kBins)) {
+    weights_[static_cast<size_t>(bin - origin_)] += 1.0;
+  } else {
+    beyond_ += 1.0;
+  }
+  drop_faded();
+}
+
+// The margin, whole bins above the fastest, that costs least; of equals the smallest.
+Duration AudioDelay::best_margin() const {
+  const double price = static_cast<double>(options_.loss_price.count());
+  double late = total_;
+  double best_cost = 0.0;
+  Duration best{};
+  for (size_t i = 0; i < kBins; ++i) {
+    late -= weights_[i];
+    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth;
+    const double cost = static_cast<double>(margin.count()) + price * std::max(0.0, late) / total_;
+    if (i == 0 || cost < best_cost) {
+      best_cost = cost;
+      best = margin;
+    }
+  }
+  return best;
+}
+
+std::optional<Duration> AudioDelay::target() const {
+  if (observed_ == 0) {
+    return std::nullopt;
+  }
+  Duration margin = best_margin();
+  if (observed_ < kFirstFrames) {
+    margin = std::max(margin, kFirstMargin);
+  }
+  return *fastest() + std::clamp(margin, options_.margin_min, options_.margin_max);
+}
+
+std::optional<Duration> AudioDelay::fastest() const {
+  if (observed_ == 0) {
+    return std::nullopt;
+  }
+  return origin_ * kBinWidth;
+}
+
+}  // namespace cress::media

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "media/playout/audio_delay.hh"
+#include "media/playout/audio_message.hh"
+#include "transport/base/time.hh"
+
+namespace cress::media {
+
+/// A frame that waits to be played.
+struct HeldSound {
+  TimePoint captured{};  ///< on the sender's clock
+  bool silence = false;
+  bool after_silence = false;
+  bool is_copy = false;  ///< came inside a later message
+  bool has_fec = false;  ///< its payload holds a copy of the frame before
+  std::vector<std::byte> payload;
+};
+
+struct AudioJitterBufferStats {
+  uint64_t messages = 0;
+  uint64_t duplicates = 0;
+  uint64_t late = 0;        ///< for a frame whose time was over
+  uint64_t overflowed = 0;  ///< thrown away because too many were held
+  uint64_t restarts = 0;    ///< of the sender
+  uint64_t strangers = 0;   ///< that fit no stream
+  friend bool operator==(const AudioJitterBufferStats&, const AudioJitterBufferStats&) = default;
+};
+
+/// Holds sound in the order of its frames, under loss, duplication and reordering, and learns how
+/// long it should be held. Frames are counted without wrapping from the first message's sequence
+/// on. A message that contradicts the stream's clock (by over a second) or comes from its distant
+/// past is a stranger; two strangers in a row that agree with each other are a sender that has
+/// begun anew, and the stream begins anew with them. Bounds: kHeldMax frames of one message's bytes
+/// each. Threads: none inside; one owner. `now` never goes back.
+class AudioJitterBuffer {
+ public:
+  static constexpr size_t kHeldMax = 256;  // 5 s
+
+  explicit AudioJitterBuffer(const AudioDelayOptions& options = {}) : delay_(options) {}
+
+  /// `has_fec`: the payload holds a copy of the frame before (only a decoder can tell).
+  void handle_message(TimePoint now, const SoundMessage& message, bool has_fec);
+
+  /// Counts streams: 0 before the first message, one more with each restart.
+  uint64_t stream() const { return stream_; }
+  /// The first and the newest frame held.
+  std::optional<int64_t> first() const;
+  std::optional<int64_t> newest() const;
+  /// Null when it is not held.
+  const HeldSound* find(int64_t frame) const;
+  /// What is before `frame` is over: forgets it, and takes it as late from now on.
+  void drop_before(int64_t frame);
+
+  /// When `frame`, held or not, was captured, on the sender's clock. Only in a stream.
+  TimePoint capture_time(int64_t frame) const;
+  /// From capture to playing: what the jitter asks for. Only in a stream.
+  Duration target() const;
+  /// Learns the delay anew, beginning with `delay`.
+  void relearn(Duration delay);
+
+  size_t held() const { return held_.size(); }
+  const AudioJitterBufferStats& stats() const { return stats_; }
+
+ private:
+  static constexpr int64_t kSeenFrames = 1024;
+  struct Stranger {
+    TimePoint arrived{};
+    SoundMessage message;
+    bool has_fec = false;
+  };
+
+  void begin(const SoundMessage& message);
+  bool is_stranger(TimePoint now, int64_t frame, TimePoint captured) const;
+  void handle_stranger(TimePoint now, const SoundMessage& message, bool has_fec);
+  void take_in(TimePoint now, int64_t frame, const SoundMessage& message, bool has_fec);
+  bool was_seen(int64_t frame) const;
+  bool see(int64_t frame);
+  void hold(int64_t frame, HeldSound sound);
+  int64_t unwrap(uint32_t sequence) const;
+
+  AudioDelay delay_;
+  AudioJitterBufferStats stats_;
+  std::map<int64_t, HeldSound> held_;
+  uint64_t stream_ = 0;
+  int64_t position_ = 0;  // what is before is over
+  // The newest message: ties frames to the sender's clock.
+  int64_t newest_ = 0;
+  TimePoint newest_captured_{};
+  std::bitset<kSeenFrames> seen_;  // frames newest_seen_ - kSeenFrames + 1 .. newest_seen_
+  int64_t newest_seen_ = 0;
+  std::optional<Stranger> stranger_;
+};
+
+}  // namespace cress::media
