@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "media/codec/opus_decoder.hh"
+#include "media/playout/audio_jitter_buffer.hh"
+#include "media/playout/audio_message.hh"
+#include "media/source/audio_source.hh"
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+
+namespace cress::app {
+
+enum class SoundKind {
+  kNormal,     ///< what was sent for it
+  kFec,        ///< from a copy in a later message
+  kConcealed,  ///< made up in place of speech that did not come, or not in time
+  kSilence,    ///< the sender said that there is none: background noise
+  kComfort,    ///< nothing is known of the sender (yet, or for over 100 ms): background or nothing
+};
+
+/// 20 ms for the loudspeaker.
+struct PlayedAudio {
+  media::AudioFrame samples{};
+  /// When the first sample was captured, on the sender's clock; for what was made up, about then.
+  TimePoint captured{};
+  /// When the first sample is played.
+  TimePoint played{};
+  /// Of most of the samples.
+  SoundKind kind = SoundKind::kComfort;
+};
+
+struct AudioReceiverOptions {
+  media::AudioDelayOptions delay;
+};
+
+struct AudioReceiverStats {
+  uint64_t malformed = 0;    ///< messages refused with an error
+  uint64_t undecodable = 0;  ///< frames that libopus refused
+  uint64_t skipped = 0;      ///< frames given up to catch up after an outage
+  uint64_t shortened = 0;    ///< periods left out
+  uint64_t lengthened = 0;   ///< periods said twice
+};
+
+/// The second half of a sound's life: messages -> jitter buffer -> decode or make up -> play. Sound
+/// is played a steady time after its capture, as short as the jitter allows (AudioDelay). When the
+/// time should change, periods of the voice are left out or said twice, in silence anything; when
+/// sound is over kCatchUpFrom too old (after an outage) it is given up for newer sound. When
+/// nothing comes, speech is made up for some frames, then faded out.
+/// Call poll_frame when poll_timeout says so, every 20 ms; or, where a sound card sets the pace,
+/// `play` whenever it asks.
+/// Errors: peer data never throws or fails a check; bad messages give an error and are counted.
+/// Bounds: the jitter buffer's, and kSoundMax decoded samples.
+/// Threads: none inside; one owner. `now` never goes back.
+class AudioReceiver {
+ public:
+  static constexpr Duration kCatchUpFrom = 100ms;
+  static constexpr size_t kSoundMax = 4 * media::kAudioFrameSamples;
+
+  explicit AudioReceiver(const AudioReceiverOptions& options = {});
+
+  /// One message of the audio flow.
+  Result<Unit, media::SoundMessageError> handle_message(TimePoint now,
+                                                        std::span<const std::byte> message);
+  /// The next 20 ms if their time has come: from the first message on every 20 ms.
+  std::optional<PlayedAudio> poll_frame(TimePoint now);
+  /// kNever before the first message.
+  TimePoint poll_timeout() const;
+  /// The next 20 ms, now.
+  PlayedAudio play(TimePoint now);
+
+  /// Sound waits this much longer than the jitter asks (for the picture: AvSync). Not negative.
+  void set_hold(Duration hold);
+  /// From capture to playing (clock offset included) of the last real sound.
+  std::optional<Duration> playout_delay() const { return playout_delay_; }
+  /// What it should be; nullopt before the first message.
+  std::optional<Duration> target_delay() const;
+
+  const AudioReceiverStats& stats() const { return stats_; }
+  const media::AudioJitterBufferStats& buffer_stats() const { return buffer_.stats(); }
+
+ private:
+  enum class Mode {
+    kUnknown,  ///< nothing heard, or nothing for so long that it does not matter
+    kSilence,
+    kTalk,
+  };
+  /// Decoded samples in a row that were captured in a row.
+  struct Run {
+    size_t samples = 0;
+    TimePoint captured{};
+    SoundKind kind = SoundKind::kComfort;
+  };
+
+  /// All that comes is far too old, but gets newer.
+  struct Stale {
+    TimePoint since{};
+    TimePoint progress_at{};
+    Duration age{};  // at progress_at
+  };
+
+  Duration target() const { return buffer_.target() + hold_; }
+  Duration excess(TimePoint at, int64_t frame) const;
+  void begin_stream();
+  void extend(TimePoint at);
+  void extend_with_nothing(TimePoint at);
+  bool wait_until_due(TimePoint at);
+  void extend_with_frame(const media::HeldSound& sound);
+  void extend_over_gap(TimePoint at);
+  void catch_up(TimePoint at);
+  bool is_getting_newer(TimePoint at, Duration age);
+  void skip_to(int64_t frame);
+
+  void append(std::span<const int16_t> samples, TimePoint captured, SoundKind kind);
+  void append_decoded(const Result<media::AudioFrame, media::OpusError>& frame, TimePoint captured,
+                      SoundKind kind);
+  void append_concealed(size_t length, TimePoint captured);
+  void append_quiet(size_t samples, TimePoint captured, SoundKind kind);
+  void prepare_seam();
+
+  void adapt(TimePoint now);
+  bool shorten(TimePoint now, Duration error);
+  bool lengthen();
+  PlayedAudio take(TimePoint now);
+  void drop_front(size_t samples);
+
+  media::AudioJitterBuffer buffer_;
+  media::OpusDecoder decoder_;
+  AudioReceiverStats stats_;
+  Duration hold_{};
+  std::optional<TimePoint> next_poll_;
+  std::optional<Duration> playout_delay_;
+
+  uint64_t stream_ = 0;
+  Mode mode_ = Mode::kUnknown;
+  int64_t next_frame_ = 0;  // to decode
+  TimePoint last_heard_{};
+  std::optional<Stale> stale_;
+  size_t stalled_samples_ = 0;    // made up while nothing newer was there: time has not gone on
+  size_t concealed_samples_ = 0;  // made up in a row
+  // Where the next decoded frame does not follow from the last, the old sound is cross-faded out.
+  bool needs_seam_ = false;
+  std::vector<int16_t> seam_;
+
+  std::vector<int16_t> sound_;  // decoded, not yet played
+  std::deque<Run> runs_;        // what it is, from its front on
+};
+
+}  // namespace cress::app

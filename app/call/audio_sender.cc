@@ -1,0 +1,91 @@
+#include "app/call/audio_sender.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/base/check.hh"
+
+namespace cress::app {
+namespace {
+
+// Two frames back: the frame before is in the packet already, as Opus FEC, so together they close a
+// gap of two messages.
+constexpr uint32_t kCopyDistance = 2;
+// FEC alone leaves the square of the loss, a hundredth of the sound at a tenth lost. Copies halve
+// the bits for the sound itself, so they come only where that begins to be heard.
+constexpr double kCopiesFromLoss = 0.08;
+constexpr double kCopiesUntilLoss = 0.05;
+// Half of it still carries wideband speech with FEC.
+constexpr DataRate kCopiesFromRate = DataRate::kilobits_per_second(32);
+// Beyond this libopus spends nothing more on FEC.
+constexpr double kExpectedLossMax = 0.25;
+constexpr double kLossMemory = 0.8;
+// Silence is told twice, in case the first word is lost, and then five times a second.
+constexpr uint64_t kSilenceToldFirst = 2;
+constexpr uint64_t kSilenceToldEvery = 10;
+
+}  // namespace
+
+DataRate sound_rate(DataRate link) { return std::clamp(link * 0.2, kSoundRateMin, kSoundRateMax); }
+
+AudioSender::AudioSender() { apply_rate(); }
+
+std::optional<std::vector<std::byte>> AudioSender::capture(TimePoint now,
+                                                           const media::AudioFrame& samples) {
+  media::CodedSound coded = encoder_.encode(samples);
+  media::SoundMessage message;
+  message.sequence = static_cast<uint32_t>(frame_ & media::kSoundSequenceMask);
+  message.captured = now - media::kAudioFrameLength - encoder_.delay();
+  // Now and then libopus describes the background anew: a packet in the middle of silence that
+  // holds no speech.
+  message.silence = coded.is_silence() || (silent_run_ > 0 && !coded.info.active);
+  message.after_silence = !message.silence && silent_run_ > 0;
+  silent_run_ = message.silence ? silent_run_ + 1 : 0;
+  add_copy(message);
+  recent_[frame_ % recent_.size()] = message.silence ? std::vector<std::byte>{} : coded.data;
+  ++frame_;
+  ++stats_.frames;
+  stats_.silent += message.silence ? 1 : 0;
+  const bool is_told = !coded.is_silence() || silent_run_ <= kSilenceToldFirst ||
+                       silent_run_ % kSilenceToldEvery == 0;
+  if (!is_told) {
+    return std::nullopt;
+  }
+  message.payload = std::move(coded.data);
+  std::vector<std::byte> bytes = media::format_sound(message);
+  ++stats_.messages;
+  stats_.copies += message.copy.empty() ? 0 : 1;
+  stats_.bytes += DataSize{static_cast<int64_t>(bytes.size())};
+  return bytes;
+}
+
+void AudioSender::add_copy(media::SoundMessage& message) const {
+  if (!sends_copies_ || frame_ < kCopyDistance) {
+    return;
+  }
+  const std::vector<std::byte>& earlier = recent_[(frame_ - kCopyDistance) % recent_.size()];
+  if (!earlier.empty() && earlier.size() <= media::kSoundCopyMax) {
+    message.copy_distance = kCopyDistance;
+    message.copy = earlier;
+  }
+}
+
+void AudioSender::set_rate(DataRate rate) {
+  rate_ = std::clamp(rate, kSoundRateMin, kSoundRateMax);
+  apply_rate();
+}
+
+void AudioSender::handle_loss(double share) {
+  check(share >= 0.0 && share <= 1.0, "AudioSender: a share out of range");
+  expected_loss_ = std::max(share, kLossMemory * expected_loss_ + (1.0 - kLossMemory) * share);
+  apply_rate();
+}
+
+void AudioSender::apply_rate() {
+  const double enough = sends_copies_ ? kCopiesUntilLoss : kCopiesFromLoss;
+  sends_copies_ = expected_loss_ >= enough && rate_ >= kCopiesFromRate;
+  encoder_.set_target(sends_copies_ ? rate_ * 0.5 : rate_);
+  encoder_.set_expected_loss(std::min(expected_loss_, kExpectedLossMax));
+}
+
+}  // namespace cress::app

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "media/codec/opus_encoder.hh"
+#include "media/playout/audio_message.hh"
+#include "media/source/audio_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::app {
+
+inline constexpr DataRate kSoundRateMin = DataRate::kilobits_per_second(8);
+inline constexpr DataRate kSoundRateMax = DataRate::kilobits_per_second(48);
+
+/// What of a link that carries `link` sound should take: a fifth, within kSoundRateMin..Max, so 20
+/// kbit/s of 100. Below 40 kbit/s that is more than a fifth: speech goes first.
+DataRate sound_rate(DataRate link);
+
+struct AudioSenderStats {
+  uint64_t frames = 0;    ///< captured
+  uint64_t silent = 0;    ///< of these: silence
+  uint64_t messages = 0;  ///< to be sent
+  uint64_t copies = 0;    ///< messages that carry an earlier frame too
+  DataSize bytes;         ///< of the messages
+};
+
+/// The first half of a sound's life: 20 ms from the microphone -> a message of the audio flow, or
+/// none in silence (but a sign of life every 200 ms, so that silence is not taken for loss).
+/// Against loss, packets carry a coarse copy of the frame before (Opus FEC), and where the rate
+/// allows the whole frame before that one too.
+/// Threads: none inside; one owner. `now` never goes back.
+class AudioSender {
+ public:
+  AudioSender();
+
+  /// `samples` were captured in the 20 ms that end at `now`.
+  std::optional<std::vector<std::byte>> capture(TimePoint now, const media::AudioFrame& samples);
+
+  /// Of the coded sound with its copies, from the next frame on; clamped to
+  /// kSoundRateMin..kSoundRateMax. Each message adds kSoundHeaderSize.
+  void set_rate(DataRate rate);
+  /// The share (0..1) of recent messages that did not arrive. More is believed at once, less bit by
+  /// bit.
+  void handle_loss(double share);
+
+  DataRate rate() const { return rate_; }
+  double expected_loss() const { return expected_loss_; }
+  bool sends_copies() const { return sends_copies_; }
+  const AudioSenderStats& stats() const { return stats_; }
+
+ private:
+  void apply_rate();
+  void add_copy(media::SoundMessage& message) const;
+
+  media::OpusEncoder encoder_;
+  DataRate rate_ = DataRate::kilobits_per_second(24);
+  double expected_loss_ = 0;
+  bool sends_copies_ = false;
+  uint64_t frame_ = 0;
+  uint64_t silent_run_ = 0;
+  // The last frames as coded, by number; empty where it was silent.
+  std::array<std::vector<std::byte>, media::kSoundCopyDistanceMax> recent_;
+  AudioSenderStats stats_;
+};
+
+}  // namespace cress::app
