@@ -13,6 +13,7 @@
 #include "eval/encoder/bench.hh"
 #include "eval/encoder/ivf_video.hh"
 #include "eval/encoder/outputs.hh"
+#include "eval/encoder/page.hh"
 #include "eval/progress.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/source/synthetic_camera.hh"
@@ -179,16 +180,49 @@ class Clips {
 
 struct PlannedCell {
   size_t clip = 0;
+  std::string budget;  ///< as typed
   bench::CellSpec spec;
 };
 
+/// Budgets as reports call them: files without their folders, unless two would be called the same.
+std::string budget_label(const std::string& text, const std::vector<std::string>& all) {
+  const auto short_of = [](const std::string& budget) {
+    const bool is_file = budget.starts_with("trace:") || budget.starts_with("csv:");
+    const size_t path = budget.find(':') + 1;
+    return is_file ? budget.substr(0, path) +
+                         std::filesystem::path{budget.substr(path)}.filename().string()
+                   : budget;
+  };
+  const std::string label = short_of(text);
+  return std::ranges::count(all, label, short_of) > 1 ? text : label;
+}
+
+/// The cells of one clip, size, effort and budget.
+void plan_encoders(const EncoderArguments& a, bool first_budget, PlannedCell cell,
+                   std::vector<PlannedCell>& cells) {
+  for (const std::string& encoder : encoders_of(a)) {
+    cell.spec.encoder = encoder;
+    if (encoder != "quantizer") {
+      cells.push_back(cell);
+      continue;
+    }
+    PlannedCell blind = cell;
+    if (a.rate_distortion) {
+      if (!first_budget) {
+        continue;  // its points come from its quantizers: one set is enough
+      }
+      blind.budget = blind.spec.budget = "none";
+    }
+    for (const int quantizer : a.quantizers) {
+      blind.spec.quantizer = quantizer;
+      cells.push_back(blind);
+    }
+  }
+}
+
 /// All cells of one clip.
-void plan_clip(const EncoderArguments& a, size_t clip, const media::VideoSource& video,
-               std::vector<PlannedCell>& cells) {
-  bench::CellSpec spec{.video = video.description(), .encoder = {}, .budget = {}};
-  spec.frames = a.frames;
-  spec.skip = a.skip;
-  spec.seed = a.seed;
+std::vector<PlannedCell> plan_clip(const EncoderArguments& a, size_t clip,
+                                   const media::VideoSource& video) {
   std::vector<Size> sizes;
   for (const std::string& text : a.sizes) {
     sizes.push_back(parse_size(text));
@@ -196,33 +230,39 @@ void plan_clip(const EncoderArguments& a, size_t clip, const media::VideoSource&
   if (sizes.empty()) {
     sizes.push_back({video.width(), video.height()});
   }
+  PlannedCell cell;
+  cell.clip = clip;
+  cell.spec.video = video.description();
+  cell.spec.frames = a.frames;
+  cell.spec.skip = a.skip;
+  cell.spec.seed = a.seed;
   const std::vector<std::string> budgets = budgets_of(a);
+  std::vector<PlannedCell> cells;
   for (const Size& size : sizes) {
-    spec.width = size.width;
-    spec.height = size.height;
+    cell.spec.width = size.width;
+    cell.spec.height = size.height;
     for (const int cpu_used : a.cpu_used) {
-      spec.cpu_used = cpu_used;
+      cell.spec.cpu_used = cpu_used;
       for (const std::string& budget : budgets) {
-        for (const std::string& encoder : encoders_of(a)) {
-          spec.encoder = encoder;
-          spec.budget = budget;
-          const bool blind = encoder == "quantizer";
-          if (!blind) {
-            cells.push_back({clip, spec});
-            continue;
-          }
-          if (a.rate_distortion) {
-            if (budget != budgets.front()) {
-              continue;  // its points come from its quantizers: one set is enough
-            }
-            spec.budget = "none";
-          }
-          for (const int quantizer : a.quantizers) {
-            spec.quantizer = quantizer;
-            cells.push_back({clip, spec});
-          }
-        }
+        cell.budget = budget;
+        cell.spec.budget = budget_label(budget, budgets);
+        plan_encoders(a, budget == budgets.front(), cell, cells);
       }
+    }
+  }
+  return cells;
+}
+
+/// Two clips that describe themselves alike go by what was typed.
+void tell_apart(const EncoderArguments& a, std::vector<std::vector<PlannedCell>>& by_clip) {
+  std::vector<std::string> names;
+  for (const std::vector<PlannedCell>& cells : by_clip) {
+    names.push_back(cells.front().spec.video);
+  }
+  for (std::vector<PlannedCell>& cells : by_clip) {
+    const bool alike = std::ranges::count(names, cells.front().spec.video) > 1;
+    for (PlannedCell& cell : cells) {
+      cell.spec.video = alike ? a.videos[cell.clip] : cell.spec.video;
     }
   }
 }
@@ -249,9 +289,10 @@ std::vector<PlannedCell> plan(const EncoderArguments& a, const std::string& data
     for (const std::string& budget : budgets_of(a)) {
       static_cast<void>(bench::make_budgets(budget, budget_context(a, video, data)));
     }
-    plan_clip(a, i - 1, video, by_clip[i - 1]);
+    by_clip[i - 1] = plan_clip(a, i - 1, video);
     count += by_clip[i - 1].size();
   }
+  tell_apart(a, by_clip);
   if (count > kCellsMax) {
     throw std::invalid_argument(fmt::format("{} cells: more than {}", count, kCellsMax));
   }
@@ -274,7 +315,7 @@ void run_cells(const EncoderArguments& a, const std::string& data,
     const bench::CellSpec& spec = cells[i].spec;
     media::VideoSource& video = clips.at(cells[i].clip);
     bench::CellContext context;
-    context.budgets = bench::make_budgets(spec.budget, budget_context(a, video, data));
+    context.budgets = bench::make_budgets(cells[i].budget, budget_context(a, video, data));
     context.stopwatch = steady_now;
     context.progress = [&](double share) { progress.report(i, share); };
     const std::filesystem::path name = folder.path() / bench::file_name(i, spec);
@@ -348,11 +389,18 @@ void execute_encoder(const EncoderArguments& arguments, const std::string& data,
     bd = bench::bd_rates(folder.cells(), kAnchor);
     save_text(bench::bd_json(bd), folder.path() / "bd_rate.json");
   }
+  const std::filesystem::path html = folder.path() / "report.html";
+  if (!arguments.no_report) {
+    save_text(bench::report_page(folder.cells(), arguments.rate_distortion, bd), html);
+  }
   if (arguments.json) {
     out << (arguments.rate_distortion ? bench::bd_json(bd) : bench::results_json(folder.cells()));
     return;
   }
   out << bench::results_table(folder.cells()) << bench::bd_table(bd);
+  if (!arguments.no_report) {
+    out << "report: " << html.string() << "\n";
+  }
 }
 
 }  // namespace cress::eval

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cress::encoder_bench {
+
+/// A line of text as HTML and SVG may hold it; bytes outside ASCII's printable become '?'.
+std::string escaped_text(const std::string& text);
+
+struct ChartPoint {
+  double x = 0;
+  std::optional<double> y;  ///< none: the line is broken here
+};
+
+struct ChartLine {
+  size_t colour = 0;  ///< of the page's eight; more get dashes
+  std::vector<ChartPoint> points;
+  bool markers = false;
+};
+
+struct ChartAxis {
+  std::string title;
+  double low = 0;
+  double high = 1;
+  bool logarithmic = false;  ///< then 0 < low
+};
+
+/// One panel. Values beyond an axis are drawn at its edge.
+struct Chart {
+  ChartAxis x;
+  ChartAxis y;
+  std::vector<ChartPoint> area;  ///< filled down to the bottom: what may be used
+  std::vector<ChartLine> lines;
+  std::optional<double> mark_x;  ///< a dashed line there
+};
+
+/// An SVG element of that many CSS pixels, for a page with the report's style: its colours are the
+/// page's variables, so it is light or dark with it. Same chart, same bytes.
+std::string chart_svg(const Chart& chart, int width, int height);
+
+/// A short sample of a line's colour and dashes, for legends.
+std::string swatch_svg(size_t colour);
+
+/// The axis from the smallest to the largest of `values`, rounded outwards to whole ticks.
+ChartAxis axis_around(std::string title, const std::vector<double>& values, bool logarithmic);
+
+}  // namespace cress::encoder_bench
