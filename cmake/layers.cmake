@@ -12,7 +12,7 @@ set(transport_sim transport/base)
 set(traces transport/base transport/sim)
 set(media_frame transport/base)
 set(media_source transport/base media/frame)
-set(media_rate transport/base media/frame)
+set(media_rate transport/base media/frame media/source media/codec)
 set(media_codec transport/base media/frame media/source)
 set(media_playout transport/base media/frame)
 set(media_gst transport/base media/frame media/source)
@@ -47,7 +47,7 @@ foreach(file ${files})
     set(extra transport/sim transport/sprout/slow)  # any machine may be tested in the simulated world
   endif()
   if(file MATCHES "^media/rate/.*_(test|bench)\\.cc$")
-    list(APPEND extra media/source media/codec media/gst)  # a size model is judged by real frames
+    list(APPEND extra media/gst)  # a size model is judged by real frames
   endif()
   file(STRINGS ${root}/${file} includes REGEX "^#include \"")
   foreach(line ${includes})

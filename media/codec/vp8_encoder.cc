@@ -242,25 +242,57 @@ void Vp8Encoder::set_size(int width, int height) {
 int Vp8Encoder::width() const { return impl_->options.width; }
 int Vp8Encoder::height() const { return impl_->options.height; }
 
-Picture Vp8Encoder::reference(ReferenceBuffer buffer) const {
+struct ReferenceCopy::Impl {
   // libvpx copies whole macroblocks and takes a longer stride for a border that it may fill as
   // well, above the first row too: the image must have room for the one and no sign of the other.
-  const auto rounded = [](int side) { return (static_cast<unsigned>(side) + 15U) & ~15U; };
-  vpx_ref_frame_t frame{};
-  frame.frame_type = to_vpx(buffer);
-  check(vpx_img_alloc(&frame.img, VPX_IMG_FMT_I420, rounded(width()), rounded(height()), 1) !=
-            nullptr,
-        "Vp8Encoder: no memory for a reference");
-  const auto status = vpx_codec_control(&impl_->context, VP8_COPY_REFERENCE, &frame);
-  if (status != VPX_CODEC_OK) {
-    vpx_img_free(&frame.img);
+  Impl(int width, int height) {
+    const auto rounded = [](int side) { return (static_cast<unsigned>(side) + 15U) & ~15U; };
+    check(vpx_img_alloc(&image, VPX_IMG_FMT_I420, rounded(width), rounded(height), 1) != nullptr,
+          "ReferenceCopy: no memory");
+  }
+  ~Impl() { vpx_img_free(&image); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  vpx_ref_frame_t frame(ReferenceBuffer buffer) const { return {to_vpx(buffer), image}; }
+
+  vpx_image_t image{};
+};
+
+ReferenceCopy::ReferenceCopy() = default;
+ReferenceCopy::~ReferenceCopy() = default;
+ReferenceCopy::ReferenceCopy(ReferenceCopy&&) noexcept = default;
+ReferenceCopy& ReferenceCopy::operator=(ReferenceCopy&&) noexcept = default;
+
+void Vp8Encoder::save_reference(ReferenceBuffer buffer, ReferenceCopy& to) const {
+  const auto covers = [](unsigned have, int side) {
+    return have == ((static_cast<unsigned>(side) + 15U) & ~15U);
+  };
+  if (to.impl_ == nullptr || !covers(to.impl_->image.w, width()) ||
+      !covers(to.impl_->image.h, height())) {
+    to.impl_ = std::make_unique<ReferenceCopy::Impl>(width(), height());
+  }
+  vpx_ref_frame_t frame = to.impl_->frame(buffer);
+  if (vpx_codec_control(&impl_->context, VP8_COPY_REFERENCE, &frame) != VPX_CODEC_OK) {
     fail(&impl_->context, "copy of a reference");
   }
-  vpx_img_set_rect(&frame.img, 0, 0, static_cast<unsigned>(width()),
-                   static_cast<unsigned>(height()));
-  Picture picture = to_picture(frame.img);
-  vpx_img_free(&frame.img);
-  return picture;
+}
+
+void Vp8Encoder::restore_reference(ReferenceBuffer buffer, const ReferenceCopy& from) {
+  check(from.impl_ != nullptr, "Vp8Encoder: a reference copy without content");
+  vpx_ref_frame_t frame = from.impl_->frame(buffer);
+  if (vpx_codec_control(&impl_->context, VP8_SET_REFERENCE, &frame) != VPX_CODEC_OK) {
+    fail(&impl_->context, "restoring a reference");
+  }
+}
+
+Picture Vp8Encoder::reference(ReferenceBuffer buffer) const {
+  ReferenceCopy copy;
+  save_reference(buffer, copy);
+  vpx_image_t shown = copy.impl_->image;
+  shown.d_w = static_cast<unsigned>(width());
+  shown.d_h = static_cast<unsigned>(height());
+  return to_picture(shown);
 }
 
 }  // namespace cress::media

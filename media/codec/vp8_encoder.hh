@@ -60,6 +60,21 @@ struct ReferencePlan {
 
 enum class ReferenceBuffer { kLast, kGolden, kAlternate };
 
+/// What one reference buffer held, borders and all that a decoder never shows included. Filled by
+/// Vp8Encoder::save_reference; may be filled again, and keeps its memory.
+class ReferenceCopy {
+ public:
+  ReferenceCopy();
+  ~ReferenceCopy();
+  ReferenceCopy(ReferenceCopy&&) noexcept;
+  ReferenceCopy& operator=(ReferenceCopy&&) noexcept;
+
+ private:
+  friend class Vp8Encoder;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 struct EncodeOptions {
   /// 0..63, for RateMode::kQuantizer: holds for this frame. (Should libvpx still take the next
   /// coarser one, for frames near 500 kB, say, CodedPicture::quantizer tells.)
@@ -104,6 +119,13 @@ class Vp8Encoder {
 
   int width() const;
   int height() const;
+  /// Copies what is in `buffer` now: taken before an attempt, it undoes the attempt.
+  void save_reference(ReferenceBuffer buffer, ReferenceCopy& to) const;
+  /// Puts a copy, taken from this encoder at its present size, into `buffer`. A buffer that the
+  /// last frame replaced together with `buffer` is the same memory and changes too; no other does.
+  /// (libvpx writes each frame to memory that no buffer names, and only then lets the buffers it
+  /// replaces name that.)
+  void restore_reference(ReferenceBuffer buffer, const ReferenceCopy& from);
   /// The encoder's own reconstruction in `buffer`, for tests: what a decoder holds there too.
   Picture reference(ReferenceBuffer buffer) const;
 

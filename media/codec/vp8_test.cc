@@ -148,6 +148,60 @@ TEST(Vp8, AnAttemptThrownAwayLeavesTheDecoderInStep) {
       << "the attempts cost the frames that follow next to nothing";
 }
 
+TEST(Vp8, ARestoredReferenceUndoesAnAttemptThatReplacedIt) {
+  // Frames read and write "last"; every other one writes golden too, as a rejected attempt may.
+  for (const auto& [width, height] : {std::pair{kWidth, kHeight}, {333, 187}}) {
+    SyntheticCamera camera{{.width = width, .height = height}};
+    Vp8Encoder with_attempts{{.width = width, .height = height}};
+    Vp8Encoder without{{.width = width, .height = height}};
+    Vp8Decoder decoder;
+    ReferenceCopy before;
+    ReferenceCopy kept;
+    DataSize tried;
+    DataSize plain;
+    for (uint64_t i = 0; i < 60; ++i) {
+      const PicturePtr picture = camera.picture(i);
+      const ReferencePlan plan{.read_golden = false,
+                               .read_alternate = false,
+                               .replace_golden = i % 2 == 1,
+                               .update_entropy = false};
+      const EncodeOptions frame{.quantizer = 30, .references = plan};
+      CodedPicture coded;
+      if (i == 0) {
+        coded = with_attempts.encode(*picture, {.quantizer = 30});
+        without.encode(*picture, {.quantizer = 30});
+      } else {
+        with_attempts.save_reference(ReferenceBuffer::kLast, before);
+        const Picture alternate = with_attempts.reference(ReferenceBuffer::kAlternate);
+        const auto attempt = [&](int quantizer) {
+          return with_attempts.encode(*picture, {.quantizer = quantizer, .references = plan});
+        };
+        const auto undo = [&] { with_attempts.restore_reference(ReferenceBuffer::kLast, before); };
+        attempt(5);
+        undo();
+        coded = attempt(30);
+        // A later attempt is worse, and the one before is sent after all.
+        with_attempts.save_reference(ReferenceBuffer::kLast, kept);
+        undo();
+        attempt(60);
+        with_attempts.restore_reference(ReferenceBuffer::kLast, kept);
+        EXPECT_EQ(with_attempts.reference(ReferenceBuffer::kAlternate), alternate);
+        tried += coded.size();
+        plain += without.encode(*picture, frame).size();
+      }
+      const auto decoded = decoder.decode(coded.data);
+      ASSERT_TRUE(decoded);
+      ASSERT_EQ(**decoded, with_attempts.reference(ReferenceBuffer::kLast)) << i;
+      if (plan.replace_golden) {
+        ASSERT_EQ(**decoded, with_attempts.reference(ReferenceBuffer::kGolden)) << i;
+      }
+    }
+    // What libvpx remembers of attempts (which modes were worth trying, where the loop filter was)
+    // makes 1 % and 0.03 dB when attempts are near the frame that is sent; these are far from it.
+    EXPECT_NEAR(static_cast<double>(tried.bytes()) / static_cast<double>(plain.bytes()), 1.0, 0.05);
+  }
+}
+
 TEST(Vp8, AFrameMayReferToAnOlderBufferAfterALoss) {
   SyntheticCamera camera = make_camera();
   Vp8Encoder encoder{quantizer_options()};

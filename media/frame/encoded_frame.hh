@@ -27,7 +27,7 @@ struct EncodedFrame {
   bool key_frame = false;
   /// 0..kTemporalLayersMax - 1; 0 for a key frame.
   int temporal_layer = 0;
-  std::vector<std::byte> data;
+  std::vector<std::byte> data{};
 
   DataSize size() const { return DataSize{static_cast<int64_t>(data.size())}; }
   friend bool operator==(const EncodedFrame&, const EncodedFrame&) = default;

@@ -56,6 +56,11 @@ constexpr double kMarginMin = -0.3;
 constexpr double kMarginMax = 1.5;
 constexpr double kOutlierDeviations = 3.0;
 
+// A picture of four times the pixels takes 2.6 times the bytes at one quantizer (key frames of the
+// clips, halved); how far that guess may be off.
+constexpr double kSizeExponent = 0.7;
+constexpr double kResizeDeviation = 0.5;
+
 // Sensor noise alone makes an activity of about one; its logarithm is counted from a quiet talking
 // head's. Below the floor a picture is a repeat.
 constexpr double kActivityFloor = 0.1;
@@ -114,17 +119,40 @@ QuantizerModel::QuantizerModel(const QuantizerModelOptions& options)
   set_diagonal(filters_[1].covariance, {2.0, 0.09, 0.09, 0.09});
 }
 
-QuantizerModel::Vector QuantizerModel::features(int quantizer,
-                                                std::optional<double> activity) const {
+QuantizerModel::Vector QuantizerModel::features(int quantizer, const FrameContext& frame) const {
   const double motion =
-      activity ? std::log2(std::max(*activity, kActivityFloor)) - kLogActivityOrigin : 0.0;
-  return {1.0, -log_step(quantizer), last_log_step_, motion};
+      frame.activity ? std::log2(std::max(*frame.activity, kActivityFloor)) - kLogActivityOrigin
+                     : 0.0;
+  const double reference =
+      frame.reference_quantizer ? log_step(*frame.reference_quantizer) : last_log_step_;
+  return {1.0, -log_step(quantizer), reference, motion};
+}
+
+double QuantizerModel::log_size(int quantizer, const FrameContext& frame) const {
+  return dot(filter(frame.type).state, features(quantizer, frame));
+}
+
+void QuantizerModel::learn(int quantizer, const FrameContext& frame, DataSize size) {
+  check(size > DataSize{0}, "QuantizerModel: a frame without bytes");
+  Filter& to = filters_[frame.type == FrameType::kKey ? 0 : 1];
+  update(to, features(quantizer, frame), std::log2(static_cast<double>(size.bytes())));
+  last_log_step_ = log_step(quantizer);
+}
+
+void QuantizerModel::handle_resize(double ratio) {
+  check(ratio > 0, "QuantizerModel: ratio out of range");
+  for (Filter& to : filters_) {
+    to.state[0] += kSizeExponent * std::log2(ratio);
+    to.covariance[0][0] += kResizeDeviation * kResizeDeviation;
+    to.last_outlier = 0;
+  }
 }
 
 DataSize QuantizerModel::predict(int quantizer, FrameType type,
                                  std::optional<double> activity) const {
   const double log_size =
-      std::clamp(dot(filter(type).state, features(quantizer, activity)), 0.0, 30.0);
+      std::clamp(dot(filter(type).state, features(quantizer, {.type = type, .activity = activity})),
+                 0.0, 30.0);
   return DataSize{static_cast<int64_t>(std::exp2(log_size))};
 }
 
@@ -134,7 +162,7 @@ int QuantizerModel::quantizer_for(DataSize budget, FrameType type,
   const Filter& from = filter(type);
   const double log_budget = std::log2(static_cast<double>(budget.bytes())) - from.margin;
   for (int quantizer = options_.quantizer_min; quantizer < options_.quantizer_max; ++quantizer) {
-    if (dot(from.state, features(quantizer, activity)) <= log_budget) {
+    if (log_size(quantizer, {.type = type, .activity = activity}) <= log_budget) {
       return quantizer;
     }
   }
@@ -145,21 +173,21 @@ void QuantizerModel::observe(int quantizer, FrameType type, DataSize size,
                              std::optional<DataSize> budget, std::optional<double> activity) {
   check(size > DataSize{0}, "QuantizerModel: a frame without bytes");
   Filter& to = filters_[type == FrameType::kKey ? 0 : 1];
-  const Vector seen = features(quantizer, activity);
-  const double log_size = std::log2(static_cast<double>(size.bytes()));
+  const Vector seen = features(quantizer, {.type = type, .activity = activity});
+  const double log_bytes = std::log2(static_cast<double>(size.bytes()));
   // At either end of the scale it is not the margin that decides whether a frame fits.
   const bool free = quantizer > options_.quantizer_min && quantizer < options_.quantizer_max;
   if (!budget || free) {
-    const bool over = budget ? size > *budget : log_size - dot(to.state, seen) > to.margin;
+    const bool over = budget ? size > *budget : log_bytes - dot(to.state, seen) > to.margin;
     to.margin =
         std::clamp(to.margin + kMarginStep * ((over ? 1.0 : 0.0) - options_.over_budget_share),
                    kMarginMin, kMarginMax);
   }
-  learn(to, seen, log_size);
+  update(to, seen, log_bytes);
   last_log_step_ = log_step(quantizer);
 }
 
-void QuantizerModel::learn(Filter& filter, const Vector& features, double log_size) {
+void QuantizerModel::update(Filter& filter, const Vector& features, double log_size) {
   auto& p = filter.covariance;
   p[0][0] += kLevelDrift * kLevelDrift;
   p[1][1] += kSlopeDrift * kSlopeDrift;

@@ -26,6 +26,15 @@ struct QuantizerModelOptions {
   double pixels = 640 * 360;
 };
 
+/// What is known of a frame before it is coded.
+struct FrameContext {
+  FrameType type = FrameType::kDelta;
+  /// `picture_activity` against the picture that the frame refers to.
+  std::optional<double> activity{};
+  /// The quantizer of the frame it refers to; none: that of the frame observed last.
+  std::optional<int> reference_quantizer{};
+};
+
 /// How much `now` differs from `before`, the picture coded last: the mean absolute difference of
 /// their luma, on a grid of every fourth pixel of every fourth row. 0 for a repeated picture, above
 /// 20 for a cut. Both of one size.
@@ -56,6 +65,14 @@ class QuantizerModel {
   /// The expected size, as likely too large as too small.
   DataSize predict(int quantizer, FrameType type, std::optional<double> activity = {}) const;
 
+  /// The expected log2 of the size in bytes: falls strictly from finer to coarser quantizers.
+  double log_size(int quantizer, const FrameContext& frame) const;
+  /// A frame of `size` > 0 was coded. What was only an attempt teaches as well as what was sent.
+  void learn(int quantizer, const FrameContext& frame, DataSize size);
+  /// The pictures will have `ratio` times the pixels they had: a guess until frames of the new size
+  /// are seen.
+  void handle_resize(double ratio);
+
  private:
   static constexpr size_t kParts = 4;
   using Vector = std::array<double, kParts>;
@@ -68,8 +85,8 @@ class QuantizerModel {
   };
 
   const Filter& filter(FrameType type) const { return filters_[type == FrameType::kKey ? 0 : 1]; }
-  Vector features(int quantizer, std::optional<double> activity) const;
-  static void learn(Filter& filter, const Vector& features, double log_size);
+  Vector features(int quantizer, const FrameContext& frame) const;
+  static void update(Filter& filter, const Vector& features, double log_size);
 
   QuantizerModelOptions options_;
   std::array<Filter, 2> filters_;

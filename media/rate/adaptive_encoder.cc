@@ -1,0 +1,246 @@
+#include "media/rate/adaptive_encoder.hh"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "media/frame/scale_picture.hh"
+#include "transport/base/check.hh"
+
+namespace cress::media {
+namespace {
+
+// A step up is worth its key frame only if that comes out at this quantizer or a finer one.
+constexpr int kStepUpQuantizerMax = 52;
+
+// Sides at a rung of the ladder, even as long as the picture has two pixels.
+int side_at(int side, int rung) {
+  return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
+}
+
+}  // namespace
+
+AdaptiveEncoder::AdaptiveEncoder(const AdaptiveEncoderOptions& options)
+    : options_(options),
+      model_({.quantizer_min = options.quantizer_min,
+              .quantizer_max = kQuantizerMax,
+              .pixels = static_cast<double>(options.width) * options.height}),
+      policy_(options.temporal_layers) {
+  check(options.attempts_max > 0, "AdaptiveEncoder: no attempts");
+  encoder_ = std::make_unique<Vp8Encoder>(encoder_options(0));
+}
+AdaptiveEncoder::~AdaptiveEncoder() = default;
+AdaptiveEncoder::AdaptiveEncoder(AdaptiveEncoder&&) noexcept = default;
+AdaptiveEncoder& AdaptiveEncoder::operator=(AdaptiveEncoder&&) noexcept = default;
+
+AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture,
+                                     DataSize budget) {
+  check(
+      picture != nullptr && picture->width == options_.width && picture->height == options_.height,
+      "AdaptiveEncoder: no picture, or one of another size than the encoder's");
+  check(now >= last_now_, "AdaptiveEncoder: time went back");
+  last_now_ = now;
+  AdaptedFrame out{.frame = {.id = frame_id, .reference_id = frame_id, .capture_time = now},
+                   .budget = budget,
+                   .quantizer = kQuantizerMax};
+  bool sent = false;
+  ReferenceChoice choice = policy_.next();
+  if (budget > DataSize{0} && choice.key_frame) {
+    key_frame_wanted_since_ = key_frame_wanted_since_.value_or(now);
+    const bool must_go = now - *key_frame_wanted_since_ >= kKeyFrameWaitMax;
+    sent = encode_key(picture, ladder_.rung(), must_go, out);
+  } else if (budget > DataSize{0}) {
+    sent = step(now, picture, out);
+    choice = sent ? ReferenceChoice{.key_frame = true} : choice;
+    sent = sent || encode_delta(choice, at_rung(picture, ladder_.rung()), out);
+  }
+  ++stats_.frames;
+  stats_.attempts += static_cast<uint64_t>(out.attempts);
+  stats_.skipped += sent ? 0 : 1;
+  if (sent) {
+    out.frame.key_frame = choice.key_frame;
+    out.frame.temporal_layer = choice.key_frame ? 0 : choice.temporal_layer;
+    out.frame.reference_id = choice.key_frame ? frame_id : choice.reference_id;
+    policy_.handle_sent(frame_id, choice);
+    stats_.over_budget += out.frame.size() > budget ? 1 : 0;
+  }
+  if (sent && choice.key_frame) {
+    ++stats_.key_frames;
+    last_key_frame_at_ = now;
+    key_frame_wanted_since_.reset();
+  } else if (options_.resolution_steps && !choice.key_frame) {
+    ladder_.handle_frame(now, !sent, out.quantizer);
+  }
+  out.width = encoder_->width();
+  out.height = encoder_->height();
+  return out;
+}
+
+void AdaptiveEncoder::handle_references_lost(TimePoint now) {
+  if (last_key_frame_at_ && now - *last_key_frame_at_ >= kKeyFrameIntervalMin) {
+    policy_.request_key_frame();
+  }
+}
+
+Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung) const {
+  return {.width = side_at(options_.width, rung),
+          .height = side_at(options_.height, rung),
+          .frame_rate = options_.frame_rate,
+          .cpu_used = options_.cpu_used,
+          .rate_mode = RateMode::kQuantizer};
+}
+
+PicturePtr AdaptiveEncoder::at_rung(const PicturePtr& picture, int rung) const {
+  if (rung == 0) {
+    return picture;
+  }
+  const Vp8EncoderOptions options = encoder_options(rung);
+  return std::make_shared<const Picture>(scale_picture(*picture, options.width, options.height));
+}
+
+FrameContext AdaptiveEncoder::context(const ReferenceChoice& choice, const Picture& picture) const {
+  const Reference& reference = references_.at(static_cast<size_t>(choice.reads));
+  check(reference.picture != nullptr, "AdaptiveEncoder: a reference without content");
+  return {.type = FrameType::kDelta,
+          .activity = picture_activity(picture, *reference.picture),
+          .reference_quantizer = reference.quantizer};
+}
+
+QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, DataSize budget) const {
+  QuantizerSearch::LogSizes expected{};
+  for (int quantizer = 0; quantizer <= kQuantizerMax; ++quantizer) {
+    expected.at(static_cast<size_t>(quantizer)) = model_.log_size(quantizer, frame);
+  }
+  return {{.quantizer_min = options_.quantizer_min, .attempts_max = options_.attempts_max},
+          budget,
+          expected};
+}
+
+// True when a frame is in `out`: the encoder's buffers are then those of that frame.
+bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PicturePtr& picture,
+                                   AdaptedFrame& out) {
+  const FrameContext frame = context(choice, *picture);
+  QuantizerSearch search = make_search(frame, out.budget);
+  const bool writes = choice.temporal_layer == 0;
+  if (writes) {
+    encoder_->save_reference(ReferenceBuffer::kLast, before_);
+  }
+  std::vector<std::byte> best;
+  std::optional<size_t> best_index;
+  for (size_t index = 0; const std::optional<int> quantizer = search.next(); ++index) {
+    if (writes && index > 0) {
+      if (best_index && *best_index + 1 == index) {
+        encoder_->save_reference(ReferenceBuffer::kLast, kept_);
+      }
+      encoder_->restore_reference(ReferenceBuffer::kLast, before_);
+    }
+    CodedPicture coded =
+        encoder_->encode(*picture, {.quantizer = *quantizer, .references = choice.plan()});
+    search.handle_attempt(*quantizer, coded.size());
+    if (search.best() != best_index) {
+      best_index = search.best();
+      best = std::move(coded.data);
+    }
+  }
+  out.attempts += static_cast<int>(search.attempts().size());
+  const QuantizerSearch::Attempt& taken =
+      search.attempts()[best_index.value_or(search.attempts().size() - 1)];
+  out.quantizer = taken.quantizer;
+  model_.learn(taken.quantizer, frame, taken.size);
+  if (writes && best_index != search.attempts().size() - 1) {
+    encoder_->restore_reference(ReferenceBuffer::kLast, best_index ? kept_ : before_);
+  }
+  if (!best_index) {
+    policy_.handle_rejected(choice);
+    return false;
+  }
+  out.frame.data = std::move(best);
+  remember(choice, picture, taken.quantizer);
+  return true;
+}
+
+// Key frames are tried in an encoder of their own, so that the old one goes on as if nothing had
+// happened when none of them is sent.
+bool AdaptiveEncoder::encode_key(const PicturePtr& picture, int rung, bool must_go,
+                                 AdaptedFrame& out) {
+  auto fresh = std::make_unique<Vp8Encoder>(encoder_options(rung));
+  const PicturePtr scaled = at_rung(picture, rung);
+  QuantizerModel model = model_;
+  if (rung != ladder_.rung()) {
+    model.handle_resize(static_cast<double>(scaled->luma_size()) /
+                        (static_cast<double>(encoder_->width()) * encoder_->height()));
+  }
+  std::swap(model_, model);
+  const FrameContext frame{.type = FrameType::kKey};
+  QuantizerSearch search = make_search(frame, out.budget);
+  std::optional<CodedPicture> coded;
+  const auto attempt = [&](int quantizer) {
+    coded = fresh->encode(*scaled, {.quantizer = quantizer, .key_frame = true});
+    search.handle_attempt(quantizer, coded->size());
+    model_.learn(quantizer, frame, coded->size());
+  };
+  while (const std::optional<int> quantizer = search.next()) {
+    attempt(*quantizer);
+  }
+  // The encoder holds the last attempt: should an earlier one be the best, that is coded again.
+  const std::optional<size_t> best = search.best();
+  const int quantizer = best ? search.attempts()[*best].quantizer : kQuantizerMax;
+  if ((best || must_go) && search.attempts().back().quantizer != quantizer) {
+    attempt(quantizer);
+  }
+  out.attempts += static_cast<int>(search.attempts().size());
+  if (!best && !must_go) {
+    std::swap(model_, model);
+    return false;
+  }
+  encoder_ = std::move(fresh);
+  out.quantizer = quantizer;
+  out.frame.data = std::move(coded->data);
+  remember({.key_frame = true}, scaled, quantizer);
+  return true;
+}
+
+bool AdaptiveEncoder::key_frame_may_fit(int rung, DataSize budget) const {
+  const double ratio = static_cast<double>(side_at(options_.width, rung)) *
+                       side_at(options_.height, rung) /
+                       (static_cast<double>(encoder_->width()) * encoder_->height());
+  QuantizerModel model = model_;
+  model.handle_resize(ratio);
+  const int quantizer = rung < ladder_.rung() ? kStepUpQuantizerMax : kQuantizerMax;
+  return model.log_size(quantizer, {.type = FrameType::kKey}) <=
+         std::log2(static_cast<double>(budget.bytes()));
+}
+
+// A change of size, when one is wanted and its key frame fits, or has waited long enough.
+bool AdaptiveEncoder::step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out) {
+  const int wanted = ladder_.wanted();
+  if (wanted == ladder_.rung()) {
+    return false;
+  }
+  const bool must_go = wanted > ladder_.rung() && now - ladder_.wanted_since() >= kStepWaitMax;
+  if (!must_go && !key_frame_may_fit(wanted, out.budget)) {
+    return false;
+  }
+  if (!encode_key(picture, wanted, must_go, out)) {
+    return false;
+  }
+  ladder_.handle_step(now);
+  ++stats_.resolution_steps;
+  return true;
+}
+
+void AdaptiveEncoder::remember(const ReferenceChoice& choice, const PicturePtr& picture,
+                               int quantizer) {
+  const Reference reference{picture, quantizer};
+  if (choice.key_frame) {
+    references_.fill(reference);
+  } else if (choice.temporal_layer == 0) {
+    references_.at(static_cast<size_t>(ReferenceBuffer::kLast)) = reference;
+    if (choice.candidate_for) {
+      references_.at(static_cast<size_t>(*choice.candidate_for)) = reference;
+    }
+  }
+}
+
+}  // namespace cress::media

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "media/codec/vp8_encoder.hh"
+#include "media/frame/encoded_frame.hh"
+#include "media/frame/picture.hh"
+#include "media/rate/quantizer_model.hh"
+#include "media/rate/quantizer_search.hh"
+#include "media/rate/reference_policy.hh"
+#include "media/rate/resolution_ladder.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+struct AdaptiveEncoderOptions {
+  /// Of the pictures handed in; what is coded may be smaller.
+  int width = 640;
+  int height = 360;
+  FrameRate frame_rate{};
+  /// libvpx's effort, as in Vp8EncoderOptions.
+  int cpu_used = -8;
+  /// How often one picture may be coded at most.
+  int attempts_max = 3;
+  /// 1..kTemporalLayersMax; see ReferencePolicy.
+  int temporal_layers = 1;
+  /// Step down to 3/4 and 1/2 of the size when the budgets are too small for all of it.
+  bool resolution_steps = true;
+  /// 0..kQuantizerMax; below 2 bits are spent that nobody sees.
+  int quantizer_min = 2;
+};
+
+/// What became of one picture.
+struct AdaptedFrame {
+  /// Without data: skipped, and nothing is to be sent.
+  EncodedFrame frame;
+  DataSize budget{};
+  /// Of the frame, or of the last attempt at one that was skipped.
+  int quantizer = 0;
+  /// How often the picture was coded.
+  int attempts = 0;
+  /// Of the coded picture.
+  int width = 0;
+  int height = 0;
+
+  bool skipped() const { return frame.data.empty(); }
+};
+
+struct AdaptiveEncoderStats {
+  uint64_t frames = 0;
+  uint64_t skipped = 0;
+  uint64_t attempts = 0;
+  uint64_t key_frames = 0;
+  /// Key frames that went although they did not fit; no other frame ever exceeds its budget.
+  uint64_t over_budget = 0;
+  uint64_t resolution_steps = 0;
+  friend bool operator==(const AdaptiveEncoderStats&, const AdaptiveEncoderStats&) = default;
+};
+
+/// VP8 in which every frame fits its budget: codes a picture, looks at the size, and if it is not
+/// right puts libvpx's reference back and codes again. What nothing makes fit is skipped.
+///
+/// After the first, a key frame goes only when the receiver has lost every reference or when the
+/// coded size changes (ResolutionLadder). A key frame that does not fit waits for a wider window
+/// for kKeyFrameWaitMax, then goes as small as it gets. All other frames fit, always.
+/// After a loss the next frame refers to what is known to have been decoded (ReferencePolicy). The
+/// receiver decodes frames in the order of their ids, each exactly when it has decoded the one with
+/// `reference_id`.
+/// Errors: std::runtime_error with libvpx's words when it fails. Threads: none inside; one owner.
+class AdaptiveEncoder {
+ public:
+  static constexpr Duration kKeyFrameWaitMax = 300ms;
+  /// A change of size has no such hurry.
+  static constexpr Duration kStepWaitMax = 1s;
+  /// A request that crosses the key frame it asks for on the way is no new one.
+  static constexpr Duration kKeyFrameIntervalMin = 500ms;
+
+  explicit AdaptiveEncoder(const AdaptiveEncoderOptions& options);
+  ~AdaptiveEncoder();
+  AdaptiveEncoder(AdaptiveEncoder&&) noexcept;
+  AdaptiveEncoder& operator=(AdaptiveEncoder&&) noexcept;
+
+  /// Codes picture number `frame_id` (growing) into at most `budget` bytes; with no budget (<= 0)
+  /// it is skipped. `picture`: of the size in the options, not null. `now` never goes back.
+  AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget);
+
+  /// The receiver has decoded this frame, hence also those that it refers to.
+  void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }
+  /// A fragment of this frame was lost: it and its heirs cannot be used.
+  void handle_lost(uint32_t frame_id) { policy_.handle_lost(frame_id); }
+  /// The receiver has no reference at all (it joined just now, say): only a key frame helps.
+  void handle_references_lost(TimePoint now);
+
+  const AdaptiveEncoderStats& stats() const { return stats_; }
+  /// The encoder's own reconstruction, for tests: what a receiver holds there too.
+  Picture reference(ReferenceBuffer buffer) const { return encoder_->reference(buffer); }
+
+ private:
+  // What is in one of the encoder's buffers.
+  struct Reference {
+    PicturePtr picture;  // as it went in, at the coded size
+    int quantizer = 0;
+  };
+
+  Vp8EncoderOptions encoder_options(int rung) const;
+  PicturePtr at_rung(const PicturePtr& picture, int rung) const;
+  FrameContext context(const ReferenceChoice& choice, const Picture& picture) const;
+  QuantizerSearch make_search(const FrameContext& frame, DataSize budget) const;
+  bool key_frame_may_fit(int rung, DataSize budget) const;
+
+  bool encode_delta(const ReferenceChoice& choice, const PicturePtr& picture, AdaptedFrame& out);
+  bool encode_key(const PicturePtr& picture, int rung, bool must_go, AdaptedFrame& out);
+  bool step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out);
+  void remember(const ReferenceChoice& choice, const PicturePtr& picture, int quantizer);
+
+  AdaptiveEncoderOptions options_;
+  AdaptiveEncoderStats stats_;
+  std::unique_ptr<Vp8Encoder> encoder_;
+  QuantizerModel model_;
+  ReferencePolicy policy_;
+  ResolutionLadder ladder_;
+  std::array<Reference, 3> references_;  // by ReferenceBuffer
+  ReferenceCopy before_;                 // "last" before the attempts
+  ReferenceCopy kept_;                   // "last" after the best attempt so far
+  std::optional<TimePoint> key_frame_wanted_since_;
+  std::optional<TimePoint> last_key_frame_at_;
+  TimePoint last_now_{TimePoint::min()};
+};
+
+}  // namespace cress::media

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "media/codec/vp8_encoder.hh"
+#include "transport/base/units.hh"
+
+namespace cress::media {
+
+struct QuantizerSearchOptions {
+  /// 0 <= min <= max <= kQuantizerMax.
+  int quantizer_min = 2;
+  int quantizer_max = kQuantizerMax;
+  int attempts_max = 3;
+  /// Which share of the budget an attempt aims at: the error of the first is the model's, that of
+  /// the next only the slope's.
+  double first_aim = 0.92;
+  double next_aim = 0.95;
+  /// A frame that uses this share of its budget is not worth another attempt.
+  double good_share = 0.80;
+};
+
+/// Looks for the finest quantizer whose frame fits a budget, by attempts: the first by what a model
+/// expects, each later one by how far off the earlier were. The picture stays the same, so the size
+/// at one quantizer tells the size at another very well.
+/// Shape: at most attempts_max attempts, no quantizer twice. Threads: none inside; one owner.
+class QuantizerSearch {
+ public:
+  struct Attempt {
+    int quantizer = 0;
+    DataSize size{};
+  };
+  using LogSizes = std::array<double, kQuantizerMax + 1>;
+
+  /// `expected`: log2 of the bytes at each quantizer, falling. `budget` > 0.
+  QuantizerSearch(const QuantizerSearchOptions& options, DataSize budget, const LogSizes& expected);
+
+  /// What to try next; none: nothing better is to be expected.
+  std::optional<int> next() const;
+  /// The attempt that `next` asked for came out at `size` > 0.
+  void handle_attempt(int quantizer, DataSize size);
+  /// Index of the finest attempt that fits, in order of trying; none: nothing fitted.
+  std::optional<size_t> best() const;
+
+  std::span<const Attempt> attempts() const { return attempts_; }
+
+ private:
+  double expected_at(int quantizer) const;
+  int finest_within(double log_limit) const;
+
+  QuantizerSearchOptions options_;
+  DataSize budget_;
+  double log_budget_;
+  LogSizes expected_;
+  std::vector<Attempt> attempts_;
+};
+
+}  // namespace cress::media

@@ -1,0 +1,215 @@
+#include "media/rate/reference_policy.hh"
+
+#include <algorithm>
+
+#include "transport/base/check.hh"
+
+namespace cress::media {
+namespace {
+
+constexpr std::array<ReferenceBuffer, 2> kSlotBuffers{ReferenceBuffer::kGolden,
+                                                      ReferenceBuffer::kAlternate};
+
+size_t slot_of(ReferenceBuffer buffer) { return buffer == ReferenceBuffer::kGolden ? 0 : 1; }
+
+}  // namespace
+
+ReferencePlan ReferenceChoice::plan() const {
+  return {.read_last = reads == ReferenceBuffer::kLast,
+          .read_golden = reads == ReferenceBuffer::kGolden,
+          .read_alternate = reads == ReferenceBuffer::kAlternate,
+          .replace_last = temporal_layer == 0,
+          .replace_golden = candidate_for == ReferenceBuffer::kGolden,
+          .replace_alternate = candidate_for == ReferenceBuffer::kAlternate,
+          .update_entropy = false};
+}
+
+ReferencePolicy::ReferencePolicy(int temporal_layers) : temporal_layers_(temporal_layers) {
+  check(temporal_layers >= 1 && temporal_layers <= kTemporalLayersMax,
+        "ReferencePolicy: number of layers out of range");
+}
+
+ReferenceChoice ReferencePolicy::next() const {
+  if (key_frame_wanted_) {
+    return {.key_frame = true};
+  }
+  ReferenceChoice choice;
+  if (last_) {
+    choice.reference_id = *last_;
+    choice.temporal_layer = next_layer();
+  } else {
+    const std::optional<size_t> slot = known_slot() ? known_slot() : newest_slot();
+    if (!slot) {
+      return {.key_frame = true};
+    }
+    choice.reads = kSlotBuffers.at(*slot);
+    choice.reference_id = slots_.at(*slot)->id;
+  }
+  if (choice.temporal_layer == 0) {
+    const std::optional<size_t> free = free_slot();
+    // A frame that reads the oldest of two pending frames must not write over it.
+    if (free && (choice.reads == ReferenceBuffer::kLast || slot_of(choice.reads) != *free)) {
+      choice.candidate_for = kSlotBuffers.at(*free);
+    }
+  }
+  return choice;
+}
+
+void ReferencePolicy::handle_sent(uint32_t frame_id, const ReferenceChoice& choice) {
+  check(sent_.empty() || frame_id > sent_.back().id, "ReferencePolicy: frame ids must grow");
+  check(choice.key_frame || choice == next(), "ReferencePolicy: coded by an outdated choice");
+  ++sent_count_;
+  ++since_base_;
+  if (choice.key_frame) {
+    sent_.clear();
+    forgotten_.reset();
+    key_frame_wanted_ = false;
+    key_frame_id_ = frame_id;
+    slots_.fill(Slot{.id = frame_id, .sent_count = sent_count_});
+  } else if (choice.candidate_for) {
+    slots_.at(slot_of(*choice.candidate_for)) = Slot{.id = frame_id, .sent_count = sent_count_};
+  }
+  if (choice.temporal_layer == 0) {
+    last_ = frame_id;
+    since_base_ = 1;
+  }
+  if (sent_.size() == kFramesMax) {
+    if (sent_.front().fate == Fate::kPending) {
+      forgotten_ = sent_.front().id;
+    }
+    sent_.pop_front();
+  }
+  sent_.push_back(
+      {.id = frame_id,
+       .reference_id = choice.key_frame ? std::nullopt : std::optional{choice.reference_id}});
+}
+
+void ReferencePolicy::handle_rejected(const ReferenceChoice& choice) {
+  if (!choice.key_frame && choice.candidate_for) {
+    slots_.at(slot_of(*choice.candidate_for)).reset();
+  }
+}
+
+void ReferencePolicy::handle_decoded(uint32_t frame_id) {
+  for (Sent* sent = find(frame_id); sent != nullptr && sent->fate == Fate::kPending;) {
+    sent->fate = Fate::kDecoded;
+    sent = sent->reference_id ? find(*sent->reference_id) : nullptr;
+  }
+  for (std::optional<Slot>& slot : slots_) {
+    if (slot && !slot->decoded) {
+      slot->decoded = is_decoded(slot->id);
+    }
+  }
+}
+
+void ReferencePolicy::handle_lost(uint32_t frame_id) {
+  if (Sent* sent = find(frame_id); sent != nullptr) {
+    if (sent->fate != Fate::kPending) {
+      return;
+    }
+    sent->fate = Fate::kLost;
+  } else if (forgotten_ && frame_id <= *forgotten_ && frame_id >= key_frame_id_) {
+    for (Sent& pending : sent_) {
+      pending.fate = pending.fate == Fate::kPending ? Fate::kLost : pending.fate;
+    }
+    for (std::optional<Slot>& slot : slots_) {
+      if (slot && !slot->decoded) {
+        slot.reset();
+      }
+    }
+  } else {
+    return;
+  }
+  spread_loss();
+}
+
+bool ReferencePolicy::is_decoded(uint32_t frame_id) const {
+  const Sent* sent = find(frame_id);
+  return sent != nullptr && sent->fate == Fate::kDecoded;
+}
+
+const ReferencePolicy::Sent* ReferencePolicy::find(uint32_t frame_id) const {
+  const auto at = std::ranges::lower_bound(sent_, frame_id, {}, &Sent::id);
+  return at != sent_.end() && at->id == frame_id ? &*at : nullptr;
+}
+
+ReferencePolicy::Sent* ReferencePolicy::find(uint32_t frame_id) {
+  const auto at = std::ranges::lower_bound(sent_, frame_id, {}, &Sent::id);
+  return at != sent_.end() && at->id == frame_id ? &*at : nullptr;
+}
+
+// References are older than what refers to them: one pass forwards reaches all heirs.
+void ReferencePolicy::spread_loss() {
+  const auto is_lost = [&](uint32_t id) {
+    const Sent* sent = find(id);
+    return sent != nullptr && sent->fate == Fate::kLost;
+  };
+  for (Sent& sent : sent_) {
+    if (sent.fate == Fate::kPending && sent.reference_id && is_lost(*sent.reference_id)) {
+      sent.fate = Fate::kLost;
+    }
+  }
+  for (std::optional<Slot>& slot : slots_) {
+    if (slot && is_lost(slot->id)) {
+      slot.reset();
+    }
+  }
+  if (last_ && is_lost(*last_)) {
+    last_.reset();
+  }
+}
+
+std::optional<size_t> ReferencePolicy::known_slot() const {
+  std::optional<size_t> known;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_.at(i) && slots_.at(i)->decoded &&
+        (!known || slots_.at(i)->id > slots_.at(*known)->id)) {
+      known = i;
+    }
+  }
+  return known;
+}
+
+std::optional<size_t> ReferencePolicy::newest_slot() const {
+  std::optional<size_t> newest;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_.at(i) && (!newest || slots_.at(i)->id > slots_.at(*newest)->id)) {
+      newest = i;
+    }
+  }
+  return newest;
+}
+
+// The one of the two that nothing will be read from: empty, the older of two decoded frames, a copy
+// of the other's frame, or a candidate that nobody reports.
+std::optional<size_t> ReferencePolicy::free_slot() const {
+  const std::optional<size_t> known = known_slot();
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const std::optional<Slot>& slot = slots_.at(i);
+    const std::optional<Slot>& other = slots_.at(1 - i);
+    if (known == i) {
+      continue;
+    }
+    if (!slot || slot->decoded || (other && other->id == slot->id) ||
+        (other && sent_count_ - slot->sent_count >= kCandidateAgeMax &&
+         slot->sent_count <= other->sent_count) ||
+        (known && sent_count_ - slot->sent_count >= kCandidateAgeMax)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+int ReferencePolicy::next_layer() const {
+  constexpr std::array<int, 4> kThreeLayers{0, 2, 1, 2};
+  switch (temporal_layers_) {
+    case 2:
+      return since_base_ % 2;
+    case 3:
+      return kThreeLayers.at(static_cast<size_t>(since_base_ % 4));
+    default:
+      return 0;
+  }
+}
+
+}  // namespace cress::media
