@@ -41,7 +41,6 @@ constexpr int kRateMax = 120;
 struct Size {
   int width = 0;
   int height = 0;
-  friend auto operator<=>(const Size&, const Size&) = default;
 };
 
 Size parse_size(const std::string& text) {
@@ -224,6 +223,7 @@ void plan_encoders(const EncoderArguments& a, bool first_budget, PlannedCell cel
 std::vector<PlannedCell> plan_clip(const EncoderArguments& a, size_t clip,
                                    const media::VideoSource& video) {
   std::vector<Size> sizes;
+  sizes.reserve(a.sizes.size() + 1);
   for (const std::string& text : a.sizes) {
     sizes.push_back(parse_size(text));
   }
@@ -256,6 +256,7 @@ std::vector<PlannedCell> plan_clip(const EncoderArguments& a, size_t clip,
 /// Two clips that describe themselves alike go by what was typed.
 void tell_apart(const EncoderArguments& a, std::vector<std::vector<PlannedCell>>& by_clip) {
   std::vector<std::string> names;
+  names.reserve(by_clip.size());
   for (const std::vector<PlannedCell>& cells : by_clip) {
     names.push_back(cells.front().spec.video);
   }

@@ -11,7 +11,7 @@ namespace cress::eval {
 /// The arguments of `cress-eval encoder`, as typed.
 struct EncoderArguments {
   std::vector<std::string> videos{"synthetic"};
-  std::vector<std::string> encoders{"cbr", "cbr-drop"};
+  std::vector<std::string> encoders{"cress", "cbr"};
   std::vector<std::string> budgets;
   std::vector<std::string> sizes;
   std::vector<int> cpu_used{-8};

@@ -3,13 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "media/codec/vp8_encoder.hh"
+#include "media/frame/encoded_frame.hh"
+#include "media/rate/adaptive_encoder.hh"
 
 namespace cress::encoder_bench {
 namespace {
 
 constexpr std::array kEncoders{
+    EncoderInfo{"cress",
+                "Cress: up to three attempts a frame, smaller pictures when budgets are "
+                "small, skips what fits nothing"},
+    EncoderInfo{"cress-1", "the same with one attempt a frame"},
+    EncoderInfo{"cress-full", "as cress, and always at the full size"},
     EncoderInfo{"cbr",
                 "libvpx's constant bitrate as WebRTC sets it, told each frame's budget as a "
                 "rate; it skips nothing"},
@@ -59,6 +67,31 @@ class ConstantBitrate final : public BenchEncoder {
   std::optional<media::Vp8Encoder> encoder_;
 };
 
+class Cress final : public BenchEncoder {
+ public:
+  Cress(const BenchEncoderOptions& options, int attempts_max, bool resolution_steps)
+      : encoder_({.width = options.width,
+                  .height = options.height,
+                  .frame_rate = options.frame_rate,
+                  .cpu_used = options.cpu_used,
+                  .attempts_max = attempts_max,
+                  .resolution_steps = resolution_steps}) {}
+
+  BenchFrame encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
+                    std::optional<DataSize> budget) override {
+    media::AdaptedFrame adapted =
+        encoder_.encode(now, frame_id, picture, budget.value_or(media::kEncodedFrameMax));
+    return {.data = std::move(adapted.frame.data),
+            .key_frame = adapted.frame.key_frame,
+            .quantizer = adapted.quantizer,
+            .attempts = adapted.attempts};
+  }
+  void handle_decoded(uint32_t frame_id) override { encoder_.handle_decoded(frame_id); }
+
+ private:
+  media::AdaptiveEncoder encoder_;
+};
+
 class FixedQuantizer final : public BenchEncoder {
  public:
   explicit FixedQuantizer(const BenchEncoderOptions& options)
@@ -85,6 +118,10 @@ std::unique_ptr<BenchEncoder> make_encoder(std::string_view name,
   }
   if (name == "quantizer") {
     return std::make_unique<FixedQuantizer>(options);
+  }
+  if (name == "cress" || name == "cress-1" || name == "cress-full") {
+    const int attempts_max = name == "cress-1" ? 1 : media::AdaptiveEncoderOptions{}.attempts_max;
+    return std::make_unique<Cress>(options, attempts_max, name != "cress-full");
   }
   std::string names;
   for (const EncoderInfo& info : kEncoders) {

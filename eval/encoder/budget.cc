@@ -99,6 +99,7 @@ FrameBudgets step_budgets(const std::string& text, std::string_view values,
     refuse(text, "no rates, as in step:300,1500,5s");
   }
   std::vector<DataRate> rates;
+  rates.reserve(parts.size());
   for (const std::string_view part : parts) {
     rates.push_back(rate_of(text, part));
   }

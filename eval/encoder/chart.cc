@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -46,16 +47,19 @@ std::vector<double> ticks(const ChartAxis& axis, int parts) {
   std::vector<double> values;
   if (!axis.logarithmic) {
     const double step = nice_step(axis.high - axis.low, parts);
-    for (double i = std::ceil(axis.low / step - 1e-9); i * step <= axis.high + step * 1e-9; ++i) {
-      values.push_back(i * step);
+    const auto first = static_cast<int64_t>(std::ceil(axis.low / step - 1e-9));
+    const auto last = static_cast<int64_t>(std::floor(axis.high / step + 1e-9));
+    for (int64_t i = first; i <= last; ++i) {
+      values.push_back(static_cast<double>(i) * step);
     }
     return values;
   }
   const bool many = std::log10(axis.high / axis.low) > 2.5;
-  for (double power = std::pow(10.0, std::floor(std::log10(axis.low))); power <= axis.high;
-       power *= 10) {
+  const auto first = static_cast<int>(std::floor(std::log10(axis.low)));
+  const auto last = static_cast<int>(std::ceil(std::log10(axis.high)));
+  for (int decade = first; decade <= last; ++decade) {
     for (const double factor : {1.0, 2.0, 5.0}) {
-      const double value = factor * power;
+      const double value = factor * std::pow(10.0, decade);
       if (value >= axis.low * (1 - 1e-9) && value <= axis.high * (1 + 1e-9) &&
           (factor == 1 || !many)) {
         values.push_back(value);
