@@ -26,8 +26,13 @@ constexpr std::array kSchemes = {
                .source = "docs/method.md, \"The Cress forecast\"",
                .saturating = true,
                .call = true},
+    SchemeInfo{.name = "cress-cautious",
+               .what = "Cress with a more cautious forecast: less delay, less throughput",
+               .source = "as cress",
+               .saturating = true,
+               .call = true},
     SchemeInfo{.name = "cress-bold",
-               .what = "Cress at the median forecast: more throughput for more delay",
+               .what = "Cress with a bolder forecast: more throughput, more delay",
                .source = "as cress",
                .saturating = true,
                .call = true},
@@ -92,13 +97,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-bool is_cress(std::string_view scheme) { return scheme == "cress" || scheme == "cress-bold"; }
+bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
+/// Three degrees of confidence in one forecast. Tuned on generated links (docs/results.md).
 sprout::CressControl::Options cress_options(std::string_view scheme) {
   sprout::CressControl::Options options;
-  if (scheme == "cress-bold") {
-    options.belief.busy_half_life = 200ms;
-    options.caution_normal = 0;
+  if (scheme == "cress-cautious") {
+    options.caution_normal = -0.9;
+    options.delay_target = 50ms;
+  } else if (scheme == "cress-bold") {
+    options.caution_normal = -0.1;
+    options.delay_target = 45ms;
   }
   return options;
 }

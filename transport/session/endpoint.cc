@@ -55,12 +55,12 @@ DataSize Endpoint::message_max() const {
   return options_.datagram_max - wire::kHeaderSize - kForecastReserve - wire::kMessageOverhead;
 }
 
-MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> bytes) {
+MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> bytes, Leave leave) {
   check(now >= last_now_, "Endpoint: time went back");
   check(DataSize{static_cast<int64_t>(bytes.size())} <= message_max(),
         "Endpoint: message too long");
   last_now_ = now;
-  const MessageId id = queues_.push(flow, std::move(bytes));
+  const MessageId id = queues_.push(flow, std::move(bytes), leave);
   while (queues_.size() > std::max(control_->forecast_total(), options_.queue_floor)) {
     const QueuedMessage dropped = queues_.drop_from_longest();
     if (dropped.report_outcome) {
@@ -77,7 +77,8 @@ DataSize Endpoint::available_window(TimePoint now) const {
 bool Endpoint::has_sendable() const {
   const QueuedMessage* next = queues_.front();
   return next != nullptr &&
-         next->size() + control_->message_overhead() <= flight_left_.value_or(DataSize{});
+         (next->leave == Leave::kNow ||
+          next->size() + control_->message_overhead() <= flight_left_.value_or(DataSize{}));
 }
 
 std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
@@ -115,12 +116,12 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
     recent_.pop_front();
   }
   recent_.emplace_back(now, next_sequence_);
+  const Duration silence = control_->heartbeat_interval(now, options_.heartbeat_interval);
   wire::Header header;
   header.time_to_next_ms =
       more_follow
           ? uint16_t{0}
-          : narrow<uint16_t>(
-                std::chrono::ceil<std::chrono::milliseconds>(options_.heartbeat_interval).count());
+          : narrow<uint16_t>(std::chrono::ceil<std::chrono::milliseconds>(silence).count());
   header.sequence = wire::WireSeq::wrap(next_sequence_);
   header.throwaway = narrow<uint32_t>(next_sequence_ - recent_.front().second);
   header.timestamp_ms = wrap_milliseconds(now);
@@ -131,7 +132,7 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
   }
   control_->on_sent(now, next_sequence_, payload);
   next_sequence_ += static_cast<uint64_t>((payload + sprout::kSequenceOverhead).bytes());
-  next_heartbeat_ = now + options_.heartbeat_interval;
+  next_heartbeat_ = now + silence;
   ++stats_.datagrams_sent;
   return header;
 }

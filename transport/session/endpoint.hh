@@ -75,7 +75,8 @@ class Endpoint {
   void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
   /// Queues one message of at most message_max(). Beyond what the forecast can carry the head of
   /// the longest queue is dropped.
-  MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes);
+  MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes,
+                 Leave leave = Leave::kWithinWindow);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);

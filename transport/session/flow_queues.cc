@@ -12,10 +12,11 @@ void FlowQueues::open(FlowId flow, FlowOptions options) {
   turns_.at(static_cast<size_t>(options.priority)).flows.push_back(flow);
 }
 
-MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes) {
+MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leave) {
   check(is_open(flow), "FlowQueues: flow was not opened");
   FlowQueue& slot = *slots_[flow];
-  slot.messages.push_back({flow, slot.next_id, slot.options.report_outcomes, std::move(bytes)});
+  slot.messages.push_back(
+      {flow, slot.next_id, leave, slot.options.report_outcomes, std::move(bytes)});
   const DataSize size = slot.messages.back().size();
   slot.size += size;
   size_ += size;

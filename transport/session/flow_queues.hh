@@ -32,9 +32,16 @@ struct FlowOptions {
   bool report_outcomes = true;
 };
 
+/// When a message may leave.
+enum class Leave : uint8_t {
+  kWithinWindow,
+  kNow,  ///< also while the window is closed: for the little that keeps a call alive
+};
+
 struct QueuedMessage {
   FlowId flow = 0;
   MessageId id = 0;
+  Leave leave = Leave::kWithinWindow;
   bool report_outcome = false;
   std::vector<std::byte> bytes;
   DataSize size() const { return DataSize{static_cast<int64_t>(bytes.size())}; }
@@ -55,7 +62,7 @@ class FlowQueues {
  public:
   void open(FlowId flow, FlowOptions options);
   bool is_open(FlowId flow) const { return slots_[flow].has_value(); }
-  MessageId push(FlowId flow, std::vector<std::byte> bytes);
+  MessageId push(FlowId flow, std::vector<std::byte> bytes, Leave leave = Leave::kWithinWindow);
   /// The message whose turn it is; null when all queues are empty. Valid until the next call.
   const QueuedMessage* front() const;
   /// Takes that message; the next flow of its class is then on turn.

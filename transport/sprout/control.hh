@@ -64,6 +64,8 @@ class Control {
   virtual DataSize forecast_total() const = 0;
   /// The forecast as a mean rate, for people; nothing before the first feedback.
   virtual std::optional<DataRate> forecast_rate() const = 0;
+  /// How long the sender may now be silent, where `usual` is what was asked for.
+  virtual Duration heartbeat_interval(TimePoint now, Duration usual) const = 0;
   /// When the window next grows by itself; kNever when it will not.
   virtual TimePoint next_change(TimePoint now) const = 0;
 };

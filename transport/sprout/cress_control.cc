@@ -13,6 +13,8 @@ constexpr int kTimesTold = 3;
 constexpr Duration kReportsAfterLast = 300ms;
 // The window is looked at this often while it grows.
 constexpr Duration kWindowStep = 1ms;
+// Heartbeats of a link that has been dead for so many of their intervals.
+constexpr int kHeartbeatBackoff = 4;
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
 
@@ -112,13 +114,8 @@ DataSize CressControl::window(TimePoint now) const {
     return ledger_.outstanding().empty() ? options_.probe : DataSize{};
   }
   const TimePoint reaches_link = now + *base;
-  const double by_target = deliveries(reaches_link + options_.delay_target);
-  double room = 0;
-  if (options_.credits_drained) {
-    room = by_target - deliveries(reaches_link) - drained(backlog_, reaches_link).bytes;
-  } else {
-    room = by_target - static_cast<double>(ledger_.outstanding_size().bytes());
-  }
+  const double room = deliveries(reaches_link + options_.delay_target) - deliveries(reaches_link) -
+                      drained(backlog_, reaches_link).bytes;
   const DataSize window{static_cast<int64_t>(std::max(0.0, room))};
   return ledger_.outstanding().empty() ? std::max(window, options_.probe) : window;
 }
@@ -138,6 +135,15 @@ std::optional<DataRate> CressControl::forecast_rate() const {
     return std::nullopt;
   }
   return DataRate::from(forecast_total(), options_.forecast_life);
+}
+
+Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
+  const auto base = ledger_.base_delay();
+  if (!base || ledger_.outstanding().empty()) {
+    return usual;
+  }
+  const Duration no_news = now + *base - ledger_.last_arrival();
+  return std::max(usual, std::min(no_news / kHeartbeatBackoff, options_.heartbeat_max));
 }
 
 TimePoint CressControl::next_change(TimePoint now) const {

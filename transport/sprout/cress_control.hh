@@ -16,16 +16,16 @@ class CressControl final : public Control {
  public:
   struct Options {
     GammaBelief::Options belief;
-    /// Standard normal quantile of the forecast: −0.674 for 25 %, 0 for the median.
+    /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
+    /// What is sent now shall surely have left the bottleneck this long after it could have.
     Duration delay_target = 60ms;
-    /// What is outstanding counts as waiting even where the forecast says it has left: cautious.
-    /// Without it the window is bolder by what the forecast lets drain (the study's rule 1).
-    bool credits_drained = true;
     /// No report for this long and the forecast promises no more: no news is bad news.
     Duration forecast_life = 260ms;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
+    /// Heartbeats are at most this far apart.
+    Duration heartbeat_max = 200ms;
     /// How often arrivals are reported while they come.
     Duration report_interval = 10ms;
   };
@@ -43,6 +43,9 @@ class CressControl final : public Control {
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
+  /// Longer while nothing gets through: what a dead link is sent, it has to deliver first when it
+  /// comes back.
+  Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   TimePoint next_change(TimePoint now) const override;
 
   const GammaBelief& belief() const { return belief_; }

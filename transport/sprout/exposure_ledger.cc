@@ -57,6 +57,7 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
     if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
       arrived.push_back({*sent, stamp.at});
       note_delay(now, stamp.at - sent->at);
+      last_arrival_ = std::max(last_arrival_, stamp.at);
     }
   }
   if (!has_report_) {

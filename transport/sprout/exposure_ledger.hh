@@ -49,6 +49,8 @@ class ExposureLedger {
   std::optional<Duration> base_delay() const;
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
+  /// The receiver's time of the newest arrival reported.
+  TimePoint last_arrival() const { return last_arrival_; }
   /// Sent and, as far as is known, neither arrived nor lost; oldest first.
   const std::deque<Sent>& outstanding() const { return outstanding_; }
   DataSize outstanding_size() const { return outstanding_size_; }
@@ -67,6 +69,7 @@ class ExposureLedger {
   std::deque<Sent> outstanding_;
   DataSize outstanding_size_;
   TimePoint reported_until_{};
+  TimePoint last_arrival_{};
   bool has_report_ = false;
   // The least delay of the running and the previous bucket of time.
   static constexpr Duration kDelayBucket = 20s;

@@ -26,6 +26,7 @@ class SproutControl final : public Control {
   DataSize message_overhead() const override { return {}; }
   DataSize forecast_total() const override { return window_.forecast_total(); }
   std::optional<DataRate> forecast_rate() const override;
+  Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
   TimePoint next_change(TimePoint now) const override { return window_.next_change(now); }
 
  private:

@@ -1,0 +1,255 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "transport/base/rng.hh"
+#include "transport/sprout/cress_control.hh"
+
+namespace cress::sprout {
+namespace {
+
+constexpr double kLowerQuartile = -0.674;
+
+TEST(GammaBelief, FindsTheRateOfAPoissonLinkAndKeepsItsForecast) {
+  Rng rng{1};
+  constexpr double kRate = 300;
+  GammaBelief belief{{.burstiness = 1}};
+  int kept = 0;
+  int forecasts = 0;
+  std::vector<double> promised;
+  std::vector<int> delivered(20'000);
+  for (int ms = 0; ms < 20'000; ++ms) {
+    delivered[static_cast<size_t>(ms)] = rng.chance(kRate / 1000) ? 1 : 0;
+  }
+  for (size_t ms = 0; ms + 100 < delivered.size(); ++ms) {
+    belief.pass_busy(1ms);
+    belief.observe(delivered[ms]);
+    if (ms >= 2000 && ms % 100 == 0) {
+      const double promise = belief.deliveries(100ms, kLowerQuartile);
+      int came = 0;
+      for (size_t later = ms + 1; later <= ms + 100; ++later) {
+        came += delivered[later];
+      }
+      ++forecasts;
+      kept += came >= promise ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(belief.mean_rate(), kRate, 0.3 * kRate);
+  // Promised at the lower quartile: kept three times in four.
+  EXPECT_NEAR(static_cast<double>(kept) / forecasts, 0.75, 0.12);
+}
+
+TEST(GammaBelief, IdleTimeKeepsTheMeanAndLowersTheForecast) {
+  GammaBelief belief{{}};
+  for (int i = 0; i < 1000; ++i) {
+    belief.pass_busy(2ms);
+    belief.observe(1);
+  }
+  const double mean = belief.mean_rate();
+  const double sure = belief.deliveries(100ms, kLowerQuartile);
+  belief.pass_idle(1h);
+  EXPECT_DOUBLE_EQ(belief.mean_rate(), mean);
+  const double unsure = belief.deliveries(100ms, kLowerQuartile);
+  EXPECT_LT(unsure, sure);
+  EXPECT_GT(unsure, 0.1 * sure) << "a long silence must not starve what follows it";
+}
+
+TEST(GammaBelief, BusyWithoutDeliveriesIsAnOutage) {
+  GammaBelief belief{{}};
+  for (int i = 0; i < 1000; ++i) {
+    belief.pass_busy(2ms);
+    belief.observe(1);
+  }
+  belief.pass_busy(1s);
+  EXPECT_LT(belief.deliveries(100ms, kLowerQuartile), 0.5);
+}
+
+/// What a ledger tells of one report, as (milliseconds, busy, packets).
+struct Told {
+  double ms = 0;
+  bool busy = false;
+  double packets = 0;
+  friend bool operator==(const Told&, const Told&) = default;
+};
+
+class Ledger : public testing::Test {
+ protected:
+  static constexpr DataSize kFull = kOpportunitySize - kDatagramOverhead;
+
+  std::vector<Told> report(TimePoint at, std::vector<ArrivalStamp> arrivals) {
+    std::vector<Told> told;
+    ledger_.handle_report(at + 20ms, at, arrivals, [&](const Exposure& e) {
+      told.push_back({to_milliseconds(e.elapsed), e.busy, e.packets});
+    });
+    return told;
+  }
+  /// One datagram through an idle link fixes the base delay (20 ms) and the start.
+  void begin() {
+    ledger_.on_sent(kTimeZero, 0, kFull);
+    report(kTimeZero + 20ms, {{0, kTimeZero + 20ms}});
+  }
+
+  ExposureLedger ledger_;
+};
+
+TEST_F(Ledger, OnlyTimeInWhichSomethingWaitedIsExposure) {
+  begin();
+  ASSERT_EQ(ledger_.base_delay(), Duration{20ms});
+  ledger_.on_sent(kTimeZero + 30ms, 1550, kFull);
+  // Reaches the link at 50, arrives at 57: idle 20..50, busy 50..57, idle again.
+  EXPECT_EQ(report(kTimeZero + 70ms, {{1550, kTimeZero + 57ms}}),
+            (std::vector<Told>{{30, false, 0}, {7, true, 1}, {13, false, 0}}));
+}
+
+TEST_F(Ledger, WhatDrainsTheQueueCountsAsAWholeOpportunity) {
+  begin();
+  ledger_.on_sent(kTimeZero + 30ms, 1550, DataSize{100});
+  const auto told = report(kTimeZero + 60ms, {{1550, kTimeZero + 55ms}});
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[1], (Told{5, true, 1}));
+}
+
+TEST_F(Ledger, WhileMoreWaitsOnlyWhatCameCounts) {
+  begin();
+  ledger_.on_sent(kTimeZero + 30ms, 1550, DataSize{706});
+  ledger_.on_sent(kTimeZero + 30ms, 3000, DataSize{706});
+  const auto told = report(kTimeZero + 60ms, {{1550, kTimeZero + 55ms}});
+  EXPECT_EQ(told, (std::vector<Told>{{30, false, 0}, {5, true, 0.5}, {5, true, 0}}));
+  EXPECT_EQ(ledger_.outstanding().size(), 1U);
+}
+
+TEST_F(Ledger, WhatALaterDatagramOvertookWasNeverInTheQueue) {
+  begin();
+  ledger_.on_sent(kTimeZero + 30ms, 1550, kFull);
+  ledger_.on_sent(kTimeZero + 40ms, 3100, kFull);
+  // The first is lost: the link was idle until the second reached it at 60.
+  EXPECT_EQ(report(kTimeZero + 70ms, {{3100, kTimeZero + 62ms}}),
+            (std::vector<Told>{{40, false, 0}, {2, true, 1}, {8, false, 0}}));
+  EXPECT_TRUE(ledger_.outstanding().empty());
+}
+
+TEST_F(Ledger, AnOutageIsExposureWithoutDeliveries) {
+  begin();
+  ledger_.on_sent(kTimeZero + 30ms, 1550, kFull);
+  EXPECT_EQ(report(kTimeZero + 550ms, {}), (std::vector<Told>{{30, false, 0}, {500, true, 0}}));
+}
+
+TEST_F(Ledger, HostileReportsAreHarmless) {
+  Rng rng{5};
+  begin();
+  uint64_t sequence = 1550;
+  TimePoint now = kTimeZero + 30ms;
+  for (int i = 0; i < 20'000; ++i) {
+    now += std::chrono::microseconds{rng.below(20'000)};
+    ledger_.on_sent(now, sequence, DataSize{static_cast<int64_t>(rng.below(1400))});
+    sequence += 1450;
+    std::vector<ArrivalStamp> arrivals;
+    for (uint64_t n = rng.below(5); n > 0; --n) {
+      arrivals.push_back({rng.below(2) == 0 ? rng.next() : sequence - 1450 * rng.below(20),
+                          kTimeZero + Duration{static_cast<int64_t>(rng.next() >> 2U)}});
+    }
+    double total = 0;
+    const TimePoint made_at =
+        rng.chance(0.5) ? now : kTimeZero + Duration{static_cast<int64_t>(rng.next() >> 2U)};
+    ledger_.handle_report(now, made_at, arrivals, [&](const Exposure& e) {
+      EXPECT_GE(e.elapsed, Duration{});
+      EXPECT_TRUE(std::isfinite(e.packets));
+      total += e.packets;
+    });
+    ASSERT_LE(ledger_.outstanding().size(), ExposureLedger::kOutstandingMax);
+  }
+}
+
+/// Both halves over a link of one opportunity every `gap`, in steps of a millisecond.
+class Loop {
+ public:
+  explicit Loop(Duration gap) : gap_(gap), next_opportunity_(kTimeZero + gap) {}
+
+  /// Sends what the window allows while `offers`, full packets; advances by 1 ms.
+  void step(bool offers) {
+    now_ += 1ms;
+    while (next_opportunity_ <= now_) {
+      if (!queue_.empty()) {
+        in_flight_.push_back({queue_.front(), next_opportunity_ + 20ms});
+        queue_.pop_front();
+      }
+      next_opportunity_ += gap_;
+    }
+    while (!in_flight_.empty() && in_flight_.front().at <= now_) {
+      receiver_.handle_arrival(now_, {.sequence = in_flight_.front().sequence,
+                                      .payload = kPayload,
+                                      .asks_for_feedback = true});
+      ++arrived;
+      in_flight_.pop_front();
+    }
+    if (receiver_.feedback_due() <= now_) {
+      reports_.push_back({*receiver_.poll_feedback(now_), now_ + 20ms});
+    }
+    while (!reports_.empty() && reports_.front().second <= now_) {
+      sender_.handle_feedback(now_, reports_.front().first, sequence_, 0);
+      reports_.pop_front();
+    }
+    const bool heartbeat = now_ - last_sent_ >= 50ms;
+    while ((offers && sender_.window(now_) >= kOpportunitySize) ||
+           (heartbeat && now_ != last_sent_)) {
+      sender_.on_sent(now_, sequence_, kPayload);
+      queue_.push_back(sequence_);
+      sequence_ += 1500;
+      last_sent_ = now_;
+    }
+  }
+  size_t queued() const { return queue_.size(); }
+  TimePoint now() const { return now_; }
+
+  int arrived = 0;
+
+ private:
+  static constexpr DataSize kPayload = kOpportunitySize - kDatagramOverhead;
+  Duration gap_;
+  TimePoint next_opportunity_;
+  TimePoint now_ = kTimeZero;
+  TimePoint last_sent_ = kTimeZero - 1s;
+  uint64_t sequence_ = 0;
+  CressControl sender_{{}};
+  CressControl receiver_{{}};
+  std::deque<uint64_t> queue_;
+  std::deque<ArrivalStamp> in_flight_;
+  std::deque<std::pair<Feedback, TimePoint>> reports_;
+};
+
+TEST(CressControl, FillsASteadyLinkWithAShortQueue) {
+  Loop loop{2400us};  // 5 Mbit/s
+  for (int ms = 0; ms < 2000; ++ms) {
+    loop.step(true);
+  }
+  const int before = loop.arrived;
+  size_t longest = 0;
+  for (int ms = 0; ms < 5000; ++ms) {
+    loop.step(true);
+    longest = std::max(longest, loop.queued());
+  }
+  EXPECT_GT(loop.arrived - before, 0.97 * 5000 / 2.4);
+  EXPECT_LT(static_cast<double>(longest) * 2.4, 75) << "milliseconds of queue";
+}
+
+TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
+  for (const int idle_ms : {200, 3000, 30'000}) {
+    Loop loop{2400us};
+    for (int ms = 0; ms < idle_ms; ++ms) {
+      loop.step(false);
+    }
+    for (int ms = 0; ms < 500; ++ms) {
+      loop.step(true);
+    }
+    const int before = loop.arrived;
+    for (int ms = 0; ms < 500; ++ms) {
+      loop.step(true);
+    }
+    EXPECT_GT(loop.arrived - before, 0.9 * 500 / 2.4) << "after " << idle_ms << " ms of idling";
+    EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 120) << "ran away while idle";
+  }
+}
+
+}  // namespace
+}  // namespace cress::sprout
