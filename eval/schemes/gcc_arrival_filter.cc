@@ -73,8 +73,8 @@ Duration GccArrivalFilter::least_sent_gap(Duration newest) {
 void GccArrivalFilter::handle_variation(const GccGroupVariation& variation) {
   ++groups_;
   // alpha = (1 - chi)^(30 / (1000 f_max)), and f_max, in 1/ms, is one over the least gap.
-  const double alpha = std::pow(
-      1 - options_.chi, 30 * to_milliseconds(least_sent_gap(variation.sent_gap)) / 1000.0);
+  const double alpha =
+      std::pow(1 - options_.chi, 30 * to_milliseconds(least_sent_gap(variation.sent_gap)) / 1000.0);
   const double limit = kOutlier * std::sqrt(noise_);
   const double residual =
       std::clamp(to_milliseconds(variation.variation()) - gradient_ms_, -limit, limit);

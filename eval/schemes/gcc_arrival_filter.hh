@@ -55,9 +55,9 @@ struct GccArrivalFilterOptions {
   double initial_noise = 50.0;  ///< var_v_hat(0), ms²: the draft has none; as libwebrtc
 };
 
-/// The draft's arrival-time filter (§5.3): a scalar Kalman filter of the one-way delay gradient m(i),
-/// whose measurement noise follows the residuals; residuals beyond three standard deviations are cut
-/// to them. Threads: none inside; one owner.
+/// The draft's arrival-time filter (§5.3): a scalar Kalman filter of the one-way delay gradient
+/// m(i), whose measurement noise follows the residuals; residuals beyond three standard deviations
+/// are cut to them. Threads: none inside; one owner.
 class GccArrivalFilter {
  public:
   explicit GccArrivalFilter(const GccArrivalFilterOptions& options = {});

@@ -25,15 +25,15 @@ constexpr double kPeakVarianceMin = 0.4;
 constexpr double kPeakVarianceMax = 2.5;
 // Differs from the draft §5.5: an empty link could not start. As libwebrtc.
 constexpr DataRate kIncomingCapExtra = DataRate::kilobits_per_second(10);
-// Differs from the draft §5.5, where every over-use lowers: what a decrease did is seen a round trip
-// later. Bounds as libwebrtc.
+// Differs from the draft §5.5, where every over-use lowers: what a decrease did is seen a round
+// trip later. Bounds as libwebrtc.
 constexpr Duration kDecreaseGapMin = 10ms;
 constexpr Duration kDecreaseGapMax = 200ms;
 // The multiplicative increase of one update counts no more than this (§5.5).
 constexpr double kIncreaseSecondsMax = 1.0;
 // The peer's clock and ours share nothing; more than this is made up.
 constexpr size_t kArrivalsMax = 20'000;
-// Groups that the gradient is scaled by; see GccEstimator::handle_feedback.
+// Groups that the gradient is scaled by; see GccEstimator::scaled_gradient.
 constexpr int64_t kScaleGroupsMax = 60;
 
 }  // namespace
@@ -123,13 +123,14 @@ void GccDelayControl::increase(TimePoint now, std::optional<DataRate> incoming,
         std::min(1.0, to_seconds(elapsed) / to_seconds(kDetectionTime + round_trip));
     wanted += std::max(kAdditiveBitsMin, kAdditiveShare * responses * packet_bits);
   } else {
-    wanted *= std::pow(options_.increase_per_second,
-                       std::min(to_seconds(elapsed), kIncreaseSecondsMax));
+    wanted *=
+        std::pow(options_.increase_per_second, std::min(to_seconds(elapsed), kIncreaseSecondsMax));
   }
   DataRate next = DataRate::bits_per_second(std::llround(wanted));
   if (incoming) {
     // The cap stops a rise; it does not lower what the link has carried before.
-    next = std::min(next, std::max(estimate_, *incoming * options_.incoming_cap + kIncomingCapExtra));
+    next =
+        std::min(next, std::max(estimate_, *incoming * options_.incoming_cap + kIncomingCapExtra));
   }
   set_estimate(next);
 }
@@ -145,10 +146,9 @@ void GccDelayControl::learn_peak(DataRate incoming) {
   }
   const double error = *peak_kbps_ - kbps;
   *peak_kbps_ = kPeakSmoothing * *peak_kbps_ + (1 - kPeakSmoothing) * kbps;
-  peak_variance_ =
-      std::clamp(kPeakSmoothing * peak_variance_ +
-                     (1 - kPeakSmoothing) * error * error / std::max(*peak_kbps_, 1.0),
-                 kPeakVarianceMin, kPeakVarianceMax);
+  peak_variance_ = std::clamp(kPeakSmoothing * peak_variance_ +
+                                  (1 - kPeakSmoothing) * error * error / std::max(*peak_kbps_, 1.0),
+                              kPeakVarianceMin, kPeakVarianceMax);
 }
 
 void GccDelayControl::decrease(TimePoint now, std::optional<DataRate> incoming,
@@ -172,8 +172,7 @@ GccLossControl::GccLossControl(DataRate start, const GccLossControlOptions& opti
         "GccLossControlOptions out of range");
 }
 
-void GccLossControl::handle_feedback(TimePoint now, int64_t lost, int64_t packets,
-                                     DataRate limit) {
+void GccLossControl::handle_feedback(TimePoint now, int64_t lost, int64_t packets, DataRate limit) {
   report_started_ = report_started_.value_or(now);
   lost_ += lost;
   packets_ += packets;
@@ -184,22 +183,39 @@ void GccLossControl::handle_feedback(TimePoint now, int64_t lost, int64_t packet
   if (loss_ < options_.low) {
     estimate_ = std::max(estimate_, std::min(estimate_ * options_.increase, limit));
   } else if (loss_ > options_.high) {
-    estimate_ = estimate_ * (1 - 0.5 * loss_);
+    // Where the delay-based rate is the lower one, that is the rate at which the packets were lost.
+    estimate_ = std::min(estimate_, limit) * (1 - 0.5 * loss_);
   }
   lost_ = 0;
   packets_ = 0;
   report_started_ = now;
 }
 
-GccEstimator::GccEstimator(TimePoint /*start*/, const GccEstimatorOptions& options)
+GccEstimator::GccEstimator(const GccEstimatorOptions& options)
     : options_(options),
-      filter_(options.filter),
+      kalman_(options.kalman),
+      trendline_(options.trendline),
       detector_(options.detector),
       delay_(options.delay),
       loss_(options.delay.start, options.loss) {
   check(options.silence_patience > Duration{} && options.silence_interval > Duration{} &&
             options.silence_factor > 0 && options.silence_factor < 1,
         "GccEstimatorOptions: silence out of range");
+}
+
+double GccEstimator::scaled_gradient(const GccGroupVariation& variation) {
+  // Differs from the draft §5.4, which compares m(i) itself: a queue that grows by 12.5 ms every
+  // group would be seconds long before it is seen. libwebrtc compares with the growth over so many
+  // groups; the draft's thresholds are made for that.
+  const auto scaled = [](double gradient, int64_t groups) {
+    return gradient * static_cast<double>(std::min(groups, kScaleGroupsMax));
+  };
+  if (options_.filter == GccEstimatorOptions::Filter::kTrendline) {
+    trendline_.handle_variation(variation);
+    return scaled(trendline_.gradient(), trendline_.groups());
+  }
+  kalman_.handle_variation(variation);
+  return scaled(kalman_.gradient_ms(), kalman_.groups());
 }
 
 void GccEstimator::handle_feedback(TimePoint now, std::span<const GccPacketResult> packets,
@@ -215,12 +231,7 @@ void GccEstimator::handle_feedback(TimePoint now, std::span<const GccPacketResul
     }
     incoming_.handle_arrival(*packet.arrived, packet.size);
     if (const auto variation = groups_.handle_packet({packet.sent, *packet.arrived})) {
-      filter_.handle_variation(*variation);
-      // Differs from the draft §5.4, which compares m(i) itself: a queue that grows by 12.5 ms
-      // every group would be seconds long before it is seen. libwebrtc compares with the growth
-      // over so many groups; the draft's thresholds are made for that.
-      const auto scale = static_cast<double>(std::min(filter_.groups(), kScaleGroupsMax));
-      detector_.handle_gradient(variation->arrived, filter_.gradient_ms() * scale);
+      detector_.handle_gradient(variation->arrived, scaled_gradient(*variation));
       overused = overused || detector_.usage() == GccUsage::kOveruse;
     }
   }

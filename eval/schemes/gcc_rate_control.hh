@@ -7,6 +7,7 @@
 
 #include "eval/schemes/gcc_arrival_filter.hh"
 #include "eval/schemes/gcc_overuse_detector.hh"
+#include "eval/schemes/gcc_trendline.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
@@ -50,8 +51,8 @@ struct GccDelayControlOptions {
 };
 
 /// The draft's rate controller (§5.5): additive increase near where the link last gave in,
-/// multiplicative increase elsewhere, decrease to a share of what arrives. Threads: none inside; one
-/// owner.
+/// multiplicative increase elsewhere, decrease to a share of what arrives. Threads: none inside;
+/// one owner.
 class GccDelayControl {
  public:
   enum class State { kHold, kIncrease, kDecrease };
@@ -121,7 +122,10 @@ class GccLossControl {
 };
 
 struct GccEstimatorOptions {
-  GccArrivalFilterOptions filter;
+  enum class Filter { kKalman, kTrendline };
+  Filter filter = Filter::kKalman;
+  GccArrivalFilterOptions kalman;
+  GccTrendlineOptions trendline;
   GccDetectorOptions detector;
   GccDelayControlOptions delay;
   GccLossControlOptions loss;
@@ -136,7 +140,7 @@ struct GccEstimatorOptions {
 /// lower of the two controllers' rates). Threads: none inside; one owner.
 class GccEstimator {
  public:
-  GccEstimator(TimePoint start, const GccEstimatorOptions& options);
+  explicit GccEstimator(const GccEstimatorOptions& options = {});
 
   /// One feedback: its packets in the order they were sent, and the round trip it measured.
   void handle_feedback(TimePoint now, std::span<const GccPacketResult> packets,
@@ -155,9 +159,12 @@ class GccEstimator {
   std::optional<DataRate> incoming() const { return incoming_.rate(); }
 
  private:
+  double scaled_gradient(const GccGroupVariation& variation);
+
   GccEstimatorOptions options_;
   GccPacketGroups groups_;
-  GccArrivalFilter filter_;
+  GccArrivalFilter kalman_;
+  GccTrendline trendline_;
   GccOveruseDetector detector_;
   GccIncomingRate incoming_;
   GccDelayControl delay_;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "media/frame/picture.hh"
+#include "transport/base/time.hh"
+
+namespace cress::schemes {
+
+/// Width and height of a picture at one of the scaler's steps.
+struct GccPictureSize {
+  int width = 0;
+  int height = 0;
+  friend bool operator==(GccPictureSize, GccPictureSize) = default;
+};
+
+/// Thresholds as libwebrtc has them for VP8, in the quantizer index of the bit stream (0..127).
+struct GccQualityScalerOptions {
+  double low = 29;
+  double high = 95;
+  /// This many pictures in a hundred dropped by the encoder are as bad as a high quantizer.
+  double dropped_percent = 60;
+  Duration period = 2s;        ///< between looks
+  Duration later_period = 5s;  ///< between looks once it has gone down
+  int64_t frames_min = 60;     ///< seen before it decides
+  size_t frames_max = 150;     ///< that the means are taken over
+  /// No step below this many pixels: 320 × 180.
+  int64_t pixels_min = int64_t{320} * 180;
+};
+
+/// Resolution by the encoder's quantizer, as libwebrtc's quality scaler: too coarse for too long,
+/// and the picture becomes smaller by a step (3/4, 1/2, 3/8, 1/4); fine for long, and it grows
+/// again. Threads: none inside; one owner.
+class GccQualityScaler {
+ public:
+  GccQualityScaler(TimePoint start, GccPictureSize full,
+                   const GccQualityScalerOptions& options = {});
+
+  /// One picture handed to the encoder; `quantizer`: libvpx's scale of 0..63.
+  void handle_coded(TimePoint now, int quantizer);
+  void handle_dropped(TimePoint now);
+  /// What the next picture is to be coded at: even sides unless it is the full size.
+  GccPictureSize size() const;
+
+ private:
+  struct Seen {
+    int index = 0;  // quantizer index 0..127
+    bool dropped = false;
+  };
+  void add(TimePoint now, Seen seen);
+  void look(TimePoint now);
+  void go_to(int step);
+  GccPictureSize size_at(int step) const;
+
+  GccPictureSize full_;
+  GccQualityScalerOptions options_;
+  int step_ = 0;
+  bool went_down_ = false;
+  TimePoint next_look_;
+  std::deque<Seen> seen_;
+};
+
+/// The bit stream's quantizer index (RFC 6386, §9.6; 0..127) that libvpx's 0..63 stands for. Exact
+/// from 18 up; below, where no threshold lies, up to 5 too high.
+int gcc_quantizer_index(int quantizer);
+
+/// `from` at a smaller or equal size, each sample the mean of the area it covers. Whole-number
+/// arithmetic: the same on every machine.
+media::Picture gcc_downscale(const media::Picture& from, GccPictureSize to);
+
+}  // namespace cress::schemes
