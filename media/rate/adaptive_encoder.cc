@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,78 @@ namespace {
 // A step up is worth its key frame only if that comes out at this quantizer or a finer one.
 constexpr int kStepUpQuantizerMax = 52;
 
+// The error of the scaling alone must be this much smaller than what is seen now, before a step
+// down: coding adds to it.
+constexpr double kStepDownGain = 2.0;
+// And no worse than 30 dB: beyond, a moment's blur is better than a size that stays for seconds.
+constexpr double kStepDownErrorMax = 65.0;
+
 // Sides at a rung of the ladder, even as long as the picture has two pixels.
 int side_at(int side, int rung) {
   return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
+}
+
+// Blocks whose luma differs by no more than this on average are as good as unchanged to somebody
+// who otherwise would see nothing new at all.
+constexpr int kSameBlockDifference = 8;
+constexpr int kBlock = 16;  // a macroblock
+constexpr int kBlur = 8;    // pixels made one
+
+struct Block {
+  int left;
+  int top;
+  int right;
+  int bottom;
+};
+
+int64_t difference(const Picture& a, const Picture& b, const Block& block) {
+  int64_t sum = 0;
+  for (int y = block.top; y < block.bottom; ++y) {
+    const ptrdiff_t row = static_cast<ptrdiff_t>(y) * a.width;
+    for (int x = block.left; x < block.right; ++x) {
+      sum += std::abs(a.y()[row + x] - b.y()[row + x]);
+    }
+  }
+  return sum;
+}
+
+void copy_block(const uint8_t* from, uint8_t* to, int width, const Block& block) {
+  for (int y = block.top; y < block.bottom; ++y) {
+    const ptrdiff_t row = static_cast<ptrdiff_t>(y) * width;
+    std::copy(from + row + block.left, from + row + block.right, to + row + block.left);
+  }
+}
+
+// `picture` blurred where it differs from `reference`, and `reference` where it does not.
+Picture reduce_picture(const Picture& picture, const Picture& reference) {
+  const int width = picture.width;
+  const int height = picture.height;
+  Picture reduced =
+      scale_picture(scale_picture(picture, std::max(1, width / kBlur), std::max(1, height / kBlur)),
+                    width, height);
+  for (int top = 0; top < height; top += kBlock) {
+    for (int left = 0; left < width; left += kBlock) {
+      const Block block{left, top, std::min(left + kBlock, width), std::min(top + kBlock, height)};
+      const int64_t pixels = int64_t{block.right - left} * (block.bottom - top);
+      if (difference(picture, reference, block) > kSameBlockDifference * pixels) {
+        continue;
+      }
+      copy_block(reference.y(), reduced.y(), width, block);
+      const Block chroma{left / 2, top / 2, (block.right + 1) / 2, (block.bottom + 1) / 2};
+      copy_block(reference.u(), reduced.u(), picture.chroma_width(), chroma);
+      copy_block(reference.v(), reduced.v(), picture.chroma_width(), chroma);
+    }
+  }
+  return reduced;
+}
+
+double mean_square(const Picture& a, const Picture& b) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < a.luma_size(); ++i) {
+    const int error = a.y()[i] - b.y()[i];
+    sum += error * error;
+  }
+  return static_cast<double>(sum) / static_cast<double>(a.luma_size());
 }
 
 }  // namespace
@@ -138,25 +208,48 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
     CodedPicture coded =
         encoder_->encode(*picture, {.quantizer = *quantizer, .references = choice.plan()});
     search.handle_attempt(*quantizer, coded.size());
+    model_.learn(*quantizer, frame, coded.size());
     if (search.best() != best_index) {
       best_index = search.best();
       best = std::move(coded.data);
     }
   }
+  const size_t last_index = search.attempts().size() - 1;
   out.attempts += static_cast<int>(search.attempts().size());
-  const QuantizerSearch::Attempt& taken =
-      search.attempts()[best_index.value_or(search.attempts().size() - 1)];
-  out.quantizer = taken.quantizer;
-  model_.learn(taken.quantizer, frame, taken.size);
-  if (writes && best_index != search.attempts().size() - 1) {
+  out.quantizer = search.attempts()[best_index.value_or(last_index)].quantizer;
+  if (writes && best_index != last_index) {
     encoder_->restore_reference(ReferenceBuffer::kLast, best_index ? kept_ : before_);
   }
-  if (!best_index) {
+  if (!best_index && !encode_reduced(choice, *picture, out)) {
     policy_.handle_rejected(choice);
     return false;
   }
-  out.frame.data = std::move(best);
-  remember(choice, picture, taken.quantizer);
+  if (best_index) {
+    out.frame.data = std::move(best);
+  }
+  remember(choice, picture, out.quantizer);
+  return true;
+}
+
+// The last resort before a skip, when not even the coarsest quantizer fits: less picture. Blocks
+// that look as they did stay as they are, which costs nothing; the others come blurred. The next
+// frames make good for it, as far as their budgets reach.
+bool AdaptiveEncoder::encode_reduced(const ReferenceChoice& choice, const Picture& picture,
+                                     AdaptedFrame& out) {
+  if (out.quantizer != kQuantizerMax || out.attempts >= options_.attempts_max) {
+    return false;
+  }
+  const Picture reduced = reduce_picture(picture, encoder_->reference(choice.reads));
+  CodedPicture coded =
+      encoder_->encode(reduced, {.quantizer = kQuantizerMax, .references = choice.plan()});
+  ++out.attempts;
+  if (coded.size() > out.budget) {
+    if (choice.temporal_layer == 0) {
+      encoder_->restore_reference(ReferenceBuffer::kLast, before_);
+    }
+    return false;
+  }
+  out.frame.data = std::move(coded.data);
   return true;
 }
 
@@ -212,10 +305,23 @@ bool AdaptiveEncoder::key_frame_may_fit(int rung, DataSize budget) const {
          std::log2(static_cast<double>(budget.bytes()));
 }
 
+// Text and fine patterns lose more by a smaller size than by the coarsest quantizer.
+bool AdaptiveEncoder::step_down_shows_more(const PicturePtr& picture, int rung) const {
+  const PicturePtr now = at_rung(picture, ladder_.rung());
+  const Picture smaller = scale_picture(*at_rung(picture, rung), now->width, now->height);
+  const double error = mean_square(smaller, *now);
+  return error <= kStepDownErrorMax &&
+         kStepDownGain * error < mean_square(encoder_->reference(ReferenceBuffer::kLast), *now);
+}
+
 // A change of size, when one is wanted and its key frame fits, or has waited long enough.
 bool AdaptiveEncoder::step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out) {
   const int wanted = ladder_.wanted();
   if (wanted == ladder_.rung()) {
+    return false;
+  }
+  if (wanted > ladder_.rung() && !step_down_shows_more(picture, wanted)) {
+    ladder_.handle_refusal();
     return false;
   }
   const bool must_go = wanted > ladder_.rung() && now - ladder_.wanted_since() >= kStepWaitMax;

@@ -217,7 +217,7 @@ void QuantizerModel::update(Filter& filter, const Vector& features, double log_s
     }
   }
   // A slope of the wrong sign would make finer quantizers look cheaper: never, whatever was seen.
-  filter.state[1] = std::clamp(filter.state[1], 0.3, 3.0);
+  filter.state[1] = std::clamp(filter.state[1], 0.3, 4.0);
   filter.state[2] = std::clamp(filter.state[2], -0.5, 1.5);
   filter.state[3] = std::clamp(filter.state[3], 0.0, 2.0);
 }

@@ -11,7 +11,7 @@ namespace {
 
 // Whatever two attempts on one picture say, log2(size) falls by this much a doubling of the step.
 constexpr double kSlopeMin = 0.5;
-constexpr double kSlopeMax = 2.5;
+constexpr double kSlopeMax = 4.0;
 // How uncertain the slope is: an attempt far from the last one keeps clear of the budget by this
 // share of the way.
 constexpr double kSlopeDoubt = 0.06;
@@ -58,8 +58,11 @@ std::optional<int> QuantizerSearch::next() const {
   }
   const double way = std::abs(log_budget_ - log_bytes(attempts_.back().size));
   const double limit = log_budget_ + std::log2(options_.next_aim) - kSlopeDoubt * way;
-  const int wanted = std::clamp(finest_within(limit), low + 1, high - 1);
-  return wanted;
+  const int wanted = finest_within(limit);
+  if (fits && wanted >= high) {
+    return std::nullopt;  // the next finer one is expected to be too large
+  }
+  return std::clamp(wanted, low + 1, high - 1);
 }
 
 void QuantizerSearch::handle_attempt(int quantizer, DataSize size) {

@@ -58,6 +58,12 @@ void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer) 
   }
 }
 
+void ResolutionLadder::handle_refusal() {
+  wanted_ = rung_;
+  need_ = 0;
+  ease_ = 0;
+}
+
 void ResolutionLadder::handle_step(TimePoint now) {
   check(wanted_ != rung_, "ResolutionLadder: no step was wanted");
   const bool up = wanted_ < rung_;

@@ -37,6 +37,8 @@ class ResolutionLadder {
   /// The rung that is wanted, one from the present one at most.
   int wanted() const { return wanted_; }
   int rung() const { return rung_; }
+  /// The step that is wanted would not help with these pictures: forgets the need for it.
+  void handle_refusal();
   /// A key frame of the wanted size was sent.
   void handle_step(TimePoint now);
   /// Since when the wanted rung is another than the present one.
