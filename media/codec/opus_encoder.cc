@@ -16,6 +16,13 @@ namespace {
 // A packet that only says "silence" is its first byte, with or without a second (libopus, DTX).
 constexpr int kSilenceBytesMax = 2;
 
+// As libopus's own speech layer does: after 200 ms without speech only every twentieth packet is
+// sent, to describe the background. libopus (1.3) at our complexity needs to have heard speech
+// before it calls anything silence; a microphone that is only listened to would send all of its
+// noise.
+constexpr int kHangoverFrames = 10;
+constexpr int kRefreshFrames = 20;
+
 struct Destroy {
   void operator()(::OpusEncoder* encoder) const { opus_encoder_destroy(encoder); }
 };
@@ -39,6 +46,7 @@ struct OpusEncoder::Impl {
     set(OPUS_SET_VBR(1));
     set(OPUS_SET_VBR_CONSTRAINT(1));
     set(OPUS_SET_DTX(options.dtx ? 1 : 0));
+    dtx = options.dtx;
   }
 
   void set(int request, opus_int32 value) const {
@@ -48,7 +56,16 @@ struct OpusEncoder::Impl {
     }
   }
 
+  // True for a packet of background that need not be sent.
+  bool leaves_out(const OpusPacketInfo& info) {
+    inactive_run = info.active ? 0 : inactive_run + 1;
+    return dtx && inactive_run > kHangoverFrames &&
+           (inactive_run - kHangoverFrames) % kRefreshFrames != 0;
+  }
+
   std::unique_ptr<::OpusEncoder, Destroy> encoder;
+  bool dtx = true;
+  int inactive_run = 0;
   DataRate target;
 };
 
@@ -70,13 +87,16 @@ CodedSound OpusEncoder::encode(const AudioFrame& frame) {
   }
   CodedSound coded;
   if (size <= kSilenceBytesMax) {
+    impl_->inactive_run = 0;  // libopus sees to it itself
     return coded;
   }
   const auto data = std::as_bytes(std::span{bytes}.first(static_cast<size_t>(size)));
-  coded.data.assign(data.begin(), data.end());
   const Result<OpusPacketInfo, OpusError> info = inspect_opus(data);
   check(info.has_value(), "OpusEncoder: libopus made a packet that is not ours");
-  coded.info = *info;
+  if (!impl_->leaves_out(*info)) {
+    coded.data.assign(data.begin(), data.end());
+    coded.info = *info;
+  }
   return coded;
 }
 

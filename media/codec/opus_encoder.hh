@@ -26,7 +26,7 @@ struct OpusEncoderOptions {
 };
 
 struct CodedSound {
-  /// Empty: silence that needs no packet (DTX).
+  /// Empty: silence that needs no packet (DTX). A packet that is not active describes background.
   std::vector<std::byte> data;
   OpusPacketInfo info;
 

@@ -7,8 +7,11 @@
 namespace cress::media {
 namespace {
 
-// Fast bins that hold less than this share together are forgotten: a single frame is, after 14 s.
-constexpr double kFadedShare = 0.0005;
+// The fastest delay is that of the fastest few: one lucky frame does not count.
+constexpr double kFadedShare = 0.005;
+// A frame is needed up to 20 ms before its first sample is played, as the sound card asks for so
+// much at once: 10 on average.
+constexpr Duration kNeededBefore = 10ms;
 // Before there is a history a little more than the margin: half a second of frames.
 constexpr uint64_t kFirstFrames = 25;
 constexpr Duration kFirstMargin = 40ms;
@@ -92,7 +95,7 @@ void AudioDelay::observe(Duration delay) {
   drop_faded();
 }
 
-// The margin, whole bins above the fastest, that costs least; of equals the smallest.
+// The margin above the fastest that costs least; of equals the smallest.
 Duration AudioDelay::best_margin() const {
   const double price = static_cast<double>(options_.loss_price.count());
   double late = total_;
@@ -100,7 +103,7 @@ Duration AudioDelay::best_margin() const {
   Duration best{};
   for (size_t i = 0; i < kBins; ++i) {
     late -= weights_[i];
-    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth;
+    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth + kNeededBefore;
     const double cost = static_cast<double>(margin.count()) + price * std::max(0.0, late) / total_;
     if (i == 0 || cost < best_cost) {
       best_cost = cost;

@@ -15,8 +15,7 @@ struct AudioDelayOptions {
   /// the quantile 1 - m / loss_price: 99 % for 20 ms, 95 % for 100 ms. Unlike a fixed quantile it
   /// does not follow an outage, whose sound no bearable delay would save.
   Duration loss_price = 2s;
-  /// Above the fastest frame, always: the sound card asks for 20 ms at once, so a frame may be
-  /// needed that much before its first sample is played.
+  /// Above the fastest frame, always.
   Duration margin_min = 20ms;
   /// Never more than this above the fastest frame.
   Duration margin_max = 400ms;
@@ -46,7 +45,7 @@ class AudioDelay {
 
   /// nullopt before the first frame.
   std::optional<Duration> target() const;
-  /// The fastest delay remembered, to a bin's width.
+  /// The fastest delay remembered (but for a few lucky frames), to a bin's width.
   std::optional<Duration> fastest() const;
 
  private:

@@ -10,6 +10,9 @@ namespace {
 
 // A clock that is off by more is another clock: neither drift nor a suspended microphone thread.
 constexpr Duration kClockErrorMax = 1s;
+// An outage ends with a burst of all that it held up, which says nothing of the time before or
+// after: no more frames are learnt from than could have come in the time, 300 ms of them at once.
+constexpr Duration kLearnAtOnceMax = 300ms;
 // What comes later than this after a newer frame is of no use to anybody.
 constexpr int64_t kLateFramesMax = 250;
 constexpr int64_t kSequenceModulus = int64_t{1} << kSoundSequenceBits;
@@ -29,6 +32,7 @@ void AudioJitterBuffer::begin(const SoundMessage& message) {
   ++stream_;
   held_.clear();
   delay_.reset();
+  to_learn_ = Duration{};
   seen_.reset();
   stranger_.reset();
   newest_ = static_cast<int64_t>(message.sequence);
@@ -79,6 +83,16 @@ void AudioJitterBuffer::handle_message(TimePoint now, const SoundMessage& messag
   take_in(now, frame, message, has_fec);
 }
 
+void AudioJitterBuffer::learn(TimePoint now, Duration delay) {
+  const Duration earned = std::min(now - last_learnt_, kLearnAtOnceMax);
+  last_learnt_ = now;
+  to_learn_ = std::min(to_learn_ + earned, kLearnAtOnceMax);
+  if (to_learn_ >= kSoundFrameLength || !delay_.target()) {
+    to_learn_ -= std::min(to_learn_, kSoundFrameLength);
+    delay_.observe(delay);
+  }
+}
+
 void AudioJitterBuffer::take_in(TimePoint now, int64_t frame, const SoundMessage& message,
                                 bool has_fec) {
   if (frame >= newest_) {
@@ -87,7 +101,7 @@ void AudioJitterBuffer::take_in(TimePoint now, int64_t frame, const SoundMessage
   }
   const auto held = held_.find(frame);
   if (see(frame)) {
-    delay_.observe(now - message.captured);
+    learn(now, now - message.captured);
   } else if (held != held_.end() ? !held->second.is_copy : frame < position_) {
     ++stats_.duplicates;
     return;
@@ -99,14 +113,14 @@ void AudioJitterBuffer::take_in(TimePoint now, int64_t frame, const SoundMessage
                .has_fec = has_fec,
                .payload = message.payload});
   if (has_fec && !message.after_silence && see(frame - 1)) {
-    delay_.observe(now - capture_time(frame - 1));
+    learn(now, now - capture_time(frame - 1));
   }
   if (message.copy.empty()) {
     return;
   }
   const int64_t copied = frame - static_cast<int64_t>(message.copy_distance);
   if (see(copied)) {
-    delay_.observe(now - capture_time(copied));
+    learn(now, now - capture_time(copied));
   }
   if (copied >= position_ && !held_.contains(copied)) {
     hold(copied, {.captured = capture_time(copied), .is_copy = true, .payload = message.copy});

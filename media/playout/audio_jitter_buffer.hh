@@ -80,12 +80,15 @@ class AudioJitterBuffer {
   bool is_stranger(TimePoint now, int64_t frame, TimePoint captured) const;
   void handle_stranger(TimePoint now, const SoundMessage& message, bool has_fec);
   void take_in(TimePoint now, int64_t frame, const SoundMessage& message, bool has_fec);
+  void learn(TimePoint now, Duration delay);
   bool was_seen(int64_t frame) const;
   bool see(int64_t frame);
   void hold(int64_t frame, HeldSound sound);
   int64_t unwrap(uint32_t sequence) const;
 
   AudioDelay delay_;
+  TimePoint last_learnt_{};
+  Duration to_learn_{};
   AudioJitterBufferStats stats_;
   std::map<int64_t, HeldSound> held_;
   uint64_t stream_ = 0;

@@ -39,9 +39,9 @@ struct SoundMessage {
   bool after_silence = false;
   /// A copy of the frame `copy_distance` (1..kSoundCopyDistanceMax) before this one; empty without.
   uint32_t copy_distance = 0;
-  std::vector<std::byte> copy;
+  std::vector<std::byte> copy{};
   /// The coded frame; empty only for silence.
-  std::vector<std::byte> payload;
+  std::vector<std::byte> payload{};
   friend bool operator==(const SoundMessage&, const SoundMessage&) = default;
 };
 
