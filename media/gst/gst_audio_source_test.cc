@@ -109,7 +109,7 @@ TEST_F(GstAudio, RecordedSpeechIsReadTheSameEveryTime) {
 
 TEST_F(GstAudio, WhatHoldsNoSoundIsRefusedInOneClearLine) {
   std::ofstream(folder_ / "text.flac") << "Dear diary,\ntoday I was renamed.\n";
-  std::ofstream(folder_ / "empty.flac");
+  std::ofstream(folder_ / "empty.flac") << "";
   std::ofstream(folder_ / "broken.flac", std::ios::binary) << "fLaC" << std::string(4000, '\x7F');
   run("videotestsrc num-buffers=5 ! video/x-raw,width=64,height=48 ! vp8enc ! webmmux "
       "! filesink location=" +

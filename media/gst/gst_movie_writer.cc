@@ -1,0 +1,431 @@
+#include "media/gst/gst_movie_writer.hh"
+
+#include <fcntl.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "media/frame/scale_picture.hh"
+#include "media/source/y4m.hh"
+#include "transport/base/check.hh"
+
+namespace cress::media {
+
+/// One file being written.
+class MovieWriter::Format {
+ public:
+  virtual ~Format() = default;
+  /// `picture` is on screen in [from, until); the next call goes on at `until`. A picture that is
+  /// there too briefly for the file is left out, unless it is the `last`.
+  virtual void show(const Picture& picture, Duration from, Duration until, bool last) = 0;
+  virtual void hear(Duration at, const AudioFrame& frame) = 0;
+  /// Everything is in the file.
+  virtual void finish() = 0;
+};
+
+namespace {
+
+using std::filesystem::path;
+
+// How long GStreamer may take for one step before it counts as stuck.
+constexpr Duration kPatience = 30s;
+
+[[noreturn]] void fail(const path& file, std::string what) {
+  std::ranges::replace(what, '\n', ' ');
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+std::string reason_of(int error) { return std::generic_category().message(error); }
+
+// Creates or empties the file, so that a wrong path is told with the system's own reason.
+void create(const path& shown, const path& file) {
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    fail(shown, "cannot be opened for writing: " + reason_of(errno));
+  }
+  ::close(fd);
+}
+
+// A network file system or a full disk may refuse only when the bytes must really be there.
+void sync(const path& shown, const path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) {
+    ::close(fd);
+  }
+  if (!synced) {
+    fail(shown, "cannot be written whole: " + reason_of(error));
+  }
+}
+
+/// Constant rate: tick `i` shows what is on screen at its time.
+class Y4mMovie final : public MovieWriter::Format {
+ public:
+  Y4mMovie(path shown, const path& file, const MovieOptions& options)
+      : shown_(std::move(shown)),
+        rate_(options.frame_rate),
+        writer_(file, {options.width, options.height, options.frame_rate}) {}
+
+  void show(const Picture& picture, Duration, Duration until, bool last) override {
+    for (bool due = last; due || rate_.time_of(ticks_) < until; ++ticks_, due = false) {
+      attempt([&] { writer_.write(picture); });
+    }
+  }
+  void hear(Duration, const AudioFrame&) override {
+    check(false, "MovieWriter: sound into a .y4m");
+  }
+  void finish() override {
+    attempt([this] { writer_.finish(); });
+  }
+
+ private:
+  // The writer knows the file by its temporary name.
+  template <class Act>
+  void attempt(Act act) const {
+    try {
+      act();
+    } catch (const std::runtime_error&) {
+      fail(shown_, "cannot be written whole; is the disk full?");
+    }
+  }
+
+  path shown_;
+  FrameRate rate_;
+  uint64_t ticks_ = 0;
+  Y4mWriter writer_;
+};
+
+struct StopAndUnref {
+  void operator()(GstElement* pipeline) const {
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+  }
+};
+struct Unref {
+  void operator()(GstElement* element) const { gst_object_unref(element); }
+  void operator()(GstBus* bus) const { gst_object_unref(bus); }
+  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+  void operator()(GstMessage* message) const { gst_message_unref(message); }
+  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Unref>;
+
+// The quantizer's range gives the quality, whatever it costs (the rate is out of reach); measured
+// in the test: over 40 dB. The muxer waits for the slower of sound and picture; meanwhile the
+// others' coded data lie in the queues. timebase: Matroska's, so that no two times that differ
+// there are one in the encoder.
+constexpr const char* kVideoPart =
+    "webmmux name=mux writing-app=Cress ! filesink name=file "
+    "appsrc name=pictures format=time max-buffers=4 max-bytes=0 "
+    "! vp8enc deadline=1 cpu-used=4 threads=2 end-usage=vbr target-bitrate=100000000 "
+    "min-quantizer=4 max-quantizer=16 keyframe-max-dist=120 timebase=1/1000 "
+    "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. ";
+constexpr const char* kSoundPart =
+    "appsrc name=sound format=time max-buffers=64 max-bytes=0 ! opusenc bitrate=96000 "
+    "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. ";
+
+class WebmMovie final : public MovieWriter::Format {
+ public:
+  WebmMovie(path shown, const path& file, const MovieOptions& options);
+
+  void show(const Picture& picture, Duration from, Duration until, bool last) override;
+  void hear(Duration at, const AudioFrame& frame) override;
+  void finish() override;
+
+ private:
+  Owned<GstElement> element(const char* name) const;
+  void set_caps(const MovieOptions& options);
+  void push(GstElement* to, Owned<GstBuffer> buffer);
+  void push_samples(std::span<const int16_t> samples);
+  void push_silence(int64_t until);
+  [[noreturn]] void fail_with(GstMessage* message) const;
+  Owned<GstMessage> wait_for(unsigned kinds, Duration patience) const;
+
+  path shown_;
+  GstVideoInfo info_;
+  int64_t samples_ = 0;  // of sound so far
+  std::unique_ptr<GstElement, StopAndUnref> pipeline_;
+  Owned<GstBus> bus_;
+  Owned<GstElement> pictures_;
+  Owned<GstElement> sound_;  // null without
+};
+
+WebmMovie::WebmMovie(path shown, const path& file, const MovieOptions& options)
+    : shown_(std::move(shown)) {
+  check(gst_is_initialized() != 0, "MovieWriter: make a GstRuntime first");
+  const std::string description = std::string{kVideoPart} + (options.with_sound ? kSoundPart : "");
+  GError* error = nullptr;
+  pipeline_.reset(gst_parse_launch(description.c_str(), &error));
+  if (error != nullptr || pipeline_ == nullptr) {
+    const std::string words = error != nullptr ? error->message : "no reason given";
+    g_clear_error(&error);
+    fail(shown_,
+         "GStreamer cannot build an encoder: " + words + "; install its base and good plug-ins");
+  }
+  bus_.reset(gst_element_get_bus(pipeline_.get()));
+  pictures_ = element("pictures");
+  sound_ = options.with_sound ? element("sound") : nullptr;
+  g_object_set(element("file").get(), "location", file.c_str(), nullptr);
+  set_caps(options);
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+}
+
+Owned<GstElement> WebmMovie::element(const char* name) const {
+  return Owned<GstElement>{gst_bin_get_by_name(GST_BIN(pipeline_.get()), name)};
+}
+
+void WebmMovie::set_caps(const MovieOptions& options) {
+  gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(options.width),
+                            static_cast<guint>(options.height));
+  info_.fps_n = narrow<int>(options.frame_rate.numerator);
+  info_.fps_d = narrow<int>(options.frame_rate.denominator);
+  gst_video_colorimetry_from_string(&info_.colorimetry, GST_VIDEO_COLORIMETRY_BT601);
+  const Owned<GstCaps> caps{gst_video_info_to_caps(&info_)};
+  gst_app_src_set_caps(GST_APP_SRC(pictures_.get()), caps.get());
+  if (sound_ != nullptr) {
+    const Owned<GstCaps> sound{gst_caps_new_simple("audio/x-raw", "format", G_TYPE_STRING, "S16LE",
+                                                   "layout", G_TYPE_STRING, "interleaved", "rate",
+                                                   G_TYPE_INT, static_cast<int>(kAudioSampleRate),
+                                                   "channels", G_TYPE_INT, 1, nullptr)};
+    gst_app_src_set_caps(GST_APP_SRC(sound_.get()), sound.get());
+  }
+}
+
+void WebmMovie::fail_with(GstMessage* message) const {
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  const bool full =
+      g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT) != 0;
+  const std::string words = full ? reason_of(ENOSPC) : error->message;
+  g_clear_error(&error);
+  fail(shown_, "cannot be written: " + words);
+}
+
+// The first message of these kinds, or null when time is up; an error is thrown.
+Owned<GstMessage> WebmMovie::wait_for(unsigned kinds, Duration patience) const {
+  Owned<GstMessage> message{gst_bus_timed_pop_filtered(
+      bus_.get(), static_cast<GstClockTime>(patience.count()),
+      static_cast<GstMessageType>(kinds | static_cast<unsigned>(GST_MESSAGE_ERROR)))};
+  if (message != nullptr && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+    fail_with(message.get());
+  }
+  return message;
+}
+
+// An appsrc that blocks would wait for ever after an error, so the waiting is ours.
+void WebmMovie::push(GstElement* to, Owned<GstBuffer> buffer) {
+  constexpr Duration kLook = 2ms;
+  GstAppSrc* source = GST_APP_SRC(to);
+  const uint64_t most = gst_app_src_get_max_buffers(source);
+  Duration waited{};
+  wait_for(0, 0ms);
+  while (gst_app_src_get_current_level_buffers(source) >= most) {
+    if (waited >= kPatience) {
+      fail(shown_, "GStreamer's encoder stands still");
+    }
+    wait_for(0, kLook);
+    waited += kLook;
+  }
+  if (gst_app_src_push_buffer(source, buffer.release()) != GST_FLOW_OK) {
+    wait_for(0, kPatience);
+    fail(shown_, "GStreamer takes no more");
+  }
+}
+
+void copy_plane(const GstVideoFrame& frame, guint plane, const uint8_t* from, int width,
+                int height) {
+  auto* to = static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
+  for (int row = 0; row < height; ++row) {
+    std::memcpy(to + static_cast<ptrdiff_t>(row) * stride,
+                from + static_cast<ptrdiff_t>(row) * width, static_cast<size_t>(width));
+  }
+}
+
+void WebmMovie::show(const Picture& picture, Duration from, Duration until, bool last) {
+  // Whole milliseconds, as in the file; what is replaced within one was never seen.
+  const auto begin = std::chrono::floor<std::chrono::milliseconds>(from);
+  const auto end = std::chrono::floor<std::chrono::milliseconds>(until);
+  if (end <= begin && !last) {
+    return;
+  }
+  if (sound_ != nullptr && from > MovieWriter::kSoundLagMax) {
+    push_silence(audio_samples(from - MovieWriter::kSoundLagMax));
+  }
+  Owned<GstBuffer> buffer{gst_buffer_new_allocate(nullptr, info_.size, nullptr)};
+  GstVideoFrame frame;
+  check(gst_video_frame_map(&frame, &info_, buffer.get(), GST_MAP_WRITE) != 0,
+        "MovieWriter: a buffer of our own cannot be mapped");
+  copy_plane(frame, 0, picture.y(), picture.width, picture.height);
+  copy_plane(frame, 1, picture.u(), picture.chroma_width(), picture.chroma_height());
+  copy_plane(frame, 2, picture.v(), picture.chroma_width(), picture.chroma_height());
+  gst_video_frame_unmap(&frame);
+  GST_BUFFER_PTS(buffer.get()) = static_cast<GstClockTime>(Duration{begin}.count());
+  GST_BUFFER_DURATION(buffer.get()) = static_cast<GstClockTime>(Duration{end - begin}.count());
+  push(pictures_.get(), std::move(buffer));
+}
+
+void WebmMovie::push_samples(std::span<const int16_t> samples) {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(2 * samples.size());
+  for (const int16_t sample : samples) {
+    const auto bits = static_cast<uint16_t>(sample);
+    bytes.push_back(static_cast<uint8_t>(bits & 0xFFU));
+    bytes.push_back(static_cast<uint8_t>(bits >> 8U));
+  }
+  Owned<GstBuffer> buffer{gst_buffer_new_memdup(bytes.data(), bytes.size())};
+  const auto count = static_cast<int64_t>(samples.size());
+  GST_BUFFER_PTS(buffer.get()) = static_cast<GstClockTime>(audio_duration(samples_).count());
+  GST_BUFFER_DURATION(buffer.get()) = static_cast<GstClockTime>(
+      (audio_duration(samples_ + count) - audio_duration(samples_)).count());
+  samples_ += count;
+  push(sound_.get(), std::move(buffer));
+}
+
+void WebmMovie::push_silence(int64_t until) {
+  constexpr AudioFrame kSilence{};
+  while (samples_ < until) {
+    const auto missing = static_cast<size_t>(until - samples_);
+    push_samples(std::span{kSilence}.first(std::min(missing, kSilence.size())));
+  }
+}
+
+void WebmMovie::hear(Duration at, const AudioFrame& frame) {
+  check(sound_ != nullptr, "MovieWriter: sound into a movie made without");
+  constexpr auto kJitter = static_cast<int64_t>(kAudioFrameSamples / 2);
+  const int64_t gap = audio_samples(at) - samples_;
+  if (gap > kJitter) {
+    push_silence(samples_ + gap);
+  }
+  const int64_t known = gap < -kJitter ? -gap : 0;
+  if (known < static_cast<int64_t>(frame.size())) {
+    push_samples(std::span{frame}.subspan(static_cast<size_t>(known)));
+  }
+}
+
+void WebmMovie::finish() {
+  for (GstElement* source : {pictures_.get(), sound_.get()}) {
+    if (source != nullptr) {
+      gst_app_src_end_of_stream(GST_APP_SRC(source));
+    }
+  }
+  if (wait_for(GST_MESSAGE_EOS, kPatience) == nullptr) {
+    fail(shown_, "GStreamer does not come to an end");
+  }
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);  // closes the file
+}
+
+std::unique_ptr<MovieWriter::Format> open(const path& shown, const path& file,
+                                          const MovieOptions& options) {
+  if (shown.extension() == ".y4m") {
+    return std::make_unique<Y4mMovie>(shown, file, options);
+  }
+  return std::make_unique<WebmMovie>(shown, file, options);
+}
+
+// Studio range: what every player shows as black.
+Picture black(int width, int height) {
+  Picture picture = make_picture(width, height);
+  std::fill_n(picture.y(), picture.luma_size(), uint8_t{16});
+  std::fill_n(picture.u(), 2 * picture.chroma_size(), uint8_t{128});
+  return picture;
+}
+
+}  // namespace
+
+MovieWriter::MovieWriter(const path& path, const MovieOptions& options)
+    : path_(path), part_(path), options_(options) {
+  check(options.width > 0 && options.height > 0 && options.width <= kPictureSideMax &&
+            options.height <= kPictureSideMax,
+        "MovieWriter: size out of range");
+  check(options.frame_rate.numerator > 0 && options.frame_rate.denominator > 0,
+        "MovieWriter: frame rate out of range");
+  std::error_code trouble;
+  const auto status = std::filesystem::status(path, trouble);
+  const bool direct = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  const std::string ending = path.extension();
+  if (!direct && ending != ".webm" && ending != ".y4m") {
+    fail(path, "a movie's name ends in .webm or .y4m");
+  }
+  if (ending == ".y4m" && options.with_sound) {
+    fail(path, "a .y4m holds no sound; name a .webm, or write the sound to a file of its own");
+  }
+  if (!direct) {
+    part_ += ".part";
+  }
+  create(path_, part_);
+  pending_ = black(options.width, options.height);
+  try {
+    format_ = open(path_, part_, options_);
+  } catch (...) {
+    remove_part();
+    throw;
+  }
+}
+
+MovieWriter::~MovieWriter() {
+  const bool finished = format_ == nullptr;
+  format_.reset();
+  if (!finished) {
+    remove_part();
+  }
+}
+
+void MovieWriter::remove_part() const {
+  if (part_ != path_) {
+    std::error_code ignored;  // nobody is left to be told
+    std::filesystem::remove(part_, ignored);
+  }
+}
+
+void MovieWriter::show_pending(Duration until) {
+  if (until > pending_at_) {
+    format_->show(pending_, pending_at_, until, false);
+  }
+  pending_at_ = until;
+}
+
+void MovieWriter::add_picture(Duration at, const Picture& picture) {
+  check(format_ != nullptr, "MovieWriter: it is finished");
+  check(at >= pending_at_, "MovieWriter: a picture from the past");
+  show_pending(at);
+  const bool fits = picture.width == options_.width && picture.height == options_.height;
+  pending_ = fits ? picture : scale_picture(picture, options_.width, options_.height);
+}
+
+void MovieWriter::add_sound(Duration at, const AudioFrame& frame) {
+  check(format_ != nullptr, "MovieWriter: it is finished");
+  check(at >= 0ms, "MovieWriter: sound before the beginning");
+  format_->hear(at, frame);
+}
+
+void MovieWriter::finish(std::optional<Duration> until) {
+  check(format_ != nullptr, "MovieWriter: it is finished");
+  const Duration tick = options_.frame_rate.time_of(1);
+  format_->show(pending_, pending_at_, std::max(pending_at_ + tick, until.value_or(0ms)), true);
+  format_->finish();
+  if (part_ != path_) {
+    sync(path_, part_);
+    std::error_code trouble;
+    std::filesystem::rename(part_, path_, trouble);
+    if (trouble) {
+      fail(path_, "cannot be replaced: " + trouble.message());
+    }
+  }
+  format_.reset();
+}
+
+}  // namespace cress::media

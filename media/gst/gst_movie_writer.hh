@@ -1,0 +1,71 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "media/frame/picture.hh"
+#include "media/source/audio_source.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+
+namespace cress::media {
+
+struct MovieOptions {
+  /// Pictures of another size are scaled to this one; 1..kPictureSideMax.
+  int width = 640;
+  int height = 360;
+  /// Of a .y4m: exactly. Of a .webm, whose pictures keep their own times: what the encoder expects.
+  FrameRate frame_rate{};
+  /// Only in a .webm.
+  bool with_sound = false;
+};
+
+/// Writes what a viewer saw and heard, when he saw and heard it. By the path's ending:
+/// - .webm: VP8 and Opus through GStreamer, so good that what it adds is not seen beside what a
+///   call did to the pictures. Times are kept to the millisecond. The bytes may differ from run to
+///   run.
+/// - .y4m: uncompressed, one picture for each tick of the frame rate: the newest one by then. Equal
+///   calls give equal bytes.
+/// Until the first picture the movie is black. The file appears whole at `finish`, in place of an
+/// older one, which stays till then; before, there is a sibling PATH.part, which goes if `finish`
+/// is never reached. A path that is there but no regular file is written directly.
+/// Needs a GstRuntime for a .webm.
+/// Errors: std::runtime_error "PATH: what", from any call; those of the disk may come calls later.
+/// Threads: GStreamer's own inside, at most four pictures ahead; one owner.
+class MovieWriter {
+ public:
+  explicit MovieWriter(const std::filesystem::path& path, const MovieOptions& options = {});
+  ~MovieWriter();
+  MovieWriter(const MovieWriter&) = delete;
+  MovieWriter& operator=(const MovieWriter&) = delete;
+
+  /// `picture` is on screen from `at` on, until the next one. `at`: >= 0 and not before the last
+  /// one's.
+  void add_picture(Duration at, const Picture& picture);
+  /// `frame` is heard from `at` (>= 0) on. Gaps become silence; what overlaps sound already written
+  /// is left out. Half a frame of jitter is evened out. Sound that comes over kSoundLagMax after
+  /// the pictures of its time is lost, because the file cannot wait.
+  void add_sound(Duration at, const AudioFrame& frame);
+  /// The last picture stays on screen until `until`, or for one tick. Writes everything, then the
+  /// file is there. Call once, last.
+  void finish(std::optional<Duration> until = std::nullopt);
+
+  static constexpr Duration kSoundLagMax = 5s;
+
+  /// What a kind of file does; in the .cc.
+  class Format;
+
+ private:
+  void show_pending(Duration until);
+  void remove_part() const;
+
+  std::filesystem::path path_;
+  std::filesystem::path part_;  // == path_ when that is written directly
+  MovieOptions options_;
+  std::unique_ptr<Format> format_;
+  Picture pending_;  // on screen since pending_at_
+  Duration pending_at_{};
+};
+
+}  // namespace cress::media
