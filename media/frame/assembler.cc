@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/frame/parity.hh"
 #include "transport/base/check.hh"
 
 namespace cress::media {
@@ -11,6 +12,13 @@ namespace {
 // Eight seconds at 30 frames a second: longer than any reordering that AssemblerOptions::age_max
 // lets live.
 constexpr size_t kFinishedMax = 256;
+
+// Those of a frame's bytes that data fragment `index` carries.
+std::span<std::byte> part_of(std::span<std::byte> data, const FragmentHeader& header, int index) {
+  const int64_t at = fragment_offset(header.frame_size, index, header.count).bytes();
+  const int64_t size = fragment_payload(header.frame_size, index, header.count).bytes();
+  return data.subspan(static_cast<size_t>(at), static_cast<size_t>(size));
+}
 
 }  // namespace
 
@@ -48,22 +56,17 @@ Result<std::optional<EncodedFrame>, FragmentError> Assembler::handle_fragment(
       finish(header.frame_id);
       return std::optional<EncodedFrame>{};
     }
-    Partial fresh{.header = header,
-                  .first_arrival = now,
-                  .data = std::vector<std::byte>(static_cast<size_t>(header.frame_size.bytes())),
-                  .present = std::vector<bool>(header.count),
-                  .missing = header.count};
-    reserved_ += header.frame_size;
-    found = partial_.emplace(header.frame_id, std::move(fresh)).first;
+    found = begin_frame(now, header);
   }
   Partial& partial = found->second;
   if (partial.present[header.index]) {
     ++stats_.duplicates;
     return std::optional<EncodedFrame>{};
   }
-  const DataSize offset = fragment_offset(header.frame_size, header.index, header.count);
-  std::ranges::copy(parsed->payload, partial.data.begin() + offset.bytes());
-  partial.present[header.index] = true;
+  if (!hold(partial, *parsed)) {
+    ++stats_.parity_ignored;
+    return std::optional<EncodedFrame>{};
+  }
   if (--partial.missing > 0) {
     return std::optional<EncodedFrame>{};
   }
@@ -76,6 +79,44 @@ void Assembler::discard_through(uint32_t frame_id) {
   }
   finished_below_ = std::max(finished_below_, uint64_t{frame_id} + 1);
   finished_.erase(finished_.begin(), finished_.upper_bound(frame_id));
+}
+
+Assembler::Partials::iterator Assembler::begin_frame(TimePoint now, const FragmentHeader& header) {
+  const bool may_have_parity = header.count < kCodedFragmentsMax;
+  Partial fresh{.header = header,
+                .first_arrival = now,
+                .data = std::vector<std::byte>(static_cast<size_t>(header.frame_size.bytes())),
+                .parity = {},
+                .present = std::vector<bool>(may_have_parity ? kCodedFragmentsMax : header.count),
+                .missing = header.count};
+  reserved_ += reserved_for(fresh);
+  return partial_.emplace(header.frame_id, std::move(fresh)).first;
+}
+
+// False: it is parity and there is no room for it.
+bool Assembler::hold(Partial& partial, const Fragment& fragment) {
+  const FragmentHeader& header = fragment.header;
+  if (header.is_parity()) {
+    const DataSize size{static_cast<int64_t>(fragment.payload.size())};
+    if (reserved_ + size > options_.bytes_max) {
+      return false;
+    }
+    reserved_ += size;
+    partial.parity.push_back({header.index, {fragment.payload.begin(), fragment.payload.end()}});
+  } else {
+    std::ranges::copy(fragment.payload,
+                      part_of(partial.data, partial.header, header.index).begin());
+  }
+  partial.present[header.index] = true;
+  return true;
+}
+
+// What the frame and its parity take up of bytes_max.
+DataSize Assembler::reserved_for(const Partial& partial) {
+  const FragmentHeader& header = partial.header;
+  const auto parity = static_cast<int64_t>(partial.parity.size());
+  return header.frame_size +
+         parity * fragment_payload(header.frame_size, header.count, header.count);
 }
 
 bool Assembler::same_frame(const FragmentHeader& a, const FragmentHeader& b) {
@@ -101,7 +142,7 @@ void Assembler::finish(uint32_t frame_id) {
 
 void Assembler::drop(Partials::iterator partial) {
   const uint32_t frame_id = partial->first;
-  reserved_ -= partial->second.header.frame_size;
+  reserved_ -= reserved_for(partial->second);
   partial_.erase(partial);
   ++stats_.frames_dropped;
   finish(frame_id);
@@ -129,7 +170,30 @@ bool Assembler::make_room(uint32_t frame_id, DataSize size) {
   return true;
 }
 
+// Fills in the parts that did not come from those that did and the parity.
+void Assembler::rebuild(Partial& partial) {
+  const int count = partial.header.count;
+  std::vector<CodedFragment> have;
+  std::vector<WantedFragment> wanted;
+  for (int index = 0; index < count; ++index) {
+    const std::span<std::byte> part = part_of(partial.data, partial.header, index);
+    if (partial.present[static_cast<size_t>(index)]) {
+      have.push_back({index, part});
+    } else {
+      wanted.push_back({index, part});
+    }
+  }
+  for (const Partial::Parity& parity : partial.parity) {
+    have.push_back({parity.index, parity.bytes});
+  }
+  derive_fragments(count, have, wanted);
+}
+
 EncodedFrame Assembler::take(Partials::iterator partial) {
+  if (!partial->second.parity.empty()) {
+    rebuild(partial->second);
+    ++stats_.frames_rebuilt;
+  }
   const FragmentHeader& header = partial->second.header;
   EncodedFrame frame{.id = header.frame_id,
                      .reference_id = header.frame_id - header.reference_distance,
@@ -137,7 +201,7 @@ EncodedFrame Assembler::take(Partials::iterator partial) {
                      .key_frame = header.key_frame,
                      .temporal_layer = header.temporal_layer,
                      .data = std::move(partial->second.data)};
-  reserved_ -= header.frame_size;
+  reserved_ -= reserved_for(partial->second);
   partial_.erase(partial);
   ++stats_.frames_completed;
   finish(frame.id);

@@ -8,7 +8,8 @@
 #include "transport/base/check.hh"
 
 // The input is a list of messages, each after its length in one byte. Whatever they say, the
-// assembler stays inside its bounds and only hands out frames that can be cut again.
+// assembler stays inside its bounds and only hands out frames of the length their header told, that
+// can be cut again, with parity, and come out of it with fragments lost.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace media = cress::media;
@@ -29,10 +30,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(assembler.incomplete_bytes() <= options.bytes_max, "too many bytes held");
     if (result && result->has_value()) {
       const media::EncodedFrame& frame = **result;
+      check(frame.size() == media::parse_fragment(message)->header.frame_size, "a wrong length");
       media::Assembler again;
       std::optional<media::EncodedFrame> copy;
-      for (const std::vector<std::byte>& piece : media::fragment(frame, cress::DataSize{200})) {
-        copy = again.handle_fragment(cress::kTimeZero, piece).value();
+      const auto parity = static_cast<int>(frame.data.size() % 5);
+      const auto pieces = media::fragment(frame, cress::DataSize{200}, parity);
+      const size_t parts = media::parse_fragment(pieces[0])->header.count;
+      for (size_t i = pieces.size() - parts; i < pieces.size(); ++i) {  // as many lost as parity
+        check(!copy, "a frame came out before its last fragment");
+        copy = again.handle_fragment(cress::kTimeZero, pieces[i]).value();
       }
       check(copy == frame, "a frame changed on the way");
     }

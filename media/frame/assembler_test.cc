@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "media/frame/parity.hh"
 #include "transport/base/rng.hh"
 
 namespace cress::media {
@@ -72,6 +73,39 @@ TEST(Fragment, HeaderHasTheDocumentedLayout) {
   ASSERT_EQ(static_cast<int64_t>(expected.size()), kFragmentHeaderSize.bytes());
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(std::to_integer<int>(messages[69][i]), expected[i]) << "at byte " << i;
+  }
+}
+
+TEST(Fragment, ParityFollowsTheFrameAndIsAsLongAsTheLongest) {
+  Rng rng{4};
+  for (int round = 0; round < 300; ++round) {
+    const EncodedFrame frame = random_frame(rng, static_cast<uint32_t>(rng.below(1000)), 20'000);
+    const DataSize message_max{64 + static_cast<int64_t>(rng.below(1400))};
+    const Messages plain = fragment(frame, message_max);
+    const int asked = static_cast<int>(rng.below(12));
+    const Messages messages = fragment(frame, message_max, asked);
+    const size_t allowed =
+        plain.size() < kCodedFragmentsMax ? kCodedFragmentsMax - plain.size() : 0;
+    ASSERT_EQ(messages.size(), plain.size() + std::min<size_t>(asked, allowed));
+    ASSERT_TRUE(std::equal(plain.begin(), plain.end(), messages.begin()));
+    const FragmentHeader first = parse_fragment(plain[0])->header;
+    for (size_t i = plain.size(); i < messages.size(); ++i) {
+      const auto parsed = parse_fragment(messages[i]);
+      ASSERT_TRUE(parsed);
+      FragmentHeader expected = first;
+      expected.index = static_cast<uint16_t>(i);
+      EXPECT_EQ(parsed->header, expected);
+      EXPECT_TRUE(parsed->header.is_parity());
+      EXPECT_EQ(messages[i].size(), messages[0].size());
+    }
+  }
+}
+
+TEST(Fragment, ParityIsOnlyForFramesThatLeaveRoomForIt) {
+  const int64_t payload = (DataSize{1100} - kFragmentHeaderSize).bytes();
+  for (const auto& [count, expected] : {std::pair{253, 2}, {254, 1}, {255, 0}, {300, 0}}) {
+    const EncodedFrame frame = frame_of(1, static_cast<size_t>(payload * count));
+    EXPECT_EQ(fragment(frame, DataSize{1100}, 9).size(), static_cast<size_t>(count + expected));
   }
 }
 
@@ -194,6 +228,204 @@ TEST(Assembler, DiscardedFramesDoNotComeBack) {
       assembler.handle_fragment(kTimeZero, fragment(frame_of(8, 5), DataSize{1100})[0]).value());
 }
 
+// What a receiver sees of `messages` when it gets those of `order`, in that order: the frame must
+// come out with the `count`-th different one, once, and equal.
+void expect_out_at(const Messages& messages, const std::vector<size_t>& order, size_t count,
+                   const EncodedFrame& frame) {
+  Assembler assembler;
+  std::set<size_t> different;
+  for (const size_t index : order) {
+    const bool last = different.insert(index).second && different.size() == count;
+    const auto result = assembler.handle_fragment(kTimeZero, messages[index]);
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result->has_value(), last) << "after " << different.size() << " fragments";
+    if (last) {
+      ASSERT_EQ(**result, frame);
+    }
+    EXPECT_LT(assembler.incomplete_bytes().bytes(), 2 * frame.size().bytes() + 2);
+  }
+  const bool whole = different.size() >= count;
+  EXPECT_EQ(assembler.incomplete_frames(), whole ? 0U : 1U);
+  EXPECT_EQ(assembler.stats().frames_completed, whole ? 1U : 0U);
+  if (whole) {
+    EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
+  }
+}
+
+TEST(Assembler, AnyFragmentsAsManyAsTheFrameHasGiveItAndFewerDoNot) {
+  Rng rng{21};
+  for (int64_t count = 1; count <= 5; ++count) {
+    for (int parity = 0; parity <= 4; ++parity) {
+      EncodedFrame frame = random_frame(rng, 3, 1);
+      for (int64_t i = 1; i < 40 * count - static_cast<int64_t>(rng.below(40)); ++i) {
+        frame.data.push_back(static_cast<std::byte>(rng.next()));
+      }
+      const Messages messages = fragment(frame, DataSize{64}, parity);
+      ASSERT_EQ(static_cast<int64_t>(messages.size()), count + parity);
+      for (unsigned kept = 1; kept < 1U << messages.size(); ++kept) {
+        SCOPED_TRACE(std::to_string(count) + " and " + std::to_string(parity) + ", kept " +
+                     std::to_string(kept));
+        std::vector<size_t> order;
+        for (size_t i = 0; i < messages.size(); ++i) {
+          if ((kept >> i & 1U) != 0) {
+            order.push_back(i);
+          }
+        }
+        expect_out_at(messages, order, static_cast<size_t>(count), frame);
+        std::ranges::reverse(order);
+        expect_out_at(messages, order, static_cast<size_t>(count), frame);
+      }
+    }
+  }
+}
+
+TEST(Assembler, LostReorderedAndDuplicatedFragmentsWithParityGiveEachFrameOnce) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng{seed};
+    const EncodedFrame frame = random_frame(rng, 9, 60'000);
+    const Messages messages = fragment(frame, DataSize{200 + static_cast<int64_t>(rng.below(1200))},
+                                       static_cast<int>(rng.below(40)));
+    const size_t count = parse_fragment(messages[0])->header.count;
+    std::vector<size_t> order;
+    for (size_t i = 0; i < messages.size(); ++i) {
+      const bool lost = rng.chance(0.1);
+      for (uint64_t copies = lost ? 0 : 1 + rng.below(2); copies > 0; --copies) {
+        order.push_back(i);
+        std::swap(order.back(), order[rng.below(order.size())]);
+      }
+    }
+    if (!order.empty()) {
+      expect_out_at(messages, order, count, frame);
+    }
+  }
+}
+
+TEST(Assembler, ParityAloneGivesTheFrame) {
+  Rng rng{31};
+  for (const int count : {1, 2, 18, 127}) {
+    EncodedFrame frame = random_frame(rng, 2, 1);
+    frame.data.resize(static_cast<size_t>(1000 * count - count / 2), std::byte{0x3C});
+    Messages messages = fragment(frame, DataSize{1024}, count);
+    ASSERT_EQ(messages.size(), 2 * static_cast<size_t>(count));
+    std::vector<size_t> order;
+    for (size_t i = messages.size(); i > static_cast<size_t>(count); --i) {
+      order.push_back(i - 1);
+    }
+    expect_out_at(messages, order, static_cast<size_t>(count), frame);
+  }
+}
+
+TEST(Assembler, LargestFrameWithParityComesOutEqual) {
+  Rng rng{32};
+  EncodedFrame frame = random_frame(rng, 5, 1);
+  frame.data.resize(static_cast<size_t>(kEncodedFrameMax.bytes()));
+  for (std::byte& b : frame.data) {
+    b = static_cast<std::byte>(rng.next());
+  }
+  const Messages messages = fragment(frame, DataSize{8300}, 127);
+  ASSERT_EQ(messages.size(), 254U);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < messages.size(); i += 2) {
+    order.push_back(i);
+  }
+  expect_out_at(messages, order, 127, frame);
+}
+
+TEST(Assembler, ParityForTheLossBringsFrameLossToTheTarget) {
+  Rng rng{41};
+  for (const double loss : {0.02, 0.05, 0.15}) {
+    int lost_plain = 0;
+    int lost_with_parity = 0;
+    constexpr int kFrames = 3000;
+    Assembler plain;
+    Assembler with_parity;
+    for (uint32_t id = 0; id < kFrames; ++id) {
+      const TimePoint now = kTimeZero + id * 33ms;
+      const EncodedFrame frame = random_frame(rng, id, 12'000);
+      const auto count = static_cast<int>(fragment_count(frame.size(), DataSize{1150}));
+      bool out_plain = false;
+      bool out_with_parity = false;
+      for (const auto& message : fragment(frame, DataSize{1150}, parity_for(count, loss))) {
+        if (rng.chance(loss)) {
+          continue;
+        }
+        if (!parse_fragment(message)->header.is_parity()) {
+          out_plain |= plain.handle_fragment(now, message).value().has_value();
+        }
+        out_with_parity |= with_parity.handle_fragment(now, message).value().has_value();
+      }
+      lost_plain += out_plain ? 0 : 1;
+      lost_with_parity += out_with_parity ? 0 : 1;
+    }
+    // Each frame is lost with 1 % at most: over 1.5 % of 3000 would be 2.75 deviations off.
+    EXPECT_LE(lost_with_parity, kFrames * 15 / 1000) << "at loss " << loss;
+    EXPECT_GE(lost_plain, kFrames * 3 * loss) << "at loss " << loss;
+    EXPECT_GT(with_parity.stats().frames_rebuilt, 0U);
+    EXPECT_EQ(plain.stats().frames_rebuilt, 0U);
+  }
+}
+
+TEST(Assembler, ParityOfFalseContentsGivesAFrameOfTheRightLength) {
+  Rng rng{51};
+  const EncodedFrame frame = frame_of(7, 5000);
+  Messages messages = fragment(frame, DataSize{1100}, 3);
+  Assembler assembler;
+  std::optional<EncodedFrame> out;
+  for (size_t i = 3; i < messages.size(); ++i) {
+    for (size_t at = 24; i >= 5 && at < messages[i].size(); ++at) {
+      messages[i][at] = static_cast<std::byte>(rng.next());
+    }
+    out = assembler.handle_fragment(kTimeZero, messages[i]).value();
+  }
+  ASSERT_TRUE(out.has_value());
+  EXPECT_EQ(out->size(), frame.size());
+  EXPECT_NE(out->data, frame.data);
+}
+
+TEST(Assembler, ParityThatFindsNoRoomIsIgnoredAndDrivesOutNothing) {
+  const size_t half = static_cast<size_t>(kEncodedFrameMax.bytes()) / 2;
+  const DataSize message_max{20'000};
+  Assembler assembler{{.bytes_max = kEncodedFrameMax}};
+  std::vector<Messages> frames;
+  for (uint32_t id = 0; id < 2; ++id) {
+    frames.push_back(fragment(frame_of(id, half), message_max, 5));
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, frames[id].back()));
+  }
+  EXPECT_EQ(assembler.incomplete_frames(), 1U) << "the second made room for itself";
+  EXPECT_EQ(assembler.stats().parity_ignored, 0U);
+  assembler = Assembler{{.bytes_max = kEncodedFrameMax}};
+  for (uint32_t id = 0; id < 2; ++id) {
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, frames[id][0]));
+  }
+  for (const Messages& messages : frames) {
+    EXPECT_EQ(assembler.handle_fragment(kTimeZero, messages.back()).value(), std::nullopt);
+  }
+  EXPECT_EQ(assembler.stats().parity_ignored, 2U);
+  EXPECT_EQ(assembler.incomplete_frames(), 2U);
+  EXPECT_EQ(assembler.incomplete_bytes(), kEncodedFrameMax);
+  for (uint32_t id = 0; id < 2; ++id) {
+    std::optional<EncodedFrame> out;
+    for (size_t i = 1; !out; ++i) {
+      ASSERT_LT(i, frames[id].size() - 5);
+      out = assembler.handle_fragment(kTimeZero, frames[id][i]).value();
+    }
+    EXPECT_EQ(out, frame_of(id, half));
+  }
+  EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
+}
+
+TEST(Assembler, HeldParityIsGivenBackWhenItsFrameIsDropped) {
+  Assembler assembler;
+  const Messages messages = fragment(frame_of(3, 9000), DataSize{1100}, 4);
+  for (size_t i = messages.size() - 4; i < messages.size(); ++i) {
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, messages[i]));
+  }
+  EXPECT_EQ(assembler.incomplete_bytes(), DataSize{9000 + 4 * 1000});
+  assembler.discard_through(3);
+  EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
+}
+
 struct Hostile {
   const char* what;
   size_t at;
@@ -208,7 +440,8 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
       {"lowest reserved flag", 1, {0x09}, FragmentError::kBadFlags},
       {"layer 3", 1, {0x06}, FragmentError::kBadFlags},
       {"key frame of layer 1", 1, {0x03}, FragmentError::kBadFlags},
-      {"index beyond the count", 2, {0, 2}, FragmentError::kBadCount},
+      {"index beyond all parity", 2, {0, 255}, FragmentError::kBadCount},
+      {"other count, parity of the same frame", 4, {0, 1}, FragmentError::kBadLength},
       {"no fragments", 4, {0, 0}, FragmentError::kBadCount},
       {"more fragments than bytes", 4, {0xFF, 0xFF}, FragmentError::kBadCount},
       {"empty frame", 6, {0, 0, 0}, FragmentError::kBadSize},
@@ -234,6 +467,32 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
     EXPECT_EQ(result.error(), hostile.error) << describe(result.error());
     EXPECT_EQ(assembler.stats().malformed, 1U);
     EXPECT_EQ(assembler.handle_fragment(kTimeZero, good[1]).value(), frame_of(9, 2000));
+  }
+}
+
+TEST(Assembler, HostileParityGivesItsErrorAndChangesNothing) {
+  const std::vector<Hostile> cases{
+      {"beyond the last index", 2, {0, 255}, FragmentError::kBadCount},
+      {"far beyond it", 2, {0xFF, 0xFF}, FragmentError::kBadCount},
+      {"frame of another size", 6, {0, 0x07, 0xCE}, FragmentError::kBadLength},
+      {"frame of another size, same length", 6, {0, 0x07, 0xCF}, FragmentError::kConflict},
+      {"another frame's time", 16, {9}, FragmentError::kConflict},
+  };
+  const Messages good = fragment(frame_of(9, 2000), DataSize{1100}, 1);
+  ASSERT_EQ(good.size(), 3U);
+  for (const Hostile& hostile : cases) {
+    SCOPED_TRACE(hostile.what);
+    Assembler assembler;
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, good[1]));
+    std::vector<std::byte> message = good[2];
+    for (size_t i = 0; i < hostile.bytes.size(); ++i) {
+      message[hostile.at + i] = static_cast<std::byte>(hostile.bytes[i]);
+    }
+    const auto result = assembler.handle_fragment(kTimeZero, message);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error(), hostile.error) << describe(result.error());
+    EXPECT_EQ(assembler.incomplete_bytes(), DataSize{2000});
+    EXPECT_EQ(assembler.handle_fragment(kTimeZero, good[2]).value(), frame_of(9, 2000));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "media/frame/parity.hh"
 #include "transport/base/check.hh"
 
 namespace cress::media {
@@ -41,6 +42,41 @@ uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
 
 bool is_layer(int layer, bool key_frame) {
   return 0 <= layer && layer < kTemporalLayersMax && (layer == 0 || !key_frame);
+}
+
+std::vector<std::byte> message_without_payload(const EncodedFrame& frame, int64_t index,
+                                               int64_t count) {
+  const DataSize payload = fragment_payload(frame.size(), index, count);
+  std::vector<std::byte> message(kHeaderBytes + static_cast<size_t>(payload.bytes()));
+  const auto flags = (frame.key_frame ? kKeyFrameFlag : 0U) |
+                     static_cast<unsigned>(frame.temporal_layer) << kLayerShift;
+  put(message, kVersionAt, 1, kFragmentVersion);
+  put(message, kFlagsAt, 1, flags);
+  put(message, kIndexAt, 2, static_cast<uint64_t>(index));
+  put(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
+  put(message, kFrameSizeAt, 3, frame.data.size());
+  put(message, kReferenceAt, 3, frame.id - frame.reference_id);
+  put(message, kFrameIdAt, 4, frame.id);
+  put(message, kCaptureTimeAt, 8,
+      static_cast<uint64_t>(frame.capture_time.time_since_epoch().count()));
+  return message;
+}
+
+// Appends `parity` messages to the `count` that hold the frame's parts.
+void append_parity(const EncodedFrame& frame, int count, int parity,
+                   std::vector<std::vector<std::byte>>& messages) {
+  std::vector<CodedFragment> parts;
+  std::vector<WantedFragment> wanted;
+  for (int index = 0; index < count + parity; ++index) {
+    if (index < count) {
+      parts.push_back(
+          {index, std::span{messages[static_cast<size_t>(index)]}.subspan(kHeaderBytes)});
+    } else {
+      messages.push_back(message_without_payload(frame, index, count));
+      wanted.push_back({index, std::span{messages.back()}.subspan(kHeaderBytes)});
+    }
+  }
+  derive_fragments(count, parts, wanted);
 }
 
 }  // namespace
@@ -93,17 +129,17 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
   if (header.frame_size <= DataSize{0} || header.frame_size > kEncodedFrameMax) {
     return FragmentError::kBadSize;
   }
-  if (header.index >= header.count || header.count > header.frame_size.bytes()) {
+  if (header.count == 0 || header.count > header.frame_size.bytes() ||
+      (header.is_parity() && header.index >= kCodedFragmentsMax)) {
     return FragmentError::kBadCount;
   }
   if (header.reference_distance > header.frame_id ||
       header.key_frame != (header.reference_distance == 0)) {
     return FragmentError::kBadReference;
   }
-  const DataSize begin = fragment_offset(header.frame_size, header.index, header.count);
-  const DataSize end = fragment_offset(header.frame_size, header.index + 1, header.count);
   const std::span<const std::byte> payload = message.subspan(kHeaderBytes);
-  if (static_cast<int64_t>(payload.size()) != (end - begin).bytes()) {
+  if (DataSize{static_cast<int64_t>(payload.size())} !=
+      fragment_payload(header.frame_size, header.index, header.count)) {
     return FragmentError::kBadLength;
   }
   return Fragment{header, payload};
@@ -116,32 +152,28 @@ int64_t fragment_count(DataSize frame_size, DataSize message_max) {
   return (frame_size.bytes() + payload_max - 1) / payload_max;
 }
 
-std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max) {
+std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max,
+                                             int parity) {
   check(frame.size() <= kEncodedFrameMax, "fragment: frame too large");
   check(frame.reference_id <= frame.id && frame.id - frame.reference_id <= kReferenceDistanceMax &&
             frame.key_frame == (frame.reference_id == frame.id),
         "fragment: impossible reference");
   check(is_layer(frame.temporal_layer, frame.key_frame), "fragment: impossible layer");
-  const auto flags = (frame.key_frame ? kKeyFrameFlag : 0U) |
-                     static_cast<unsigned>(frame.temporal_layer) << kLayerShift;
+  check(parity >= 0, "fragment: negative parity");
   const int64_t count = fragment_count(frame.size(), message_max);
+  const int64_t parity_count =
+      std::clamp<int64_t>(parity, 0, std::max<int64_t>(0, kCodedFragmentsMax - count));
   std::vector<std::vector<std::byte>> messages;
-  messages.reserve(static_cast<size_t>(count));
+  messages.reserve(static_cast<size_t>(count + parity_count));
   for (int64_t index = 0; index < count; ++index) {
     const int64_t begin = fragment_offset(frame.size(), index, count).bytes();
     const int64_t end = fragment_offset(frame.size(), index + 1, count).bytes();
-    std::vector<std::byte> message(kHeaderBytes + static_cast<size_t>(end - begin));
-    put(message, kVersionAt, 1, kFragmentVersion);
-    put(message, kFlagsAt, 1, flags);
-    put(message, kIndexAt, 2, static_cast<uint64_t>(index));
-    put(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
-    put(message, kFrameSizeAt, 3, frame.data.size());
-    put(message, kReferenceAt, 3, frame.id - frame.reference_id);
-    put(message, kFrameIdAt, 4, frame.id);
-    put(message, kCaptureTimeAt, 8,
-        static_cast<uint64_t>(frame.capture_time.time_since_epoch().count()));
+    std::vector<std::byte>& message =
+        messages.emplace_back(message_without_payload(frame, index, count));
     std::copy(frame.data.begin() + begin, frame.data.begin() + end, message.begin() + kHeaderBytes);
-    messages.push_back(std::move(message));
+  }
+  if (parity_count > 0) {
+    append_parity(frame, static_cast<int>(count), static_cast<int>(parity_count), messages);
   }
   return messages;
 }

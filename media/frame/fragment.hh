@@ -23,18 +23,21 @@ inline constexpr DataSize kFragmentMessageMin{64};
 inline constexpr uint32_t kReferenceDistanceMax = (1U << 24U) - 1;
 
 /// What a fragment says about itself and its frame.
-/// Shape: a header made by `parse_fragment` keeps index < count <= frame_size, 0 < frame_size <=
-/// kEncodedFrameMax, reference_distance <= frame_id, and 0 exactly for a key frame, whose layer is
-/// 0.
+/// Shape: a header made by `parse_fragment` keeps count <= frame_size, index < count or, for
+/// parity, < kCodedFragmentsMax, 0 < frame_size <= kEncodedFrameMax, reference_distance <=
+/// frame_id, and 0 exactly for a key frame, whose layer is 0.
 struct FragmentHeader {
   bool key_frame = false;
   int temporal_layer = 0;
+  /// Below `count`: a part of the frame. From there on: parity number index - count.
   uint16_t index = 0;
+  /// Of the parts; parity does not count.
   uint16_t count = 1;
   DataSize frame_size{};
   uint32_t reference_distance = 0;
   uint32_t frame_id = 0;
   TimePoint capture_time{};
+  bool is_parity() const { return index >= count; }
   friend bool operator==(const FragmentHeader&, const FragmentHeader&) = default;
 };
 
@@ -46,7 +49,7 @@ enum class FragmentError {
   kBadCount,      ///< no fragments, an index beyond them, or more fragments than bytes
   kBadSize,       ///< an empty frame or one beyond kEncodedFrameMax
   kBadReference,  ///< refers before frame 0, or a key frame that refers, or a delta that does not
-  kBadLength,     ///< not the bytes that the even split gives this index
+  kBadLength,     ///< not the bytes that the even split gives this index, or parity has
   kConflict,      ///< contradicts an earlier fragment of the same frame
 };
 const char* describe(FragmentError error);
@@ -61,7 +64,7 @@ struct Fragment {
 Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> message);
 
 /// How many messages of at most `message_max` bytes (header included, >= kFragmentMessageMin) a
-/// frame of `frame_size` (> 0) takes.
+/// frame of `frame_size` (> 0) takes, parity aside.
 int64_t fragment_count(DataSize frame_size, DataSize message_max);
 
 /// Where fragment `index` of `count` begins in its frame: an even split, sizes differ by one byte
@@ -71,10 +74,19 @@ constexpr DataSize fragment_offset(DataSize frame_size, int64_t index, int64_t c
   return DataSize{frame_size.bytes() / count * index + (index < longer ? index : longer)};
 }
 
+/// Bytes that fragment `index` carries, header aside: its part of the frame, or for parity as much
+/// as the longest part.
+constexpr DataSize fragment_payload(DataSize frame_size, int64_t index, int64_t count) {
+  const int64_t part = index < count ? index : 0;
+  return fragment_offset(frame_size, part + 1, count) - fragment_offset(frame_size, part, count);
+}
+
 /// Cuts `frame` into messages of at most `message_max` bytes each, header included, all of nearly
-/// the same size. `frame`: 1..kEncodedFrameMax bytes, its reference at most kReferenceDistanceMax
-/// back and == id exactly for a key frame, its layer below kTemporalLayersMax and 0 for a key
-/// frame.
-std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max);
+/// the same size, and appends `parity` (>= 0) parity fragments, or as many as the code allows:
+/// kCodedFragmentsMax with the others (parity.hh). `frame`: 1..kEncodedFrameMax bytes, its
+/// reference at most kReferenceDistanceMax back and == id exactly for a key frame, its layer below
+/// kTemporalLayersMax and 0 for a key frame.
+std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max,
+                                             int parity = 0);
 
 }  // namespace cress::media
