@@ -228,7 +228,7 @@ TEST(IvfVideo, BrokenFilesAreNamed) {
     }
   };
   const std::vector<std::byte> junk(20, std::byte{0xFE});
-  const auto write = [&](std::vector<uint64_t> times, bool real) {
+  const auto write = [&](const std::vector<uint64_t>& times, bool real) {
     media::Vp8EncoderOptions options;
     options.width = 32;
     options.height = 32;

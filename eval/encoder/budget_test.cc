@@ -63,7 +63,7 @@ TEST(Budget, ATracesBudgetsAddUpToWhatItDelivers) {
   for (int64_t ms = 1; ms < 20'000; ms += 1 + static_cast<int64_t>(rng.below(15))) {
     trace.opportunities.push_back({std::chrono::milliseconds{ms}});
   }
-  const FrameBudgets budgets = trace_budgets(trace, context(25 * 60));
+  const FrameBudgets budgets = trace_budgets(trace, context(uint64_t{25} * 60));
   const auto delivered = trace.capacity(kTimeZero, kTimeZero + 60s).bytes();
   // Only the ends, where 100 ms look over the edge, and whole bytes differ.
   EXPECT_NEAR(static_cast<double>(sum(budgets)), static_cast<double>(delivered),
