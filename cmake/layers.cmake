@@ -19,6 +19,7 @@ set(media_gst transport/base media/frame media/source)
 set(app_call transport/base transport/wire transport/sprout transport/session
     media/frame media/source media/rate media/codec media/playout)
 set(eval_metrics transport/base transport/sim media/frame)
+set(eval_film transport/base media/frame media/source media/gst)
 set(eval_schemes transport/base transport/wire transport/sprout transport/session transport/sim
     media/frame media/source media/rate media/codec media/playout app/call)
 set(eval_harness transport/base transport/wire transport/sprout transport/session transport/sim traces

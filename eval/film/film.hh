@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/film/canvas.hh"
+#include "eval/film/feed.hh"
+#include "eval/film/font.hh"
+#include "media/frame/picture.hh"
+#include "media/gst/gst_movie_writer.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+
+namespace cress::film {
+
+struct FilmOptions {
+  /// Of the film; even. At least kPaneWidthMin for each pane, and `fitting_height` of a picture 64
+  /// pixels high.
+  int width = 1280;
+  int height = 540;
+  media::FrameRate frame_rate{};
+  /// What is filmed: from `begin` of the run on, `length` (> 0) of it. The film's clock shows the
+  /// run's time.
+  TimePoint begin = kTimeZero;
+  Duration length = 60s;
+  /// Above the panes: "Verizon LTE down, 20 ms".
+  std::string title{};
+  /// The age at which a bar is full and a graph at its top.
+  Duration age_full = 2s;
+  /// A picture that has been on screen for longer than this is said to be frozen. W3C webrtc-stats
+  /// for 30 pictures a second: δ + 150 ms.
+  Duration frozen_after = 183ms;
+};
+
+inline constexpr int kPaneWidthMin = 240;
+inline constexpr size_t kPanesMax = 4;
+
+/// One of the pictures beside each other, and what is said of it.
+struct Pane {
+  std::string name;  ///< the scheme's
+  std::unique_ptr<Feed> feed;
+};
+
+/// The height at which a film of `panes` panes has no black borders around pictures of this shape.
+int fitting_height(size_t panes, int picture_width, int picture_height, int film_width = 1280);
+
+/// A film of one to kPanesMax viewers' screens side by side at a constant frame rate, to see what
+/// the numbers mean. Under each picture: the scheme's name, how old the picture on screen is (since
+/// its capture) as a number and as a bar, both growing while it stands still, from calm to
+/// alarming; and a graph of that age over the last kGraphSpan. Pictures of any size, also changing,
+/// are scaled to their pane. Before a pane's first picture, its age counts from the run's begin.
+/// Equal feeds and options give equal pictures. Memory: two pictures and a scaled one for each
+/// pane.
+/// Threads: none inside (a feed may have its own); one owner.
+class Film {
+ public:
+  static constexpr Duration kGraphSpan = 10s;
+
+  /// `panes`: 1..kPanesMax, their feeds not yet polled.
+  Film(FilmOptions options, std::vector<Pane> panes);
+
+  /// Draws the film's next picture into `canvas`. False when the film is over; then `canvas` stays
+  /// as it is. Throws what a feed throws.
+  bool step();
+  const media::Picture& canvas() const { return canvas_; }
+  /// The time in the run of the picture on the canvas.
+  TimePoint time() const { return time_; }
+  const FilmOptions& options() const { return options_; }
+
+ private:
+  struct Screen {
+    std::string name;
+    std::unique_ptr<Feed> feed;
+    Box picture_room{};
+    Box words{};
+    Box bar{};
+    Box graph{};
+    std::optional<ShownPicture> next{};      // not yet on screen
+    std::optional<ShownPicture> current{};   // on screen
+    std::optional<media::Picture> scaled{};  // it, at its place
+    Box scaled_box{};
+    std::vector<Duration> ages{};  // one for each picture of the film in kGraphSpan: a ring
+  };
+
+  void lay_out(std::vector<Pane> panes);
+  void advance(Screen& screen) const;
+  Duration age_of(const Screen& screen) const;
+  void draw_background();
+  void draw_header();
+  void draw_picture(Screen& screen);
+  void draw_words(Screen& screen, Duration age);
+  void draw_bar(const Screen& screen, Duration age);
+  void draw_graph(const Screen& screen);
+  int share_of_full(Duration age, int whole) const;
+
+  FilmOptions options_;
+  std::vector<Screen> screens_;
+  Font font_;
+  uint64_t index_ = 0;  // of the next picture of the film
+  uint64_t graph_ages_ = 1;
+  TimePoint time_;
+  media::Picture background_;  // what never changes
+  media::Picture canvas_;
+};
+
+/// Draws the whole film into `movie`, which has the film's size and frame rate, and finishes it.
+/// `on_progress` (may be empty) is told the share done, 0..1.
+void write_film(Film& film, media::MovieWriter& movie,
+                const std::function<void(double)>& on_progress = {});
+
+}  // namespace cress::film

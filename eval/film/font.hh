@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "eval/film/canvas.hh"
+#include "media/frame/picture.hh"
+
+namespace cress::film {
+
+/// A typeface of our own, drawn with a round pen of constant width along strokes, at any size, with
+/// soft edges. ASCII; any other code point of UTF-8 is an empty box. Figures are of equal width, so
+/// that a running number does not shake.
+/// The same pixels on every machine: IEEE square roots, nothing else from <cmath>.
+/// Threads: none inside (it keeps what it has drawn); one owner.
+class Font {
+ public:
+  /// Width of a line in pixels. `height`: of a capital letter, 5..200 pixels; a third as much hangs
+  /// below the line.
+  int width_of(std::string_view text, int height);
+  /// The top left corner of a capital letter at (x, y). Returns the x where the text ends.
+  int draw(media::Picture& canvas, int x, int y, int height, std::string_view text, Colour colour);
+
+ private:
+  struct Letter {
+    Mask mask;
+    int advance = 0;  ///< to the next letter
+    int margin = 0;   ///< of the mask to the left of and above the letter's corner
+  };
+  const Letter& letter(char character, int height);
+
+  std::map<std::pair<char, int>, Letter> letters_;
+};
+
+}  // namespace cress::film
