@@ -13,7 +13,9 @@
 #include "eval/harness/outputs.hh"
 #include "eval/progress.hh"
 #include "eval/report/report.hh"
+#include "media/gst/gst_audio_source.hh"
 #include "media/gst/gst_file_source.hh"
+#include "media/source/audio_synthetic_voice.hh"
 #include "media/source/recent_pictures.hh"
 #include "media/source/synthetic_camera.hh"
 #include "traces/links.hh"
@@ -104,8 +106,18 @@ bool is_synthetic(const std::string& video) {
   return video == "synthetic" || video.starts_with("synthetic:");
 }
 
-/// Each run gets pictures of its own: sources are not shared between threads.
-void set_video(const RunArguments& arguments, harness::RunSpec& spec) {
+std::shared_ptr<media::AudioSource> microphone(const std::string& audio, uint64_t seed) {
+  if (audio == "none") {
+    return nullptr;
+  }
+  if (audio == "synthetic") {
+    return std::make_shared<media::SyntheticVoice>(media::SyntheticVoiceOptions{.seed = seed});
+  }
+  return media::open_audio(audio);
+}
+
+/// Each run gets pictures and sound of its own: sources are not shared between threads.
+void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
   if (arguments.video.empty()) {
     return;
   }
@@ -116,8 +128,11 @@ void set_video(const RunArguments& arguments, harness::RunSpec& spec) {
     spec.forward_video = media::open_video(arguments.video);
     spec.reverse_video = spec.forward_video;
   }
+  spec.forward_sound = microphone(arguments.audio, arguments.seed);
   if (arguments.one_way) {
     spec.reverse_video.reset();
+  } else {
+    spec.reverse_sound = microphone(arguments.audio, arguments.seed + 1);
   }
 }
 
@@ -162,7 +177,7 @@ void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>&
   const auto start = [&](size_t i) {
     running[i] = std::async(std::launch::async, [&, i] {
       harness::RunSpec spec = specs[i];
-      set_video(arguments, spec);
+      set_media(arguments, spec);
       return harness::run(spec, context, [&](double share) { progress.report(i, share); });
     });
   };
@@ -218,7 +233,11 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command.add_option("--video", a.video,
                      "Pictures for a call, in a loop: a .y4m, any file GStreamer decodes, or "
                      "synthetic[:640x360@30]; without it each scheme is a saturating one-way flow");
-  command.add_flag("--one-way", a.one_way, "Only the forward direction carries video");
+  command
+      .add_option("--audio", a.audio,
+                  "Sound of a call, in a loop: any file GStreamer decodes, synthetic, or none")
+      ->capture_default_str();
+  command.add_flag("--one-way", a.one_way, "Only the forward direction carries pictures and sound");
   command.add_option("--seed", a.seed, "Of loss, queue and jittered starts")->capture_default_str();
   command.add_option("--out", a.out, "Output folder")->capture_default_str();
   command.add_flag("--json", a.json, "Print results.json instead of the table");
@@ -231,7 +250,7 @@ void execute_run(const RunArguments& arguments, std::ostream& out) {
   if (!arguments.video.empty()) {
     // Opened once before anything runs, so that a broken file is told at once.
     harness::RunSpec probe = specs.front();
-    set_video(arguments, probe);
+    set_media(arguments, probe);
   }
   harness::OutputFolder folder{arguments.out};
   run_all(arguments, specs, folder);

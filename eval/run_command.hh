@@ -22,6 +22,7 @@ struct RunArguments {
   double loss = 0;
   std::string queue = "infinite";
   std::string video;
+  std::string audio = "synthetic";
   bool one_way = false;
   uint64_t seed = 1;
   std::string out = "cress-run";

@@ -7,8 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "app/call/audio_receiver.hh"
+#include "app/call/audio_sender.hh"
+#include "app/call/loss_meter.hh"
 #include "app/call/video_receiver.hh"
 #include "app/call/video_sender.hh"
+#include "media/playout/av_sync.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::app {
@@ -17,23 +21,26 @@ struct CallOptions {
   session::EndpointOptions endpoint;
   /// Of the own camera; empty: this end only watches.
   std::optional<VideoSenderOptions> video;
-  /// Whether what a frame leaves of the safe window is filled with padding. Sprout's belief takes a
-  /// tick with few arrivals for a slow link, also when only the sender had little to send
-  /// (reference specification §3): without padding it falls until hardly a frame fits. Measured in
-  /// docs/results.md, "A camera is not a saturating source".
-  bool pads_window = true;
+  /// Whether what a frame leaves of the safe window is filled with padding: for Sprout, whose
+  /// belief takes a tick with few arrivals for a slow link, also when only the sender had little to
+  /// send (reference specification §3). Cress needs none.
+  bool pads_window = false;
 };
 
-/// One end of a call: joins a Sprout session with coding and showing video, without I/O. A captured
-/// picture is coded at once for what the safe window lets through now, or skipped; nothing waits
-/// for a better time (DESIGN §4). After each handle_* and verb poll transmit, coded and shown until
-/// empty, then sleep until poll_timeout. Threads: none inside; one owner. `now` never goes back.
+/// One end of a call: joins a session with coding, showing and playing, without I/O. Sound goes
+/// first, at once. A captured picture is coded at once for what the safe window lets through now,
+/// or skipped; nothing waits for a better time (DESIGN §4). While the window is closed a small
+/// picture goes now and then all the same. After each handle_* and verb poll transmit, coded, shown
+/// and played until empty, then sleep until poll_timeout. Threads: none inside; one owner. `now`
+/// never goes back.
 class Call {
  public:
   Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control);
 
   /// A picture of the own camera, just captured; pictures are numbered from 0.
   void capture(TimePoint now, const media::PicturePtr& picture);
+  /// 20 ms of the own microphone, the last of it captured just now.
+  void capture_sound(TimePoint now, const media::AudioFrame& samples);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
@@ -42,26 +49,48 @@ class Call {
 
   /// What became of each captured picture, in order.
   std::optional<CodedVideo> poll_coded();
-  std::optional<ShownFrame> poll_shown() { return receiver_.poll_shown(); }
+  std::optional<ShownFrame> poll_shown();
+  /// Every 20 ms from the first sound on.
+  std::optional<PlayedAudio> poll_played();
 
   const session::Endpoint& endpoint() const { return endpoint_; }
 
  private:
+  struct SentSound {
+    TimePoint at{};
+    DataSize size;
+  };
+
+  std::optional<DataSize> frame_budget(TimePoint now);
+  DataSize sound_reserve(TimePoint now);
+  void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);
   void drain(TimePoint now);
-  void handle_outcome(const session::MessageOutcome& outcome);
-  void ask_for_key_frame(TimePoint now);
+  void handle_message(TimePoint now, const session::MessageReceived& message);
+  void handle_control(TimePoint now, std::span<const std::byte> bytes);
+  void play_and_show(TimePoint now);
+  void report(TimePoint now);
 
   session::Endpoint endpoint_;
   bool pads_window_;
-  std::optional<VideoSender> sender_;
-  VideoReceiver receiver_;
+  LossMeter loss_;
+
+  std::optional<VideoSender> video_sender_;
   std::deque<CodedVideo> coded_;
   uint32_t next_frame_id_ = 0;
-  // The frame that each message of the video flow carries, from first_carried_ on, until its
-  // outcome is known; bounded as the endpoint's own books are.
-  std::deque<uint32_t> carried_;
-  session::MessageId first_carried_ = 0;
+  TimePoint last_frame_at_;
+
+  AudioSender audio_sender_;
+  std::deque<SentSound> recent_sound_;  // at most what kSoundReserve holds
+
+  VideoReceiver video_receiver_;
+  AudioReceiver audio_receiver_;
+  media::AvSync av_sync_;
+  // Both grow by what one call can bring and are drained after it.
+  std::deque<ShownFrame> shown_;
+  std::deque<PlayedAudio> played_;
+  uint32_t reported_frame_ = 0;
+  TimePoint next_report_ = kTimeZero;
   TimePoint next_key_request_ = kTimeZero;
 };
 

@@ -1,9 +1,11 @@
 #include "app/call/video_receiver.hh"
 
+#include <algorithm>
 #include <utility>
 
-namespace cress::app {
+#include "transport/base/take_front.hh"
 
+namespace cress::app {
 void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> message) {
   auto frame = assembler_.handle_fragment(now, message);
   has_received_ = true;
@@ -18,27 +20,56 @@ void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> me
 }
 
 void VideoReceiver::decode_ready(TimePoint now) {
+  now_ = now;
   clock_.handle_timeout(now);
   while (const auto frame = clock_.poll_decode(now)) {
     const auto picture = decoder_.decode(frame->data);
+    decoder_failed_ = !picture;
     if (!picture) {
       ++stats_.frames_undecodable;
       clock_.handle_decode_failure(now);
       continue;
     }
+    note_decoded(frame->id);
     if (*picture != nullptr) {
-      shown_.push_back({frame->id, frame->capture_time, now, frame->size(), *picture});
+      const TimePoint due =
+          decoded_.empty() ? now + hold_ : std::max(now + hold_, decoded_.back().shown);
+      decoded_.push_back({frame->id, frame->capture_time, due, frame->size(), *picture});
     }
+  }
+  if (!clock_.needs_key_frame()) {
+    stuck_since_.reset();
+  } else if (!stuck_since_) {
+    stuck_since_ = now;
   }
 }
 
+void VideoReceiver::note_decoded(uint32_t frame_id) {
+  FrameReport report{.newest = frame_id};
+  if (report_) {
+    const uint32_t forward = frame_id - report_->newest;  // ids handed out ascend
+    const uint64_t history = uint64_t{report_->before} << 1U | 1U;
+    report.before = forward > 32 ? 0 : static_cast<uint32_t>(history << (forward - 1));
+  }
+  report_ = report;
+}
+
+bool VideoReceiver::needs_key_frame() const {
+  return has_received_ && clock_.needs_key_frame() &&
+         (!report_ || decoder_failed_ || (stuck_since_ && now_ - *stuck_since_ >= stuck_max_));
+}
+
+TimePoint VideoReceiver::poll_timeout() const {
+  const auto waits = std::ranges::find_if(
+      decoded_, [this](const ShownFrame& frame) { return frame.shown > now_; });
+  return std::min(clock_.poll_timeout(), waits == decoded_.end() ? kNever : waits->shown);
+}
+
 std::optional<ShownFrame> VideoReceiver::poll_shown() {
-  if (shown_.empty()) {
+  if (decoded_.empty() || decoded_.front().shown > now_) {
     return std::nullopt;
   }
-  std::optional<ShownFrame> frame{std::move(shown_.front())};
-  shown_.pop_front();
-  return frame;
+  return take_front(decoded_);
 }
 
 }  // namespace cress::app

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "app/call/control_message.hh"
 #include "media/codec/vp8_decoder.hh"
 #include "media/frame/assembler.hh"
 #include "media/frame/picture.hh"
@@ -28,30 +29,46 @@ struct VideoReceiverStats {
 };
 
 /// The second half of a frame's life: fragments -> assemble -> in decodable order -> decode ->
-/// show. Peer data never fails a check: what cannot be decoded is counted and a key frame asked
-/// for. Threads: none inside; one owner.
+/// show. Peer data never fails a check: what cannot be decoded is counted. Threads: none inside;
+/// one owner. `now` never goes back.
 class VideoReceiver {
  public:
+  /// `stuck_max`: how long frames may come that refer to what never came, before a key frame is
+  /// asked for. A Cress sender answers a loss by itself, within a round trip.
+  explicit VideoReceiver(Duration stuck_max = 1s) : stuck_max_(stuck_max) {}
+
   /// One message of the video flow.
   void handle_fragment(TimePoint now, std::span<const std::byte> message);
   /// Nothing arrived, but a frame that was waited for may be given up now.
   void handle_timeout(TimePoint now) { decode_ready(now); }
-  TimePoint poll_timeout() const { return clock_.poll_timeout(); }
+  TimePoint poll_timeout() const;
+  /// The next picture whose time to be shown has come by the last handle_*.
   std::optional<ShownFrame> poll_shown();
-  /// The references are lost: nothing can be shown before a key frame comes.
-  bool needs_key_frame() const { return clock_.needs_key_frame(); }
-  /// Any fragment has arrived: there is somebody to ask.
-  bool has_received() const { return has_received_; }
+  /// Pictures wait this much longer than they must, for the sound (AvSync). From the next one on.
+  void set_hold(Duration hold) { hold_ = hold; }
+
+  /// What the sender should hear; nothing before the first decoded frame.
+  std::optional<FrameReport> report() const { return report_; }
+  /// The references are lost and the sender does not know: nothing was ever decoded, a frame broke
+  /// the decoder, or frames keep coming that refer to what never came.
+  bool needs_key_frame() const;
   const VideoReceiverStats& stats() const { return stats_; }
 
  private:
   void decode_ready(TimePoint now);
+  void note_decoded(uint32_t frame_id);
 
+  Duration stuck_max_;
+  TimePoint now_ = kTimeZero;  // of the last handle_*
   media::Assembler assembler_;
   media::FrameClock clock_;
   media::Vp8Decoder decoder_;
   bool has_received_ = false;
-  std::deque<ShownFrame> shown_;  // drained after each call: grows by what one call can bring
+  bool decoder_failed_ = false;
+  std::optional<TimePoint> stuck_since_;
+  std::optional<FrameReport> report_;
+  Duration hold_{};
+  std::deque<ShownFrame> decoded_;  // drained when due: holds what hold_ keeps back
   VideoReceiverStats stats_;
 };
 

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <vector>
 
-#include "media/codec/vp8_encoder.hh"
+#include "app/call/control_message.hh"
 #include "media/frame/encoded_frame.hh"
-#include "media/rate/frame_budget.hh"
-#include "media/rate/quantizer_model.hh"
+#include "media/rate/adaptive_encoder.hh"
 #include "transport/base/time.hh"
+#include "transport/session/endpoint.hh"
 
 namespace cress::app {
 
@@ -15,6 +17,8 @@ struct VideoSenderOptions {
   int width = 640;
   int height = 360;
   media::FrameRate frame_rate{};
+  /// 1..3: layers that a relay may drop (media::ReferencePolicy). A call of two needs none.
+  int temporal_layers = 1;
 };
 
 /// What became of one captured picture.
@@ -24,6 +28,7 @@ struct CodedVideo {
   DataSize budget{};  ///< bytes the frame was allowed
   DataSize size{};    ///< 0: skipped, because nothing useful would have fitted
   int quantizer = 0;
+  int attempts = 0;
   bool key_frame = false;
 };
 
@@ -32,30 +37,32 @@ struct Encoding {
   media::EncodedFrame frame;  ///< without data when skipped
 };
 
-/// The first half of a frame's life: a picture and what may be spent on it -> a coded frame, or
-/// none. Threads: none inside; one owner.
+/// The first half of a frame's life: a picture and what may be spent on it -> a coded frame that
+/// fits, or none; and what is heard of it later: lost or decoded, so that the next one refers only
+/// to what the other end has. Threads: none inside; one owner.
 class VideoSender {
  public:
   explicit VideoSender(const VideoSenderOptions& options);
 
-  /// `picture` has the camera's size and is not null.
-  /// Codes picture number `frame_id` (ascending) at the finest quantizer that should fit `budget`.
+  /// Codes picture number `frame_id` (ascending; of the camera's size, not null) into at most
+  /// `budget` bytes.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget);
-  /// A fragment of `frame_id` did not arrive: what followed cannot be decoded. A frame older than
-  /// the newest key frame does not matter any more.
-  void handle_frame_lost(uint32_t frame_id);
+  /// A fragment of `frame_id` left as this message of the video flow; ids ascend without holes.
+  void handle_fragment_sent(session::MessageId message_id, uint32_t frame_id);
+  void handle_outcome(const session::MessageOutcome& outcome);
+  void handle_report(const FrameReport& report);
   /// The peer says that it cannot show anything before a key frame.
-  void handle_key_frame_request(TimePoint now);
+  void handle_key_frame_request(TimePoint now) { encoder_.handle_references_lost(now); }
+
+  const media::AdaptiveEncoderStats& stats() const { return encoder_.stats(); }
 
  private:
-  media::Vp8Encoder encoder_;
-  media::QuantizerModel model_;
-  std::optional<uint32_t> last_coded_;
-  media::PicturePtr last_picture_;  // the one last coded: what the next one is compared with
-  std::optional<uint32_t> last_key_frame_;
-  TimePoint last_key_frame_at_{};
-  std::optional<TimePoint> key_frame_wanted_since_;
+  media::AdaptiveEncoder encoder_;
+  // The frame that each message carries, from first_carried_ on, until its outcome is known;
+  // bounded as the endpoint's own books are.
+  std::deque<uint32_t> carried_;
+  session::MessageId first_carried_ = 0;
 };
 
 }  // namespace cress::app

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -53,6 +54,11 @@ Json json_of(const DirectionResult& r) {
                    {"freezes", v.freezes},
                    {"frozen_s", rounded(v.frozen_s)},
                    {"key_frames", v.key_frames}});
+  }
+  if (r.sound) {
+    object.update({{"mouth_to_ear_p50_ms", json_of(r.sound->mouth_to_ear_p50_ms)},
+                   {"mouth_to_ear_p95_ms", json_of(r.sound->mouth_to_ear_p95_ms)},
+                   {"audio_concealed", json_of(r.sound->concealed)}});
   }
   return object;
 }
@@ -110,20 +116,20 @@ std::string frames_csv(const std::vector<FrameRow>& rows) {
 }
 
 std::string results_table(const std::vector<DirectionResult>& results) {
-  bool any_video = false;
-  for (const DirectionResult& r : results) {
-    any_video = any_video || r.video.has_value();
-  }
+  const bool any_video = std::ranges::any_of(results, [](const auto& r) { return !!r.video; });
+  const bool any_sound = std::ranges::any_of(results, [](const auto& r) { return !!r.sound; });
   std::string text = fmt::format("{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "scheme",
                                  "link", "way", "capacity", "through", "util", "delay95", "self");
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "frame50", "frame95",
                                   "SSIM", "shown", "freezes", "frozen")
                     : "";
+  text += any_sound ? fmt::format(" {:>7} {:>7}", "ear95", "made up") : "";
   text += fmt::format("\n{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "", "", "", "kbit/s",
                       "kbit/s", "", "ms", "ms");
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "ms", "ms", "dB",
                                   "frames", "", "s")
                     : "";
+  text += any_sound ? fmt::format(" {:>7} {:>7}", "ms", "%") : "";
   text += "\n";
   for (const DirectionResult& r : results) {
     text += fmt::format("{:<15} {:<24} {:<8} {:>8.0f} {:>8.0f} {:>5.2f} {:>8} {:>8}", r.scheme,
@@ -134,6 +140,12 @@ std::string results_table(const std::vector<DirectionResult>& results) {
       text += fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7.1f}",
                           short_cell(v.frame_delay_p50_ms), short_cell(v.frame_delay_p95_ms),
                           short_cell(v.ssim_db, 2), v.frames_displayed, v.freezes, v.frozen_s);
+    }
+    if (r.sound) {
+      const auto made_up =
+          r.sound->concealed ? std::optional{*r.sound->concealed * 100} : std::nullopt;
+      text += fmt::format(" {:>7} {:>7}", short_cell(r.sound->mouth_to_ear_p95_ms),
+                          short_cell(made_up, 1));
     }
     text += "\n";
   }

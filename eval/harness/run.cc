@@ -4,10 +4,12 @@
 #include <span>
 #include <utility>
 
+#include "eval/metrics/audio.hh"
 #include "eval/metrics/delay_over_time.hh"
 #include "eval/metrics/frames.hh"
 #include "eval/metrics/picture_quality.hh"
 #include "eval/metrics/rates.hh"
+#include "media/frame/scale_picture.hh"
 #include "transport/sim/world.hh"
 
 namespace cress::harness {
@@ -28,6 +30,8 @@ struct Direction {
   std::vector<schemes::CodedFrame> coded{};
   std::vector<metrics::ShownFrame> shown{};
   std::vector<uint32_t> shown_ids{};
+  bool has_sound = false;
+  std::vector<metrics::PlayedSound> played{};
 };
 
 std::optional<double> in_milliseconds(std::optional<Duration> delay) {
@@ -52,19 +56,65 @@ std::vector<metrics::Delivery> deliveries_of(const sim::Link& link) {
   return deliveries;
 }
 
+int attempts_at(const Direction& direction, uint32_t frame_id) {
+  const auto coded =
+      std::ranges::lower_bound(direction.coded, frame_id, {}, &schemes::CodedFrame::frame_id);
+  return coded != direction.coded.end() && coded->frame_id == frame_id ? coded->attempts : 1;
+}
+
+media::PicturePtr at_size_of(const media::Picture& original, media::PicturePtr shown) {
+  if (shown->width == original.width && shown->height == original.height) {
+    return shown;
+  }
+  return std::make_shared<const media::Picture>(
+      media::scale_picture(*shown, original.width, original.height));
+}
+
+metrics::PlayedSound::Kind kind_of(app::SoundKind kind) {
+  switch (kind) {
+    case app::SoundKind::kNormal:
+    case app::SoundKind::kFec:
+      return metrics::PlayedSound::Kind::kReal;
+    case app::SoundKind::kConcealed:
+      return metrics::PlayedSound::Kind::kMadeUp;
+    case app::SoundKind::kSilence:
+      return metrics::PlayedSound::Kind::kSilence;
+    case app::SoundKind::kComfort:
+      break;
+  }
+  return metrics::PlayedSound::Kind::kMadeUp;
+}
+
+void note_sound(const RunSpec& spec, Direction& direction) {
+  auto& receiver = static_cast<schemes::CallHost&>(direction.receiver);
+  while (const auto played = receiver.poll_played()) {
+    direction.played.push_back({played->captured, played->played, kind_of(played->kind)});
+    if (spec.on_played) {
+      spec.on_played(direction.name, *played);
+    }
+  }
+}
+
 /// Scores shown frames at once, so that only one picture of each is alive.
-void note_frames(Direction& direction) {
+void note_frames(const RunSpec& spec, Direction& direction) {
   auto& sender = static_cast<schemes::CallHost&>(direction.sender);
   auto& receiver = static_cast<schemes::CallHost&>(direction.receiver);
   while (const auto coded = sender.poll_coded()) {
     direction.coded.push_back(*coded);
   }
-  while (const auto frame = receiver.poll_shown()) {
-    const auto quality =
-        metrics::picture_quality(*frame->picture, *direction.video->picture(frame->frame_id));
+  while (auto frame = receiver.poll_shown()) {
+    const media::PicturePtr original = direction.video->picture(frame->frame_id);
+    frame->shown += spec.processing.of(static_cast<int64_t>(original->luma_size()),
+                                       attempts_at(direction, frame->frame_id));
+    frame->picture = at_size_of(*original, std::move(frame->picture));
+    const auto quality = metrics::picture_quality(*frame->picture, *original);
     direction.shown.push_back({frame->captured, frame->shown, quality.ssim, quality.psnr_db});
     direction.shown_ids.push_back(frame->frame_id);
+    if (spec.on_shown) {
+      spec.on_shown(direction.name, *frame);
+    }
   }
+  note_sound(spec, direction);
 }
 
 VideoResult video_result(const Direction& direction, metrics::Window window) {
@@ -94,6 +144,16 @@ VideoResult video_result(const Direction& direction, metrics::Window window) {
   const metrics::Freezes freezes = metrics::freezes(direction.shown, window);
   result.freezes = freezes.count;
   result.frozen_s = to_seconds(freezes.frozen);
+  return result;
+}
+
+SoundResult sound_result(const Direction& direction, metrics::Window window) {
+  SoundResult result;
+  result.mouth_to_ear_p50_ms =
+      in_milliseconds(metrics::mouth_to_ear_quantile(direction.played, window, 0.50));
+  result.mouth_to_ear_p95_ms =
+      in_milliseconds(metrics::mouth_to_ear_quantile(direction.played, window, 0.95));
+  result.concealed = metrics::concealed_share(direction.played, window);
   return result;
 }
 
@@ -133,6 +193,9 @@ DirectionResult direction_result(const RunSpec& spec, const Direction& direction
   result.packets_dropped = static_cast<int64_t>(direction.link.queue_stats().dropped);
   if (direction.video != nullptr) {
     result.video = video_result(direction, window);
+  }
+  if (direction.has_sound) {
+    result.sound = sound_result(direction, window);
   }
   return result;
 }
@@ -204,7 +267,7 @@ void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> direc
     for (Direction& direction : directions) {
       direction.samples.push_back(direction.sender.sample(at));
       if (direction.video != nullptr) {
-        note_frames(direction);
+        note_frames(spec, direction);
       }
     }
     if (on_progress) {
@@ -215,7 +278,7 @@ void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> direc
   for (Direction& direction : directions) {
     direction.delivered_at_end = direction.receiver.delivered();
     if (direction.video != nullptr) {
-      note_frames(direction);
+      note_frames(spec, direction);
     }
   }
 }
@@ -239,8 +302,9 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
   sim::Link reverse = make_link(spec.link, spec.link.up, rng, 2);
   schemes::FlowPair pair;
   if (spec.forward_video) {
-    auto call =
-        schemes::make_call(spec.scheme, context, spec.seed, spec.forward_video, spec.reverse_video);
+    auto call = schemes::make_call(spec.scheme, context, spec.seed,
+                                   {spec.forward_video, spec.forward_sound},
+                                   {spec.reverse_video, spec.reverse_sound});
     pair = {std::move(call.left), std::move(call.right)};
   } else {
     pair = schemes::make_flow(spec.scheme, context, spec.seed);
@@ -251,14 +315,16 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
                         .link = forward,
                         .sender = *pair.left,
                         .receiver = *pair.right,
-                        .video = spec.forward_video.get()});
+                        .video = spec.forward_video.get(),
+                        .has_sound = spec.forward_video && spec.forward_sound});
   if (spec.reverse_video) {
     directions.push_back({.name = "reverse",
                           .trace = *spec.link.up,
                           .link = reverse,
                           .sender = *pair.right,
                           .receiver = *pair.left,
-                          .video = spec.reverse_video.get()});
+                          .video = spec.reverse_video.get(),
+                          .has_sound = spec.reverse_sound != nullptr});
   }
   sim::World world{{*pair.left, *pair.right, forward, reverse}};
   simulate(spec, world, directions, on_progress);

@@ -25,6 +25,17 @@ struct LinkSpec {
   QueueSpec queue;
 };
 
+/// What coding costs a real machine, by pixel of the camera's picture; measured with one core of
+/// the machine the results are from (docs/results.md, "What coding costs").
+struct ProcessingTime {
+  Duration encode_per_megapixel = 5200us;  ///< of one attempt
+  Duration decode_per_megapixel = 2600us;
+
+  Duration of(int64_t pixels, int attempts) const {
+    return (attempts * encode_per_megapixel + decode_per_megapixel) * pixels / 1'000'000;
+  }
+};
+
 /// One scheme over one link, once. Equal specs give equal outputs.
 struct RunSpec {
   std::string scheme;
@@ -37,6 +48,15 @@ struct RunSpec {
   std::shared_ptr<media::VideoSource> forward_video;
   std::shared_ptr<media::VideoSource>
       reverse_video;  ///< empty: only the forward direction carries media
+  /// The sound of each end of a call; empty: that end says nothing.
+  std::shared_ptr<media::AudioSource> forward_sound;
+  std::shared_ptr<media::AudioSource> reverse_sound;
+  /// Charged to each frame's delay: the simulated machines code in no time, real ones don't.
+  ProcessingTime processing;
+  /// Told of every picture shown and every 20 ms played, in order (may be empty): for films. The
+  /// direction is that of the media.
+  std::function<void(const std::string& direction, const schemes::ShownFrame&)> on_shown;
+  std::function<void(const std::string& direction, const app::PlayedAudio&)> on_played;
 
   metrics::Window window() const { return {kTimeZero + skip, kTimeZero + duration}; }
 };
@@ -51,6 +71,12 @@ struct VideoResult {
   int64_t freezes = 0;
   double frozen_s = 0;
   int64_t key_frames = 0;
+};
+
+/// What the listener heard (eval/metrics/audio.hh).
+struct SoundResult {
+  std::optional<double> mouth_to_ear_p50_ms, mouth_to_ear_p95_ms;
+  std::optional<double> concealed;  ///< share
 };
 
 struct DirectionResult {
@@ -69,6 +95,7 @@ struct DirectionResult {
   int64_t packets_lost = 0;     ///< by Bernoulli loss
   int64_t packets_dropped = 0;  ///< by the queue
   std::optional<VideoResult> video;
+  std::optional<SoundResult> sound;
 };
 
 inline constexpr Duration kTimelineBin = 100ms;

@@ -19,10 +19,10 @@ app::CallOptions with_camera(app::CallOptions options, const media::VideoSource*
 }  // namespace
 
 CressCall::CressCall(TimePoint start, app::CallOptions options,
-                     std::unique_ptr<sprout::Control> control,
-                     std::shared_ptr<media::VideoSource> source)
-    : source_(std::move(source)),
+                     std::unique_ptr<sprout::Control> control, CallMedia media)
+    : source_(std::move(media.camera)),
       start_(start),
+      microphone_(start, std::move(media.microphone)),
       call_(start, with_camera(options, source_.get()), std::move(control)) {}
 
 TimePoint CressCall::next_capture() const {
@@ -35,6 +35,9 @@ void CressCall::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
 
 void CressCall::handle_timeout(TimePoint now) {
   call_.handle_timeout(now);
+  while (microphone_.next_capture() <= now) {
+    call_.capture_sound(now, microphone_.take());
+  }
   while (next_capture() <= now) {
     call_.capture(now, source_->picture(next_picture_++));
   }
@@ -49,7 +52,9 @@ std::optional<sim::Datagram> CressCall::poll_transmit(TimePoint now) {
   return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
 }
 
-TimePoint CressCall::poll_timeout() const { return std::min(call_.poll_timeout(), next_capture()); }
+TimePoint CressCall::poll_timeout() const {
+  return std::min({call_.poll_timeout(), next_capture(), microphone_.next_capture()});
+}
 
 HostSample CressCall::sample(TimePoint now) const { return sample_of(call_.endpoint(), now); }
 
@@ -63,7 +68,8 @@ std::optional<CodedFrame> CressCall::poll_coded() {
                     .size = coded->size,
                     .budget = coded->budget,
                     .quantizer = coded->quantizer,
-                    .key_frame = coded->key_frame};
+                    .key_frame = coded->key_frame,
+                    .attempts = coded->attempts};
 }
 
 std::optional<ShownFrame> CressCall::poll_shown() {

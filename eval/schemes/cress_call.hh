@@ -3,19 +3,19 @@
 #include <memory>
 
 #include "app/call/call.hh"
+#include "eval/schemes/microphone.hh"
 #include "eval/schemes/scheme_host.hh"
 #include "media/source/video_source.hh"
 
 namespace cress::schemes {
 
 /// One end of a Cress call on the bench: the very machine of the desktop program, with a
-/// VideoSource for a camera.
+/// VideoSource for a camera and an AudioSource for a microphone.
 class CressCall final : public CallHost {
  public:
-  /// An empty source: this end only watches.
-  CressCall(TimePoint start, app::CallOptions options,
-            std::unique_ptr<sprout::Control> control,
-            std::shared_ptr<media::VideoSource> source);
+  /// An empty camera: this end only watches; an empty microphone: it says nothing.
+  CressCall(TimePoint start, app::CallOptions options, std::unique_ptr<sprout::Control> control,
+            CallMedia media);
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override;
   void handle_timeout(TimePoint now) override;
@@ -25,12 +25,14 @@ class CressCall final : public CallHost {
   HostSample sample(TimePoint now) const override;
   std::optional<CodedFrame> poll_coded() override;
   std::optional<ShownFrame> poll_shown() override;
+  std::optional<app::PlayedAudio> poll_played() override { return call_.poll_played(); }
 
  private:
   TimePoint next_capture() const;
 
   std::shared_ptr<media::VideoSource> source_;
   TimePoint start_;
+  Microphone microphone_;
   app::Call call_;
   uint64_t next_picture_ = 0;
   DataSize delivered_;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "eval/schemes/call_with_sound.hh"
 #include "eval/schemes/cress_call.hh"
 #include "eval/schemes/cubic.hh"
 #include "eval/schemes/reno.hh"
@@ -203,19 +204,23 @@ FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64
 }
 
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
-                   std::shared_ptr<media::VideoSource> left,
-                   std::shared_ptr<media::VideoSource> right) {
+                   CallMedia left, CallMedia right) {
   if (!find_scheme(scheme).call) {
     throw std::invalid_argument("scheme \"" + std::string{scheme} +
                                 "\" carries no call; run it without --video");
   }
   const TimePoint right_start = jittered_start(seed);
   if (scheme == "skype-like") {
-    return {std::make_unique<SkypeLikeCall>(kTimeZero, SkypeLikeOptions{}, std::move(left)),
-            std::make_unique<SkypeLikeCall>(right_start, SkypeLikeOptions{}, std::move(right))};
+    const auto end = [](TimePoint start, CallMedia media) {
+      return std::make_unique<CallWithSound>(
+          start,
+          std::make_unique<SkypeLikeCall>(start, SkypeLikeOptions{}, std::move(media.camera)),
+          std::move(media.microphone));
+    };
+    return {end(kTimeZero, std::move(left)), end(right_start, std::move(right))};
   }
   app::CallOptions options;
-  // Only a belief that doubts needs it: the average is better off without (docs/results.md).
+  // Only Sprout's belief needs it (docs/results.md).
   options.pads_window = scheme == "sprout";
   return {std::make_unique<CressCall>(kTimeZero, options, make_control(scheme, context),
                                       std::move(left)),

@@ -48,10 +48,9 @@ struct CallPair {
 /// Jitters the ends' start within a few milliseconds by `seed`, as real programs do not start in
 /// step.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed);
-/// An empty source: that end only watches. The context outlives the pair; throws
+/// The context outlives the pair; throws
 /// std::invalid_argument for a scheme that carries no call.
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
-                   std::shared_ptr<media::VideoSource> left,
-                   std::shared_ptr<media::VideoSource> right);
+                   CallMedia left, CallMedia right);
 
 }  // namespace cress::schemes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
 
 namespace cress::session {
 namespace {
@@ -31,16 +32,6 @@ TimePoint from_wire(uint64_t time_100us) {
   return kTimeZero + static_cast<int64_t>(std::min(time_100us, kWireTimeMax)) * kWireTick;
 }
 
-template <class T>
-std::optional<T> take_front(std::deque<T>& queue) {
-  if (queue.empty()) {
-    return std::nullopt;
-  }
-  std::optional<T> front{std::move(queue.front())};
-  queue.pop_front();
-  return front;
-}
-
 }  // namespace
 
 Endpoint::Endpoint(TimePoint start, EndpointOptions options,
@@ -61,13 +52,19 @@ MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> byte
         "Endpoint: message too long");
   last_now_ = now;
   const MessageId id = queues_.push(flow, std::move(bytes), leave);
+  while (queues_.size(flow) > queues_.size_max(flow)) {
+    note_dropped(queues_.drop_front(flow));
+  }
   while (queues_.size() > std::max(control_->forecast_total(), options_.queue_floor)) {
-    const QueuedMessage dropped = queues_.drop_from_longest();
-    if (dropped.report_outcome) {
-      outcomes_.push_back({dropped.flow, dropped.id, MessageOutcome::Kind::kDropped});
-    }
+    note_dropped(queues_.drop_from_longest());
   }
   return id;
+}
+
+void Endpoint::note_dropped(const QueuedMessage& message) {
+  if (message.report_outcome) {
+    outcomes_.push_back({message.flow, message.id, MessageOutcome::Kind::kDropped});
+  }
 }
 
 DataSize Endpoint::available_window(TimePoint now) const {
@@ -119,9 +116,8 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
   const Duration silence = control_->heartbeat_interval(now, options_.heartbeat_interval);
   wire::Header header;
   header.time_to_next_ms =
-      more_follow
-          ? uint16_t{0}
-          : narrow<uint16_t>(std::chrono::ceil<std::chrono::milliseconds>(silence).count());
+      more_follow ? uint16_t{0}
+                  : narrow<uint16_t>(std::chrono::ceil<std::chrono::milliseconds>(silence).count());
   header.sequence = wire::WireSeq::wrap(next_sequence_);
   header.throwaway = narrow<uint32_t>(next_sequence_ - recent_.front().second);
   header.timestamp_ms = wrap_milliseconds(now);

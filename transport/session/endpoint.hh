@@ -74,7 +74,7 @@ class Endpoint {
   /// Both ends open the same flows; messages for others are ignored. A flow is opened once.
   void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
   /// Queues one message of at most message_max(). Beyond what the forecast can carry the head of
-  /// the longest queue is dropped.
+  /// the longest queue is dropped, and beyond the flow's own bound the head of its queue.
   MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes,
                  Leave leave = Leave::kWithinWindow);
 
@@ -104,6 +104,7 @@ class Endpoint {
   };
 
   bool has_sendable() const;
+  void note_dropped(const QueuedMessage& message);
   wire::ForecastFrame frame_of(TimePoint now, const sprout::Feedback& feedback);
   wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
   void handle_timestamps(TimePoint now, const wire::Header& header);

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "transport/session/endpoint.hh"
-
 #include "transport/sprout/sprout_control.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

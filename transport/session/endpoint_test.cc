@@ -202,8 +202,8 @@ TEST(Endpoint, AudioPassesBulkWhenTheWindowIsShort) {
   EXPECT_TRUE(left.outcome(kAudioFlow, MessageOutcome::Kind::kDropped).empty());
   EXPECT_GT(right.received(kAudioFlow).bytes(), 50'000 / 8 * 28);
   EXPECT_GT(left.outcome(kBulkFlow, MessageOutcome::Kind::kDropped).size(), 1000U);
-  EXPECT_LE(left.endpoint().queued(), std::max(left.endpoint().control().forecast_total(),
-                                               EndpointOptions{}.queue_floor));
+  EXPECT_LE(left.endpoint().queued(),
+            std::max(left.endpoint().control().forecast_total(), EndpointOptions{}.queue_floor));
 }
 
 TEST(Endpoint, StopsInAnOutageAndGoesOnAfterIt) {

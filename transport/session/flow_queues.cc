@@ -15,6 +15,12 @@ void FlowQueues::open(FlowId flow, FlowOptions options) {
 MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leave) {
   check(is_open(flow), "FlowQueues: flow was not opened");
   FlowQueue& slot = *slots_[flow];
+  for (auto before = slot.messages.begin(); leave == Leave::kNow && before != slot.messages.end();
+       ++before) {
+    size_leaving_now_ += before->leave == Leave::kNow ? 0 : 1;
+    before->leave = Leave::kNow;
+  }
+  size_leaving_now_ += leave == Leave::kNow ? 1 : 0;
   slot.messages.push_back(
       {flow, slot.next_id, leave, slot.options.report_outcomes, std::move(bytes)});
   const DataSize size = slot.messages.back().size();
@@ -24,19 +30,27 @@ MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leav
   return slot.next_id++;
 }
 
-std::optional<FlowId> FlowQueues::flow_on_turn() const {
-  if (size_messages_ == 0) {
-    return std::nullopt;
-  }
+template <class Predicate>
+std::optional<FlowId> FlowQueues::first_flow(Predicate predicate) const {
   for (const Turn& turn : turns_) {
     for (size_t i = 0; i < turn.flows.size(); ++i) {
       const FlowId flow = turn.flows[(turn.next + i) % turn.flows.size()];
-      if (!slots_[flow]->messages.empty()) {
+      if (!slots_[flow]->messages.empty() && predicate(slots_[flow]->messages.front())) {
         return flow;
       }
     }
   }
   return std::nullopt;
+}
+
+std::optional<FlowId> FlowQueues::flow_on_turn() const {
+  if (size_messages_ == 0) {
+    return std::nullopt;
+  }
+  if (size_leaving_now_ > 0) {
+    return first_flow([](const QueuedMessage& head) { return head.leave == Leave::kNow; });
+  }
+  return first_flow([](const QueuedMessage&) { return true; });
 }
 
 const QueuedMessage* FlowQueues::front() const {
@@ -51,6 +65,7 @@ QueuedMessage FlowQueues::take_front(FlowId flow) {
   slot.size -= message.size();
   size_ -= message.size();
   --size_messages_;
+  size_leaving_now_ -= message.leave == Leave::kNow ? 1 : 0;
   return message;
 }
 

@@ -30,12 +30,15 @@ struct FlowOptions {
   Priority priority = Priority::kBulk;
   /// Whether the application wants a MessageOutcome for every message.
   bool report_outcomes = true;
+  /// Beyond this its oldest messages are dropped: what is too old is not worth sending.
+  DataSize queue_max{INT64_MAX};
 };
 
 /// When a message may leave.
 enum class Leave : uint8_t {
   kWithinWindow,
-  kNow,  ///< also while the window is closed: for the little that keeps a call alive
+  kNow,  ///< also while the window is closed, with all that waits before it in its flow: for the
+         ///< little that keeps a call alive
 };
 
 struct QueuedMessage {
@@ -63,15 +66,19 @@ class FlowQueues {
   void open(FlowId flow, FlowOptions options);
   bool is_open(FlowId flow) const { return slots_[flow].has_value(); }
   MessageId push(FlowId flow, std::vector<std::byte> bytes, Leave leave = Leave::kWithinWindow);
-  /// The message whose turn it is; null when all queues are empty. Valid until the next call.
+  /// The message whose turn it is, those that may leave now before all others; null when all queues
+  /// are empty. Valid until the next call.
   const QueuedMessage* front() const;
   /// Takes that message; the next flow of its class is then on turn.
   QueuedMessage pop();
-  /// Takes the head of the queue that holds most bytes.
+  /// Takes the head of this flow's queue, which is not empty,
+  QueuedMessage drop_front(FlowId flow) { return take_front(flow); }
+  /// or of the queue that holds most bytes.
   QueuedMessage drop_from_longest();
 
   DataSize size() const { return size_; }
   DataSize size(FlowId flow) const { return slots_[flow] ? slots_[flow]->size : DataSize{}; }
+  DataSize size_max(FlowId flow) const { return slots_[flow]->options.queue_max; }
   bool empty() const { return size_messages_ == 0; }
 
  private:
@@ -81,12 +88,15 @@ class FlowQueues {
   };
 
   std::optional<FlowId> flow_on_turn() const;
+  template <class Predicate>
+  std::optional<FlowId> first_flow(Predicate predicate) const;
   QueuedMessage take_front(FlowId flow);
 
   std::array<std::optional<FlowQueue>, 256> slots_;
   std::array<Turn, kPriorityClasses> turns_;
   DataSize size_;
   size_t size_messages_ = 0;
+  size_t size_leaving_now_ = 0;  // messages
 };
 
 }  // namespace cress::session

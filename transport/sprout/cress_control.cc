@@ -13,6 +13,7 @@ constexpr int kTimesTold = 3;
 constexpr Duration kReportsAfterLast = 300ms;
 // The window is looked at this often while it grows.
 constexpr Duration kWindowStep = 1ms;
+constexpr Duration kStalledAfter = 300ms;
 // Heartbeats of a link that has been dead for so many of their intervals.
 constexpr int kHeartbeatBackoff = 4;
 // Frame header and flow of a message (docs/protocol/wire.md).
@@ -120,6 +121,13 @@ DataSize CressControl::window(TimePoint now) const {
   return ledger_.outstanding().empty() ? std::max(window, options_.probe) : window;
 }
 
+Duration CressControl::no_news(TimePoint now) const {
+  const auto base = ledger_.base_delay();
+  return !base || ledger_.outstanding().empty() ? Duration{} : now + *base - ledger_.last_arrival();
+}
+
+bool CressControl::is_stalled(TimePoint now) const { return no_news(now) > kStalledAfter; }
+
 DataSize CressControl::message_overhead() const { return kDatagramOverhead + kMessageFraming; }
 
 DataSize CressControl::forecast_total() const {
@@ -138,12 +146,7 @@ std::optional<DataRate> CressControl::forecast_rate() const {
 }
 
 Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
-  const auto base = ledger_.base_delay();
-  if (!base || ledger_.outstanding().empty()) {
-    return usual;
-  }
-  const Duration no_news = now + *base - ledger_.last_arrival();
-  return std::max(usual, std::min(no_news / kHeartbeatBackoff, options_.heartbeat_max));
+  return std::max(usual, std::min(no_news(now) / kHeartbeatBackoff, options_.heartbeat_max));
 }
 
 TimePoint CressControl::next_change(TimePoint now) const {

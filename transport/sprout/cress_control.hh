@@ -40,6 +40,7 @@ class CressControl final : public Control {
   void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override;
+  bool is_stalled(TimePoint now) const override;
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
@@ -62,6 +63,8 @@ class CressControl final : public Control {
     double bytes = 0;
   };
 
+  /// How long nothing has been heard to arrive that was sent.
+  Duration no_news(TimePoint now) const;
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
