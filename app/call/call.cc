@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "media/frame/fragment.hh"
+#include "media/frame/parity.hh"
 #include "media/rate/frame_budget.hh"
 #include "transport/base/take_front.hh"
 
@@ -82,6 +83,7 @@ std::optional<DataSize> Call::frame_budget(TimePoint now) {
        .queued = endpoint_.queued(),
        .message_max = endpoint_.message_max(),
        .message_overhead = std::max(wire::kMessageOverhead, endpoint_.control().message_overhead()),
+       .loss = loss_.share(),
        .minimum = kFrameMin});
 }
 
@@ -106,7 +108,11 @@ void Call::capture(TimePoint now, const media::PicturePtr& picture) {
 }
 
 void Call::send_frame(TimePoint now, const media::EncodedFrame& frame, Leave leave) {
-  for (auto& message : media::fragment(frame, endpoint_.message_max())) {
+  const DataSize message_max = endpoint_.message_max();
+  const int parity = media::parity_for(
+      narrow<int>(media::fragment_count(frame.size(), message_max)), loss_.share());
+  video_sender_->handle_frame_sent(frame.id, parity);
+  for (auto& message : media::fragment(frame, message_max, parity)) {
     const session::MessageId message_id =
         endpoint_.send(now, session::kVideoFlow, std::move(message), leave);
     video_sender_->handle_fragment_sent(message_id, frame.id);

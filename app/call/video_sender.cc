@@ -36,8 +36,9 @@ void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
   if (outcome.id < first_carried_ || outcome.id - first_carried_ >= carried_.size()) {
     return;
   }
-  if (outcome.kind != session::MessageOutcome::Kind::kDelivered) {
-    encoder_.handle_lost(carried_[outcome.id - first_carried_]);
+  const uint32_t frame_id = carried_[outcome.id - first_carried_];
+  if (outcome.kind != session::MessageOutcome::Kind::kDelivered && --spare_[frame_id] < 0) {
+    encoder_.handle_lost(frame_id);
   }
   if (outcome.kind != session::MessageOutcome::Kind::kDropped) {
     // What was sent is decided in order; what was dropped from the queue is younger.
@@ -45,6 +46,8 @@ void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
       carried_.pop_front();
       ++first_carried_;
     }
+    // Frame ids ascend too.
+    spare_.erase(spare_.begin(), carried_.empty() ? spare_.end() : spare_.find(carried_.front()));
   }
 }
 

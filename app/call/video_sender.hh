@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -48,7 +49,9 @@ class VideoSender {
   /// `budget` bytes.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget);
-  /// A fragment of `frame_id` left as this message of the video flow; ids ascend without holes.
+  /// The frame is being sent and survives the loss of as many fragments as it has parity;
+  void handle_frame_sent(uint32_t frame_id, int parity) { spare_[frame_id] = parity; }
+  /// a fragment of it left as this message of the video flow; message ids ascend without holes.
   void handle_fragment_sent(session::MessageId message_id, uint32_t frame_id);
   void handle_outcome(const session::MessageOutcome& outcome);
   void handle_report(const FrameReport& report);
@@ -63,6 +66,7 @@ class VideoSender {
   // bounded as the endpoint's own books are.
   std::deque<uint32_t> carried_;
   session::MessageId first_carried_ = 0;
+  std::map<uint32_t, int> spare_;  // of the frames in carried_: fragments that may yet be lost
 };
 
 }  // namespace cress::app

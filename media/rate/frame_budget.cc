@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "media/frame/parity.hh"
 #include "transport/base/check.hh"
 
 namespace cress::media {
 
 DataSize window_cost(DataSize frame_size, const FrameBudgetInput& input) {
-  const int64_t messages = fragment_count(frame_size, input.message_max);
-  return frame_size + messages * (kFragmentHeaderSize + input.message_overhead);
+  const int64_t data = fragment_count(frame_size, input.message_max);
+  const int64_t parity = parity_for(narrow<int>(data), input.loss);
+  const DataSize longest{(frame_size.bytes() + data - 1) / data};
+  return frame_size + parity * longest +
+         (data + parity) * (kFragmentHeaderSize + input.message_overhead);
 }
 
 std::optional<DataSize> frame_budget(const FrameBudgetInput& input) {
@@ -17,14 +21,22 @@ std::optional<DataSize> frame_budget(const FrameBudgetInput& input) {
         "frame_budget: input out of range");
   const int64_t room = (input.window - input.queued).bytes();
   const int64_t overhead = (kFragmentHeaderSize + input.message_overhead).bytes();
-  const int64_t message = (input.message_max + input.message_overhead).bytes();
-  if (room <= overhead) {
-    return std::nullopt;
+  const int64_t payload_max = (input.message_max - kFragmentHeaderSize).bytes();
+  int64_t best = 0;
+  // For each number of data fragments the largest frame that is cut into so many.
+  for (int64_t data = 1; (data - 1) * (payload_max + overhead) < room; ++data) {
+    if ((data - 1) * payload_max >= input.maximum.bytes()) {
+      break;
+    }
+    const int64_t all = data + parity_for(narrow<int>(data), input.loss);
+    // With parity all fragments count as long as the longest.
+    const int64_t fits = all == data ? room - data * overhead : data * (room / all - overhead);
+    const int64_t size = std::min(fits, data * payload_max);
+    if (size > (data - 1) * payload_max) {
+      best = std::max(best, size);
+    }
   }
-  // Whole messages first; what is left carries one more if it has room for more than its overhead.
-  const int64_t whole = room / message;
-  const int64_t rest = std::max<int64_t>(0, room % message - overhead);
-  const DataSize fits = std::min(DataSize{whole * (message - overhead) + rest}, input.maximum);
+  const DataSize fits = std::min(DataSize{best}, input.maximum);
   return fits >= input.minimum ? std::optional{fits} : std::nullopt;
 }
 

@@ -18,12 +18,15 @@ struct FrameBudgetInput {
   DataSize message_max{1100};
   /// What the transport adds to each message: its datagram header, authentication, UDP and IP.
   DataSize message_overhead{80};
+  /// The share of messages that the network loses: the frame leaves room for its parity
+  /// (parity_for).
+  double loss = 0;
   /// Below this no frame is worth sending: skip it.
   DataSize minimum{300};
   DataSize maximum = kEncodedFrameMax;
 };
 
-/// The bytes `frame_size` (> 0) takes of the window, once cut into messages.
+/// The bytes `frame_size` (> 0) takes of the window, once cut into messages, parity included.
 DataSize window_cost(DataSize frame_size, const FrameBudgetInput& input);
 
 /// The largest frame whose cost fits the window, or none: skip this picture, don't queue it. Pure.

@@ -42,6 +42,21 @@ TEST(FrameBudget, IsTheLargestFrameThatFitsTheWindow) {
   EXPECT_GT(given, 10'000);
 }
 
+TEST(FrameBudget, LeavesRoomForParityWhereMessagesAreLost) {
+  Rng rng{7};
+  for (int round = 0; round < 5'000; ++round) {
+    FrameBudgetInput input{.window = DataSize{2000 + static_cast<int64_t>(rng.below(60'000))},
+                           .loss = rng.uniform(0.005, 0.3),
+                           .minimum = DataSize{1}};
+    const std::optional<DataSize> budget = frame_budget(input);
+    ASSERT_TRUE(budget.has_value());
+    ASSERT_LE(window_cost(*budget, input), input.window);
+    ASSERT_GT(2 * window_cost(*budget, input), input.window) << "half of the window unused";
+    input.loss = 0;
+    ASSERT_LT(*budget, *frame_budget(input));
+  }
+}
+
 TEST(FrameBudget, SkipsThePictureWhenTheWindowIsTooSmall) {
   EXPECT_EQ(frame_budget({.window = DataSize{0}}), std::nullopt);
   EXPECT_EQ(frame_budget({.window = DataSize{5000}, .queued = DataSize{9000}}), std::nullopt);
