@@ -227,15 +227,14 @@ void AudioReceiver::extend_over_gap(TimePoint at) {
   }
   const TimePoint captured = buffer_.capture_time(next_frame_);
   const bool was_made_up = stalled_samples_ >= kAudioFrameSamples;
-  if (was_made_up && excess(at, next_frame_) > kAudioFrameLength) {
+  const bool has_copy = later == next_frame_ + 1 && sound.has_fec;
+  if (was_made_up && (!has_copy || excess(at, next_frame_) > kAudioFrameLength)) {
     stalled_samples_ -= kAudioFrameSamples;  // its time was filled already
-  } else if (later == next_frame_ + 1 && sound.has_fec) {
+  } else if (has_copy) {
     if (needs_seam_) {
       prepare_seam();
     }
     append_decoded(decoder_.decode_fec(sound.payload), captured, SoundKind::kFec);
-  } else if (was_made_up) {
-    stalled_samples_ -= kAudioFrameSamples;
   } else {
     append_concealed(kAudioFrameSamples, captured);
   }

@@ -72,9 +72,9 @@ Path stalled(Duration delay, TimePoint from, TimePoint to) {
 }
 
 /// An emulated link that carries nothing but the sound. 60 bytes: IP, UDP, and the transport's own.
-Path over_link(std::shared_ptr<const sim::DeliveryTrace> trace, double loss = 0) {
+Path over_link(const std::shared_ptr<const sim::DeliveryTrace>& trace) {
   return [=](const std::vector<Message>& messages) {
-    sim::Link link{{.trace = trace, .loss = loss, .queue = nullptr}};
+    sim::Link link{{.trace = trace, .queue = nullptr}};
     std::vector<Message> arrived;
     const auto run_until = [&](TimePoint end) {
       while (link.poll_timeout() <= end) {

@@ -37,7 +37,8 @@ bool has_name(std::span<const std::byte> in, size_t at, std::string_view name) {
   return std::memcmp(in.data() + at, name.data(), name.size()) == 0;
 }
 
-Result<WavSound, WavError> parse_format(std::span<const std::byte> chunk) {
+// Into `sound`: nothing where it worked.
+std::optional<WavError> parse_format(std::span<const std::byte> chunk, WavSound& sound) {
   if (chunk.size() < kFormatBytes) {
     return WavError::kBadFormat;
   }
@@ -48,7 +49,6 @@ Result<WavSound, WavError> parse_format(std::span<const std::byte> chunk) {
     }
     format = get(chunk, 24, 2);  // the first two bytes of the sub-format's GUID
   }
-  WavSound sound;
   const uint64_t channels = get(chunk, 2, 2);
   sound.sample_rate = static_cast<int64_t>(get(chunk, 4, 4));
   const uint64_t block = get(chunk, 12, 2);
@@ -61,7 +61,7 @@ Result<WavSound, WavError> parse_format(std::span<const std::byte> chunk) {
     return WavError::kBadFormat;
   }
   sound.channels = static_cast<int>(channels);
-  return sound;
+  return std::nullopt;
 }
 
 void read_samples(std::span<const std::byte> chunk, WavSound& sound) {
@@ -99,26 +99,28 @@ Result<WavSound, WavError> parse_wav(std::span<const std::byte> file) {
   if (!has_name(file, 0, "RIFF") || !has_name(file, 8, "WAVE")) {
     return WavError::kNotWav;
   }
-  std::optional<WavSound> sound;
+  WavSound sound;
+  bool has_format = false;
   size_t at = kRiffHeaderBytes;
   while (file.size() - at >= kChunkHeaderBytes) {
     const size_t claimed = get(file, at + 4, 4);
     const size_t begin = at + kChunkHeaderBytes;
     const std::span<const std::byte> chunk =
         file.subspan(begin, std::min(claimed, file.size() - begin));
-    if (has_name(file, at, "fmt ") && !sound) {
-      const Result<WavSound, WavError> format = parse_format(chunk);
-      if (!format) {
-        return format.error();
+    if (has_name(file, at, "fmt ") && !has_format) {
+      if (const std::optional<WavError> error = parse_format(chunk, sound)) {
+        return *error;
       }
-      sound = *format;
+      has_format = true;
     } else if (has_name(file, at, "data")) {
-      if (!sound) {
+      if (!has_format) {
         return WavError::kBadFormat;
       }
-      read_samples(chunk, *sound);
-      return sound->samples.empty() ? Result<WavSound, WavError>{WavError::kNoSound}
-                                    : Result<WavSound, WavError>{*std::move(sound)};
+      read_samples(chunk, sound);
+      if (sound.samples.empty()) {
+        return WavError::kNoSound;
+      }
+      return sound;
     }
     // Chunks begin at even offsets.
     at = std::min(file.size(), begin + chunk.size() + (chunk.size() & 1U));
