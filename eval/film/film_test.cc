@@ -200,6 +200,7 @@ TEST(Film, IsAsLongAsAskedAndMayBeginLater) {
 TEST(Film, HoldsAPictureAheadAndNoMore) {
   std::vector<ShownPicture> pictures = steady(50);
   std::vector<std::weak_ptr<const Picture>> alive;
+  alive.reserve(pictures.size());
   for (const ShownPicture& picture : pictures) {
     alive.emplace_back(picture.picture);
   }
@@ -312,7 +313,7 @@ std::shared_ptr<media::VideoSource> camera() {
 TEST_F(WholeFilm, IsTheSameToTheByteThoughItsFeedsRunInThreads) {
   const std::string once = bytes_of(write("a.y4m", 2s, camera));
   const std::string twice = bytes_of(write("b.y4m", 2s, camera));
-  EXPECT_EQ(once.size(), 60 * (640 * 320 * 3 / 2 + 6) + once.find('\n') + 1);
+  EXPECT_EQ(once.size(), size_t{60} * (640 * 320 * 3 / 2 + 6) + once.find('\n') + 1);
   EXPECT_TRUE(once == twice);
 }
 

@@ -220,7 +220,7 @@ const Font::Letter& Font::letter(char character, int height) {
   }
   const Glyph& glyph = glyph_of(character);
   const double unit = static_cast<double>(height) / kCapitalLines;
-  const auto pixels = [unit](double grid) { return static_cast<int>(grid * unit + 0.5); };
+  const auto pixels = [unit](double grid) { return static_cast<int>(std::lround(grid * unit)); };
   Letter drawn;
   drawn.advance = pixels(glyph.width + kLetterGap);
   drawn.margin = pixels(kGridMargin);
@@ -231,7 +231,8 @@ const Font::Letter& Font::letter(char character, int height) {
     for (int x = 0; x < drawn.mask.width; ++x) {
       const Point centre{(x + 0.5 - drawn.margin) / unit, (y + 0.5 - drawn.margin) / unit};
       const double inside = (kPenRadius - distance(centre, chains)) * unit + 0.5;
-      drawn.mask.alpha.push_back(static_cast<uint8_t>(std::clamp(inside, 0.0, 1.0) * 255 + 0.5));
+      drawn.mask.alpha.push_back(
+          static_cast<uint8_t>(std::lround(std::clamp(inside, 0.0, 1.0) * 255)));
     }
   }
   return letters_.emplace(key, std::move(drawn)).first->second;

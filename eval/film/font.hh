@@ -12,7 +12,7 @@ namespace cress::film {
 /// A typeface of our own, drawn with a round pen of constant width along strokes, at any size, with
 /// soft edges. ASCII; any other code point of UTF-8 is an empty box. Figures are of equal width, so
 /// that a running number does not shake.
-/// The same pixels on every machine: IEEE square roots, nothing else from <cmath>.
+/// The same pixels on every machine: square roots and rounding, which IEEE defines exactly.
 /// Threads: none inside (it keeps what it has drawn); one owner.
 class Font {
  public:
