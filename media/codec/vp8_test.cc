@@ -202,6 +202,25 @@ TEST(Vp8, ARestoredReferenceUndoesAnAttemptThatReplacedIt) {
   }
 }
 
+TEST(Vp8, ErrorResilientKeepsGoldenAndAlternateAsLongAsThePlanSays) {
+  SyntheticCamera camera = make_camera();
+  Vp8EncoderOptions options = quantizer_options();
+  options.error_resilient = true;
+  Vp8Encoder encoder{options};
+  Rng rng{1};
+  encoder.encode(*camera.picture(0), {.quantizer = 20});
+  const Picture kept = encoder.reference(ReferenceBuffer::kGolden);
+  const ReferencePlan plan{.read_golden = false, .read_alternate = false, .update_entropy = false};
+  for (uint64_t i = 1; i < 500; ++i) {
+    const int quantizer = 4 + static_cast<int>(rng.below(40));
+    EXPECT_EQ(
+        encoder.encode(*camera.picture(i), {.quantizer = quantizer, .references = plan}).quantizer,
+        quantizer);
+    ASSERT_EQ(encoder.reference(ReferenceBuffer::kGolden), kept) << i;
+    ASSERT_EQ(encoder.reference(ReferenceBuffer::kAlternate), kept) << i;
+  }
+}
+
 TEST(Vp8, AFrameMayReferToAnOlderBufferAfterALoss) {
   SyntheticCamera camera = make_camera();
   Vp8Encoder encoder{quantizer_options()};

@@ -17,7 +17,7 @@ constexpr int kStepUpQuantizerMax = 52;
 
 // The error of the scaling alone must be this much smaller than what is seen now, before a step
 // down: coding adds to it.
-constexpr double kStepDownGain = 2.0;
+constexpr double kStepDownGain = 1.4;
 // And no worse than 30 dB: beyond, a moment's blur is better than a size that stays for seconds.
 constexpr double kStepDownErrorMax = 65.0;
 
@@ -30,7 +30,6 @@ int side_at(int side, int rung) {
 // who otherwise would see nothing new at all.
 constexpr int kSameBlockDifference = 8;
 constexpr int kBlock = 16;  // a macroblock
-constexpr int kBlur = 8;    // pixels made one
 
 struct Block {
   int left;
@@ -57,13 +56,16 @@ void copy_block(const uint8_t* from, uint8_t* to, int width, const Block& block)
   }
 }
 
+// How many pixels become one, for a frame that is `excess` times too large: of what a sharp picture
+// takes at the coarsest quantizer, 2 leaves about three quarters, 4 a half, 8 a third.
+int blur_for(double excess) { return excess < 1.25 ? 2 : (excess < 1.8 ? 4 : 8); }
+
 // `picture` blurred where it differs from `reference`, and `reference` where it does not.
-Picture reduce_picture(const Picture& picture, const Picture& reference) {
+Picture reduce_picture(const Picture& picture, const Picture& reference, int blur) {
   const int width = picture.width;
   const int height = picture.height;
-  Picture reduced =
-      scale_picture(scale_picture(picture, std::max(1, width / kBlur), std::max(1, height / kBlur)),
-                    width, height);
+  Picture reduced = scale_picture(
+      scale_picture(picture, std::max(1, width / blur), std::max(1, height / blur)), width, height);
   for (int top = 0; top < height; top += kBlock) {
     for (int left = 0; left < width; left += kBlock) {
       const Block block{left, top, std::min(left + kBlock, width), std::min(top + kBlock, height)};
@@ -158,6 +160,8 @@ Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung) const {
           .height = side_at(options_.height, rung),
           .frame_rate = options_.frame_rate,
           .cpu_used = options_.cpu_used,
+          // Without it libvpx replaces golden by itself every 40th frame (see ReferencePlan).
+          .error_resilient = true,
           .rate_mode = RateMode::kQuantizer};
 }
 
@@ -220,7 +224,9 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
   if (writes && best_index != last_index) {
     encoder_->restore_reference(ReferenceBuffer::kLast, best_index ? kept_ : before_);
   }
-  if (!best_index && !encode_reduced(choice, *picture, out)) {
+  const double excess = static_cast<double>(search.attempts()[last_index].size.bytes()) /
+                        static_cast<double>(out.budget.bytes());
+  if (!best_index && !encode_reduced(choice, *picture, excess, out)) {
     policy_.handle_rejected(choice);
     return false;
   }
@@ -235,11 +241,12 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
 // that look as they did stay as they are, which costs nothing; the others come blurred. The next
 // frames make good for it, as far as their budgets reach.
 bool AdaptiveEncoder::encode_reduced(const ReferenceChoice& choice, const Picture& picture,
-                                     AdaptedFrame& out) {
+                                     double excess, AdaptedFrame& out) {
   if (out.quantizer != kQuantizerMax || out.attempts >= options_.attempts_max) {
     return false;
   }
-  const Picture reduced = reduce_picture(picture, encoder_->reference(choice.reads));
+  const Picture reduced =
+      reduce_picture(picture, encoder_->reference(choice.reads), blur_for(excess));
   CodedPicture coded =
       encoder_->encode(reduced, {.quantizer = kQuantizerMax, .references = choice.plan()});
   ++out.attempts;

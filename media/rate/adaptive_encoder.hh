@@ -115,7 +115,8 @@ class AdaptiveEncoder {
   bool key_frame_may_fit(int rung, DataSize budget) const;
 
   bool encode_delta(const ReferenceChoice& choice, const PicturePtr& picture, AdaptedFrame& out);
-  bool encode_reduced(const ReferenceChoice& choice, const Picture& picture, AdaptedFrame& out);
+  bool encode_reduced(const ReferenceChoice& choice, const Picture& picture, double excess,
+                      AdaptedFrame& out);
   bool encode_key(const PicturePtr& picture, int rung, bool must_go, AdaptedFrame& out);
   bool step_down_shows_more(const PicturePtr& picture, int rung) const;
   bool step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out);

@@ -52,8 +52,10 @@ std::optional<int> QuantizerSearch::next() const {
     }
   }
   const bool fits = used > DataSize{0};
+  const double good =
+      options_.good_share - options_.good_share_fall * static_cast<double>(attempts_.size() - 1);
   const double share = static_cast<double>(used.bytes()) / static_cast<double>(budget_.bytes());
-  if (high - low < 2 || (fits && share >= options_.good_share)) {
+  if (high - low < 2 || (fits && share >= good)) {
     return std::nullopt;
   }
   const double way = std::abs(log_budget_ - log_bytes(attempts_.back().size));

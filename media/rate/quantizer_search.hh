@@ -18,10 +18,12 @@ struct QuantizerSearchOptions {
   int attempts_max = 3;
   /// Which share of the budget an attempt aims at: the error of the first is the model's, that of
   /// the next only the slope's.
-  double first_aim = 0.98;
+  double first_aim = 0.97;
   double next_aim = 0.98;
-  /// A frame that uses this share of its budget is not worth another attempt.
-  double good_share = 0.82;
+  /// A frame that uses this share of its budget is not worth another attempt; the bar falls with
+  /// each attempt made.
+  double good_share = 0.80;
+  double good_share_fall = 0.15;
 };
 
 /// Looks for the finest quantizer whose frame fits a budget, by attempts: the first by what a model

@@ -1,0 +1,270 @@
+#include "media/rate/reference_policy.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "transport/base/rng.hh"
+
+namespace cress::media {
+namespace {
+
+// A decoder reduced to what matters here: which frame is in each buffer. It decodes by the rule
+// that receivers keep: a frame is decoded exactly when the one with `reference_id` was.
+class Receiver {
+ public:
+  struct Frame {
+    uint32_t id = 0;
+    ReferenceChoice choice;
+  };
+
+  // True when decoded. What it finds in the buffer must be what the encoder meant.
+  bool handle_frame(const Frame& frame) {
+    const ReferenceChoice& choice = frame.choice;
+    if (!choice.key_frame && !decoded_.contains(choice.reference_id)) {
+      return false;
+    }
+    if (choice.key_frame) {
+      buffers_.fill(frame.id);
+    } else {
+      EXPECT_EQ(buffer(choice.reads), choice.reference_id) << "frame " << frame.id;
+      const ReferencePlan plan = choice.plan();
+      EXPECT_EQ(plan.read_last + plan.read_golden + plan.read_alternate, 1);
+      EXPECT_FALSE(plan.update_entropy);
+      replace(ReferenceBuffer::kLast, plan.replace_last, frame.id);
+      replace(ReferenceBuffer::kGolden, plan.replace_golden, frame.id);
+      replace(ReferenceBuffer::kAlternate, plan.replace_alternate, frame.id);
+    }
+    decoded_.insert(frame.id);
+    return true;
+  }
+
+ private:
+  uint32_t& buffer(ReferenceBuffer which) { return buffers_.at(static_cast<size_t>(which)); }
+  void replace(ReferenceBuffer which, bool wanted, uint32_t id) {
+    if (wanted) {
+      buffer(which) = id;
+    }
+  }
+
+  std::array<uint32_t, 3> buffers_{};
+  std::set<uint32_t> decoded_;
+};
+
+struct Path {
+  int layers = 1;
+  // Frames sent between a frame and the news of it.
+  size_t delay_min = 1;
+  size_t delay_max = 1;
+  double loss = 0;
+  double rejection = 0;
+  // News that a frame was decoded may get lost; news of a loss never does.
+  double silence = 0;
+};
+
+struct Outcome {
+  int sent = 0;
+  int undecodable = 0;  // arrived, but its reference had not
+  int key_frames = 0;
+  int recoveries = 0;
+  size_t longest_freeze = 0;
+};
+
+// `is_lost(i)` decides the fate of frame i; the first frame always arrives.
+template <class Fate>
+Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
+  struct News {
+    size_t due = 0;
+    uint32_t id = 0;
+    bool decoded = false;
+  };
+  ReferencePolicy policy{path.layers};
+  Receiver receiver;
+  std::vector<News> news;
+  Outcome outcome;
+  size_t freeze = 0;
+  for (uint32_t id = 0; static_cast<int>(id) < frames; ++id) {
+    std::erase_if(news, [&](const News& item) {
+      if (item.due <= id && item.decoded) {
+        policy.handle_decoded(item.id);
+      } else if (item.due <= id) {
+        policy.handle_lost(item.id);
+      }
+      return item.due <= id;
+    });
+    const ReferenceChoice choice = policy.next();
+    if (!choice.key_frame && rng.chance(path.rejection)) {
+      policy.handle_rejected(choice);
+      continue;
+    }
+    policy.handle_sent(id, choice);
+    ++outcome.sent;
+    outcome.key_frames += choice.key_frame ? 1 : 0;
+    outcome.recoveries += choice.reads != ReferenceBuffer::kLast ? 1 : 0;
+    const bool lost = id > 0 && is_lost(id);
+    const bool decoded = !lost && receiver.handle_frame({id, choice});
+    outcome.undecodable += !lost && !decoded ? 1 : 0;
+    freeze = decoded ? 0 : freeze + 1;
+    outcome.longest_freeze = std::max(outcome.longest_freeze, freeze);
+    const size_t due = id + path.delay_min + rng.below(path.delay_max - path.delay_min + 1);
+    // What arrives but cannot be decoded is no news: the sender knows why.
+    if (lost || (decoded && !rng.chance(path.silence))) {
+      news.push_back({due, id, decoded});
+    }
+  }
+  return outcome;
+}
+
+TEST(ReferencePolicy, EveryPatternOfLossesOverTwelveFramesKeepsTheReceiverInStep) {
+  constexpr int kFrames = 13;
+  for (const int layers : {1, 2, 3}) {
+    for (const size_t delay : {1U, 2U, 3U, 5U}) {
+      for (uint32_t pattern = 0; pattern < 1U << (kFrames - 1); ++pattern) {
+        SCOPED_TRACE("layers " + std::to_string(layers) + ", delay " + std::to_string(delay) +
+                     ", pattern " + std::to_string(pattern));
+        Rng rng{1};
+        const Outcome outcome =
+            run({.layers = layers, .delay_min = delay, .delay_max = delay}, kFrames, rng,
+                [&](uint32_t id) { return (pattern >> (id - 1) & 1U) != 0; });
+        ASSERT_EQ(outcome.key_frames, 1);
+        ASSERT_FALSE(testing::Test::HasFailure());
+      }
+    }
+  }
+}
+
+TEST(ReferencePolicy, RandomPathsKeepTheReceiverInStepWithOneKeyFrame) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng{seed};
+    Path path{.layers = 1 + static_cast<int>(rng.below(3)),
+              .delay_min = 1 + rng.below(10),
+              .loss = rng.uniform(0, 0.3),
+              .rejection = rng.uniform(0, 0.3),
+              .silence = rng.chance(0.3) ? rng.uniform(0, 0.9) : 0};
+    path.delay_max = path.delay_min + rng.below(40);
+    const Outcome outcome = run(path, 1500, rng, [&](uint32_t) { return rng.chance(path.loss); });
+    ASSERT_EQ(outcome.key_frames, 1);
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
+TEST(ReferencePolicy, TheFirstFrameAfterTheNewsOfALossIsDecodable) {
+  // One loss, then none: the freeze lasts as long as the news takes.
+  for (const size_t delay : {1U, 4U, 9U}) {
+    for (uint32_t lost = 20; lost < 60; ++lost) {
+      Rng rng{1};
+      const Outcome outcome = run({.delay_min = delay, .delay_max = delay}, 100, rng,
+                                  [&](uint32_t id) { return id == lost; });
+      EXPECT_EQ(outcome.longest_freeze, delay);
+      EXPECT_EQ(outcome.recoveries, 1);
+    }
+  }
+}
+
+TEST(ReferencePolicy, LossesOfUpperLayersAreNobodysBusiness) {
+  for (const int layers : {2, 3}) {
+    Rng rng{4};
+    ReferencePolicy shape{layers};
+    std::vector<int> layer_of;
+    for (uint32_t id = 0; id < 500; ++id) {
+      const ReferenceChoice choice = shape.next();
+      shape.handle_sent(id, choice);
+      shape.handle_decoded(id);
+      layer_of.push_back(choice.temporal_layer);
+    }
+    EXPECT_EQ(std::vector<int>(layer_of.begin(), layer_of.begin() + 5),
+              layers == 2 ? std::vector<int>({0, 1, 0, 1, 0}) : std::vector<int>({0, 2, 1, 2, 0}));
+    const Outcome outcome = run({.layers = layers, .delay_min = 3, .delay_max = 8}, 500, rng,
+                                [&](uint32_t id) { return layer_of[id] > 0; });
+    EXPECT_EQ(outcome.undecodable, 0);
+    EXPECT_EQ(outcome.recoveries, 0);
+  }
+}
+
+TEST(ReferencePolicy, TheSpareReferenceIsNeverOlderThanTwoRoundTrips) {
+  ReferencePolicy policy;
+  constexpr uint32_t kDelay = 6;
+  for (uint32_t id = 0; id < 400; ++id) {
+    if (id >= kDelay) {
+      policy.handle_decoded(id - kDelay);
+    }
+    policy.handle_sent(id, policy.next());
+    if (id > 20) {
+      ReferencePolicy lossy = policy;
+      lossy.handle_lost(id);
+      lossy.handle_lost(id - kDelay + 1);  // the oldest whose fate is open
+      const ReferenceChoice choice = lossy.next();
+      ASSERT_FALSE(choice.key_frame);
+      EXPECT_NE(choice.reads, ReferenceBuffer::kLast);
+      EXPECT_LE(id - choice.reference_id, 2 * kDelay + 1);
+    }
+  }
+}
+
+TEST(ReferencePolicy, AKeyFrameGoesWhenNothingElseIsLeftOrOnRequest) {
+  ReferencePolicy policy;
+  EXPECT_TRUE(policy.next().key_frame);
+  policy.handle_sent(0, policy.next());
+  policy.handle_sent(1, policy.next());
+  policy.handle_lost(0);
+  EXPECT_TRUE(policy.next().key_frame) << "the first frame was lost, and all depends on it";
+  policy.handle_sent(2, policy.next());
+  EXPECT_FALSE(policy.next().key_frame);
+  policy.handle_lost(1);
+  EXPECT_FALSE(policy.next().key_frame) << "a loss from before the key frame is history";
+  policy.handle_decoded(2);
+  policy.handle_lost(2);
+  EXPECT_FALSE(policy.next().key_frame) << "what was decoded was not lost";
+  policy.request_key_frame();
+  EXPECT_TRUE(policy.next().key_frame);
+}
+
+TEST(ReferencePolicy, ALossOlderThanItsMemoryIsAnsweredFromWhatIsKnown) {
+  ReferencePolicy policy;
+  uint32_t id = 0;
+  for (; id < 10; ++id) {
+    policy.handle_sent(id, policy.next());
+  }
+  policy.handle_decoded(1);  // frame 1 is the first candidate
+  for (; id < 10 + ReferencePolicy::kFramesMax + 50; ++id) {
+    policy.handle_sent(id, policy.next());
+  }
+  policy.handle_lost(20);
+  const ReferenceChoice choice = policy.next();
+  EXPECT_FALSE(choice.key_frame);
+  EXPECT_NE(choice.reads, ReferenceBuffer::kLast);
+  EXPECT_EQ(choice.reference_id, 1U);
+}
+
+TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
+  ReferencePolicy policy;
+  policy.handle_sent(0, policy.next());
+  const ReferenceChoice candidate = policy.next();
+  ASSERT_TRUE(candidate.candidate_for.has_value());
+  policy.handle_rejected(candidate);
+  policy.handle_sent(2, policy.next());
+  policy.handle_lost(2);
+  const ReferenceChoice choice = policy.next();
+  ASSERT_FALSE(choice.key_frame);
+  EXPECT_EQ(choice.reference_id, 0U);
+  EXPECT_NE(choice.reads, *candidate.candidate_for);
+}
+
+TEST(ReferencePolicy, MisuseIsOurBug) {
+  EXPECT_DEATH(ReferencePolicy{0}, "layers");
+  EXPECT_DEATH(ReferencePolicy{4}, "layers");
+  ReferencePolicy policy;
+  policy.handle_sent(5, policy.next());
+  EXPECT_DEATH(policy.handle_sent(5, policy.next()), "grow");
+}
+
+}  // namespace
+}  // namespace cress::media
