@@ -50,7 +50,8 @@ TEST(ScalePicture, DownwardsEachPixelIsTheMeanOfItsArea) {
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) {
         // Weights of 8 bits, two axes: an error of up to 1/512 a tap.
-        const double tolerance = 1.0 + 0.5 * (from_width / width + from_height / height + 4);
+        const int taps = from_width / width + from_height / height + 4;
+        const double tolerance = 1.0 + 0.5 * taps;
         ASSERT_NEAR(to.y()[y * width + x], area_mean(from, width, height, x, y), tolerance)
             << from_width << " x " << from_height << " to " << width << " x " << height;
       }

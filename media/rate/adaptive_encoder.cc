@@ -85,7 +85,7 @@ Picture reduce_picture(const Picture& picture, const Picture& reference, int blu
 double mean_square(const Picture& a, const Picture& b) {
   int64_t sum = 0;
   for (size_t i = 0; i < a.luma_size(); ++i) {
-    const int error = a.y()[i] - b.y()[i];
+    const int64_t error = a.y()[i] - b.y()[i];
     sum += error * error;
   }
   return static_cast<double>(sum) / static_cast<double>(a.luma_size());

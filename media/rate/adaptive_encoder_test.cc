@@ -266,8 +266,8 @@ TEST(AdaptiveEncoder, NoBudgetIsASkipAndNothingChanges) {
   EXPECT_TRUE(encode(0, 0).skipped());
   EXPECT_FALSE(encode(1, 9000).skipped());
   const Picture before = encoder.reference(ReferenceBuffer::kLast);
+  uint32_t id = 2;
   for (const int64_t budget : {-5, 0, 1, 20}) {
-    static uint32_t id = 2;
     EXPECT_TRUE(encode(id++, budget).skipped());
     EXPECT_EQ(encoder.reference(ReferenceBuffer::kLast), before) << budget;
   }

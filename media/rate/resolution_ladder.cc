@@ -45,12 +45,10 @@ void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer) 
   const bool may_step_down = since_step >= options_.dwell_min || (rung_ == 0 && !last_step_up_);
   if (need_ >= kFull && may_step_down && rung_ + 1 < kResolutionRungs) {
     wanted = rung_ + 1;
-  } else if (ease_ >= kFull && in_need == false && since_step >= dwell_up_ && rung_ > 0) {
+  } else if (ease_ >= kFull && !in_need && since_step >= dwell_up_ && rung_ > 0) {
     wanted = rung_ - 1;
-  } else if (wanted_ > rung_ && need_ >= kFull / 2) {
-    wanted = wanted_;  // still in need, only less so: the step stays wanted until it is made
-  } else if (wanted_ < rung_ && ease_ >= kFull / 2) {
-    wanted = wanted_;
+  } else if ((wanted_ > rung_ && need_ >= kFull / 2) || (wanted_ < rung_ && ease_ >= kFull / 2)) {
+    wanted = wanted_;  // only somewhat less so than before: the step stays wanted until it is made
   }
   if (wanted != wanted_) {
     wanted_ = wanted;
