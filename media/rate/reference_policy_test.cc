@@ -250,6 +250,7 @@ TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
   const ReferenceChoice candidate = policy.next();
   ASSERT_TRUE(candidate.candidate_for.has_value());
   policy.handle_rejected(candidate);
+  policy.handle_decoded(0);  // now both buffers would be known, were it not for the attempt
   policy.handle_sent(2, policy.next());
   policy.handle_lost(2);
   const ReferenceChoice choice = policy.next();
