@@ -64,15 +64,17 @@ struct AdaptiveEncoderStats {
 };
 
 /// VP8 in which every frame fits its budget: codes a picture, looks at the size, and if it is not
-/// right puts libvpx's reference back and codes again. What nothing makes fit is skipped.
+/// right puts libvpx's reference back and codes again. What is too large even at the coarsest
+/// quantizer is tried with less in it: blurred where it changed, and as it was elsewhere. What
+/// nothing makes fit is skipped.
 ///
 /// After the first, a key frame goes only when the receiver has lost every reference or when the
 /// coded size changes (ResolutionLadder). A key frame that does not fit waits for a wider window
-/// for kKeyFrameWaitMax, then goes as small as it gets. All other frames fit, always.
-/// After a loss the next frame refers to what is known to have been decoded (ReferencePolicy). The
-/// receiver decodes frames in the order of their ids, each exactly when it has decoded the one with
-/// `reference_id`.
-/// Errors: std::runtime_error with libvpx's words when it fails. Threads: none inside; one owner.
+/// for kKeyFrameWaitMax (kStepWaitMax for a smaller size), then goes as small as it gets. All other
+/// frames fit, always. After a loss the next frame refers to what is known to have been decoded
+/// (ReferencePolicy). The receiver decodes frames in the order of their ids, each exactly when it
+/// has decoded the one with `reference_id`. Errors: std::runtime_error with libvpx's words when it
+/// fails. Threads: none inside; one owner.
 class AdaptiveEncoder {
  public:
   static constexpr Duration kKeyFrameWaitMax = 300ms;
