@@ -21,9 +21,16 @@ constexpr Duration kReportInterval = 60ms;
 constexpr DataSize kPaddingMax{32'000};
 // Smaller frames than this show nothing worth a datagram.
 constexpr DataSize kFrameMin{300};
-// While the window is closed a frame of this size goes this often (DESIGN §8, "A trickle").
+// While the window is closed a frame of this size goes this often (DESIGN §8, "A trickle"); where
+// nothing can be coded so small, it may be larger by as much for each growth interval it is late.
 constexpr DataSize kTrickleFrame{300};
+constexpr DataSize kTrickleFrameMax{1200};
 constexpr Duration kTrickleInterval = 200ms;
+constexpr Duration kTrickleGrowth = 66ms;
+// More than one opportunity's worth in the network (a link's least unit, 1500 bytes) has to drain
+// first: less often then.
+constexpr DataSize kTrickleBacklogMax{1500};
+constexpr Duration kTrickleIntervalBacklog = 400ms;
 // Of the window a frame leaves so much for sound as sound took in this time, which is about what
 // the window looks ahead.
 constexpr Duration kSoundReserve = 60ms;
@@ -87,14 +94,23 @@ std::optional<DataSize> Call::frame_budget(TimePoint now) {
        .minimum = kFrameMin});
 }
 
+std::optional<DataSize> Call::trickle_budget(TimePoint now) const {
+  const bool drains = endpoint_.control().outstanding(now) + kTrickleFrame <= kTrickleBacklogMax;
+  const Duration interval = drains ? kTrickleInterval : kTrickleIntervalBacklog;
+  const Duration late = now - last_frame_at_ - interval;
+  if (late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
+    return std::nullopt;
+  }
+  return std::min(kTrickleFrame * (1 + late / kTrickleGrowth), kTrickleFrameMax);
+}
+
 void Call::capture(TimePoint now, const media::PicturePtr& picture) {
   check(video_sender_.has_value(), "Call: captured a picture without video options");
   const uint32_t id = next_frame_id_++;
   std::optional<DataSize> budget = frame_budget(now);
   Leave leave = Leave::kWithinWindow;
-  if (!budget && now - last_frame_at_ >= kTrickleInterval &&
-      endpoint_.queued(session::kVideoFlow) == DataSize{}) {
-    budget = kTrickleFrame;
+  if (!budget) {
+    budget = trickle_budget(now);
     leave = Leave::kNow;
   }
   const Encoding encoding = video_sender_->encode(now, id, picture, budget.value_or(DataSize{}));

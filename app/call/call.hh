@@ -62,6 +62,7 @@ class Call {
   };
 
   std::optional<DataSize> frame_budget(TimePoint now);
+  std::optional<DataSize> trickle_budget(TimePoint now) const;
   DataSize sound_reserve(TimePoint now);
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);

@@ -60,7 +60,8 @@ class VideoReceiver {
 
   Duration stuck_max_;
   TimePoint now_ = kTimeZero;  // of the last handle_*
-  media::Assembler assembler_;
+  // A frame cut through by an outage is completed after it: what follows refers to it.
+  media::Assembler assembler_{{.age_max = 30s}};
   media::FrameClock clock_;
   media::Vp8Decoder decoder_;
   bool has_received_ = false;

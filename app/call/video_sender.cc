@@ -1,5 +1,6 @@
 #include "app/call/video_sender.hh"
 
+#include <algorithm>
 #include <utility>
 
 namespace cress::app {
@@ -8,7 +9,8 @@ VideoSender::VideoSender(const VideoSenderOptions& options)
     : encoder_({.width = options.width,
                 .height = options.height,
                 .frame_rate = options.frame_rate,
-                .temporal_layers = options.temporal_layers}) {}
+                .temporal_layers = options.temporal_layers,
+                .quantizer_min = options.quantizer_min}) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                              DataSize budget) {
@@ -52,9 +54,13 @@ void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
 }
 
 void VideoSender::handle_report(const FrameReport& report) {
-  for (uint32_t back = 32; back > 0; --back) {
-    if ((report.before >> (back - 1) & 1U) != 0 && report.newest >= back) {
+  for (uint32_t back = std::min(report.newest, 32U); back > 0; --back) {
+    // Frames are decoded in order: what is older than the newest and was not decoded never will be,
+    // even if all of it arrived.
+    if ((report.before >> (back - 1) & 1U) != 0) {
       encoder_.handle_decoded(report.newest - back);
+    } else {
+      encoder_.handle_lost(report.newest - back);
     }
   }
   encoder_.handle_decoded(report.newest);

@@ -59,6 +59,8 @@ class Control {
   virtual DataSize window(TimePoint now) const = 0;
   /// Nothing has got through for longer than a link takes to hiccup: more would only pile up.
   virtual bool is_stalled(TimePoint now) const = 0;
+  /// Sent and, as far as is known, still in the network.
+  virtual DataSize outstanding(TimePoint now) const = 0;
   /// What the window counts for each message beside its own bytes.
   virtual DataSize message_overhead() const = 0;
   /// All that the current forecast promises over its life: bounds the sender's own queues (paper

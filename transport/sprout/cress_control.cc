@@ -69,20 +69,27 @@ void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
 void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
                                    uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) {
   const bool is_news = ledger_.handle_report(now, feedback.made_at, feedback.arrivals,
-                                             [&](const Exposure& exposure) {
-                                               if (!exposure.busy) {
-                                                 belief_.pass_idle(exposure.elapsed);
-                                                 return;
-                                               }
-                                               belief_.pass_busy(exposure.elapsed);
-                                               belief_.observe(exposure.packets);
-                                             });
+                                             [this](const Exposure& exposure) { learn(exposure); });
   if (is_news) {
     rebuild_backlog();
   }
 }
 
+void CressControl::learn(const Exposure& exposure) {
+  if (!exposure.busy) {
+    belief_.pass_idle(exposure.elapsed);
+    return;
+  }
+  missed_packets_ += belief_.mean_rate() * to_seconds(exposure.elapsed);
+  missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
+  belief_.pass_busy(exposure.elapsed);
+  belief_.observe(exposure.packets);
+}
+
 double CressControl::deliveries(TimePoint at) const {
+  if (missed_packets_ >= options_.outage_packets) {
+    return 0;
+  }
   const Duration horizon =
       std::clamp(at - ledger_.reported_until(), Duration{}, options_.forecast_life);
   return belief_.deliveries(horizon, options_.caution_normal) *

@@ -20,6 +20,9 @@ class CressControl final : public Control {
     double caution_normal = -0.674;
     /// What is sent now shall surely have left the bottleneck this long after it could have.
     Duration delay_target = 60ms;
+    /// So many packets that should have come and did not, with none in between, and the link is
+    /// taken for dead until the next one comes.
+    double outage_packets = 15;
     /// No report for this long and the forecast promises no more: no news is bad news.
     Duration forecast_life = 260ms;
     /// The window is never below this while nothing is outstanding: a probe.
@@ -40,6 +43,7 @@ class CressControl final : public Control {
   void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override;
+  DataSize outstanding(TimePoint /*now*/) const override { return ledger_.outstanding_size(); }
   bool is_stalled(TimePoint now) const override;
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
@@ -65,6 +69,7 @@ class CressControl final : public Control {
 
   /// How long nothing has been heard to arrive that was sent.
   Duration no_news(TimePoint now) const;
+  void learn(const Exposure& exposure);
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
@@ -79,6 +84,7 @@ class CressControl final : public Control {
   TimePoint reported_at_ = kTimeZero - 1h;
   // Sending.
   GammaBelief belief_;
+  double missed_packets_ = 0;  // expected while busy since the last delivery
   ExposureLedger ledger_;
   Backlog backlog_;
 };

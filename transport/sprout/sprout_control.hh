@@ -23,6 +23,7 @@ class SproutControl final : public Control {
   void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override { return window_.window(now); }
+  DataSize outstanding(TimePoint now) const override { return window_.in_network(now); }
   bool is_stalled(TimePoint now) const override;
   DataSize message_overhead() const override { return {}; }
   DataSize forecast_total() const override { return window_.forecast_total(); }
