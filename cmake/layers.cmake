@@ -28,7 +28,7 @@ set(eval_harness transport/base transport/wire transport/sprout transport/sessio
 set(eval_report transport/base)
 set(eval_encoder transport/base transport/sim traces
     media/frame media/source media/rate media/codec media/gst eval/metrics eval/report)
-set(eval ${eval_harness} eval/harness eval/encoder)
+set(eval ${eval_harness} eval/harness eval/film eval/encoder)
 
 set(wrong 0)
 set(seen 0)

@@ -10,9 +10,11 @@
 #include <thread>
 #include <utility>
 
+#include "eval/first_error.hh"
 #include "eval/harness/outputs.hh"
 #include "eval/progress.hh"
 #include "eval/report/report.hh"
+#include "eval/run_films.hh"
 #include "media/gst/gst_audio_source.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/source/audio_synthetic_voice.hh"
@@ -136,10 +138,35 @@ void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
   }
 }
 
+void check_films(const RunArguments& arguments) {
+  if (!arguments.save.empty() && arguments.video.empty()) {
+    throw std::invalid_argument("--save goes with --video: a flow has no viewer");
+  }
+  if (arguments.film && arguments.video.empty()) {
+    throw std::invalid_argument("--film goes with --video: a flow has no viewer");
+  }
+  if (arguments.film && arguments.schemes.size() > 2) {
+    throw std::invalid_argument(
+        "--film shows two schemes beside each other, or one beside the original: name them with "
+        "--scheme A,B");
+  }
+  for (const std::string& input : {arguments.video, arguments.audio}) {
+    for (const std::filesystem::path& output : watchable_files(arguments.out)) {
+      std::error_code trouble;
+      if (std::filesystem::equivalent(input, output, trouble)) {
+        throw std::invalid_argument(input +
+                                    ": this run would replace it; choose another folder with "
+                                    "--out");
+      }
+    }
+  }
+}
+
 std::vector<harness::RunSpec> specs_of(const RunArguments& arguments) {
   if (arguments.one_way && arguments.video.empty()) {
     throw std::invalid_argument("--one-way goes with --video; without it every flow is one-way");
   }
+  check_films(arguments);
   harness::RunSpec spec;
   spec.link = link_of(arguments);
   spec.seed = arguments.seed;
@@ -168,29 +195,132 @@ unsigned jobs_of(const RunArguments& arguments, size_t runs) {
   return std::min(wanted, static_cast<unsigned>(runs));
 }
 
-/// Runs `specs`, a few at a time, and files each output in order as soon as it is there.
+/// A run that is over. `error`: of its movies; the output is whole all the same.
+struct Finished {
+  harness::RunOutput output;
+  FirstError error;
+};
+
+using Show = film::ProducedFeed::Show;
+
+/// `show` (may be empty) is told of each picture of the forward direction.
+Finished run_one(const RunArguments& arguments, const schemes::SchemeContext& context,
+                 harness::RunSpec spec, const std::function<void(double)>& on_progress,
+                 const Show& show = {}) {
+  set_media(arguments, spec);
+  std::vector<std::unique_ptr<ViewerMovie>> movies;
+  if (!arguments.save.empty()) {
+    for (const char* direction : {"forward", "reverse"}) {
+      if (direction == std::string_view{"forward"} || spec.reverse_video) {
+        movies.push_back(
+            std::make_unique<ViewerMovie>(spec, direction, arguments.out, arguments.save));
+      }
+    }
+  }
+  const auto movie_of = [&](const std::string& direction) {
+    return std::ranges::find(movies, direction, &ViewerMovie::direction);
+  };
+  TimePoint last_shown = kTimeZero;
+  spec.on_shown = [&](const std::string& direction, const schemes::ShownFrame& frame) {
+    if (const auto movie = movie_of(direction); movie != movies.end()) {
+      (*movie)->show(frame);
+    }
+    if (show && direction == "forward") {
+      last_shown = std::max(last_shown, frame.shown);  // as in ViewerMovie
+      show({frame.captured, last_shown, frame.picture, {}});
+    }
+  };
+  spec.on_played = [&](const std::string& direction, const app::PlayedAudio& sound) {
+    if (const auto movie = movie_of(direction); movie != movies.end()) {
+      (*movie)->play(sound);
+    }
+  };
+  Finished finished;
+  finished.output = harness::run(spec, context, on_progress);
+  for (const auto& movie : movies) {
+    finished.error.attempt([&] { movie->finish(); });
+  }
+  return finished;
+}
+
+void file(Finished finished, harness::OutputFolder& folder, FirstError& error) {
+  error.attempt([&] { folder.add(std::move(finished.output)); });
+  error.attempt([&] { finished.error.rethrow(); });
+}
+
+/// Runs `specs`, a few at a time, and files each output in order as soon as it is there. After an
+/// error those that are running are still filed.
 void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
              harness::OutputFolder& folder) {
   const schemes::SchemeContext context;
   Progress progress{specs.size()};
-  std::vector<std::future<harness::RunOutput>> running(specs.size());
+  std::vector<std::future<Finished>> running(specs.size());
   const auto start = [&](size_t i) {
     running[i] = std::async(std::launch::async, [&, i] {
-      harness::RunSpec spec = specs[i];
-      set_media(arguments, spec);
-      return harness::run(spec, context, [&](double share) { progress.report(i, share); });
+      return run_one(arguments, context, specs[i],
+                     [&, i](double share) { progress.report(i, share); });
     });
   };
   const size_t jobs = jobs_of(arguments, specs.size());
   for (size_t i = 0; i < jobs; ++i) {
     start(i);
   }
-  for (size_t i = 0; i < specs.size(); ++i) {
-    harness::RunOutput output = running[i].get();
+  FirstError error;
+  for (size_t i = 0; i < specs.size() && running[i].valid(); ++i) {
+    error.attempt([&] { file(running[i].get(), folder, error); });
     progress.report(i, 1);
-    folder.add(std::move(output));
-    if (i + jobs < specs.size()) {
+    if (!error && i + jobs < specs.size()) {
       start(i + jobs);
+    }
+  }
+  error.rethrow();
+}
+
+/// "lte-slow, 20 ms, synthetic camera, seed 1": what the film is of.
+std::string film_title(const RunArguments& arguments, const harness::RunSpec& spec) {
+  std::string title = spec.link.name + ", " + arguments.delay;
+  if (spec.link.loss > 0) {
+    title += ", loss " + std::to_string(std::lround(spec.link.loss * 100)) + " %";
+  }
+  return title + ", " + spec.forward_video->description();
+}
+
+/// Runs the one or two `specs` side by side while the film of them is drawn. `probe`: one of them
+/// with its media, which no run uses.
+void run_filmed(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
+                const harness::RunSpec& probe, harness::OutputFolder& folder) {
+  const schemes::SchemeContext context;
+  Progress progress{specs.size()};
+  std::vector<std::optional<Finished>> finished(specs.size());
+  std::vector<FilmedRun> runs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    runs.push_back({specs[i].scheme, [&, i](const Show& show) {
+                      finished[i] = run_one(
+                          arguments, context, specs[i],
+                          [&, i](double share) { progress.report(i, share); }, show);
+                      progress.report(i, 1);
+                    }});
+  }
+  FirstError error;
+  error.attempt([&] {
+    film_runs({.path = folder.path() / kFilmName,
+               .title = film_title(arguments, probe),
+               .length = probe.duration},
+              *probe.forward_video, std::move(runs));
+  });
+  for (std::optional<Finished>& one : finished) {
+    if (one) {
+      file(std::move(*one), folder, error);
+    }
+  }
+  error.rethrow();
+}
+
+/// One line for each movie that is there.
+void list_movies(const std::filesystem::path& folder, std::ostream& out) {
+  for (const std::filesystem::path& file : watchable_files(folder)) {
+    if (std::filesystem::is_regular_file(file)) {
+      out << (file.filename() == kFilmName ? "film: " : "movie: ") << file.string() << "\n";
     }
   }
 }
@@ -242,20 +372,37 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command.add_option("--out", a.out, "Output folder")->capture_default_str();
   command.add_flag("--json", a.json, "Print results.json instead of the table");
   command.add_flag("--no-report", a.no_report, "Do not write report.html");
-  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]");
+  command
+      .add_option("--save", a.save,
+                  "With --video: write what each viewer saw and heard, SCHEME-DIRECTION.webm; "
+                  "--save y4m: uncompressed, without sound")
+      ->expected(0, 1)
+      ->default_str("webm")
+      ->check(CLI::IsMember({"webm", "y4m"}));
+  command.add_flag("--film", a.film,
+                   "With --video: write film.webm, two schemes side by side (one: beside the "
+                   "original) with the age of their pictures drawn in");
+  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; with --film: all");
 }
 
 void execute_run(const RunArguments& arguments, std::ostream& out) {
   const std::vector<harness::RunSpec> specs = specs_of(arguments);
-  if (!arguments.video.empty()) {
-    // Opened once before anything runs, so that a broken file is told at once.
-    harness::RunSpec probe = specs.front();
-    set_media(arguments, probe);
-  }
+  harness::RunSpec probe = specs.front();
+  // Opened once before anything runs, so that a broken file is told at once.
+  set_media(arguments, probe);
   harness::OutputFolder folder{arguments.out};
-  run_all(arguments, specs, folder);
+  remove_watchable_files(folder.path());
+  if (arguments.film) {
+    run_filmed(arguments, specs, probe, folder);
+  } else {
+    probe = {};  // a decoded clip is large
+    run_all(arguments, specs, folder);
+  }
   out << (arguments.json ? harness::results_json(folder.results())
                          : harness::results_table(folder.results()));
+  if (!arguments.json) {
+    list_movies(folder.path(), out);
+  }
   if (!arguments.no_report) {
     const auto html = folder.path() / "report.html";
     report::write_report(folder.path(), html);

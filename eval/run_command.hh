@@ -28,6 +28,8 @@ struct RunArguments {
   std::string out = "cress-run";
   bool json = false;
   bool no_report = false;
+  std::string save;  ///< "webm" or "y4m": each viewer's movie; empty: none
+  bool film = false;
   unsigned jobs = 0;  ///< 0: one a core
   std::string data;
 };
