@@ -9,6 +9,7 @@
 
 #include "eval/schemes/scheme_host.hh"
 #include "media/source/video_source.hh"
+#include "transport/base/take_front.hh"
 
 /// What the modelled calls have in common.
 namespace cress::schemes {
@@ -53,14 +54,7 @@ class CodedLog {
     }
     frames_.push_back(frame);
   }
-  std::optional<CodedFrame> poll() {
-    if (frames_.empty()) {
-      return std::nullopt;
-    }
-    const CodedFrame frame = frames_.front();
-    frames_.pop_front();
-    return frame;
-  }
+  std::optional<CodedFrame> poll() { return take_front(frames_); }
 
  private:
   std::deque<CodedFrame> frames_;

@@ -14,9 +14,18 @@ struct GccDetectorOptions {
   double threshold_initial_ms = 12.5;  ///< del_var_th(0)
   double threshold_min_ms = 6;
   double threshold_max_ms = 600;
-  double gain_up = 0.01;       ///< K_u, 1/ms
-  double gain_down = 0.00018;  ///< K_d, 1/ms
+  /// K_u and K_d, 1/ms. Differ from the draft §5.6 (draft()): libwebrtc's, which go with the
+  /// trendline.
+  double gain_up = 0.0087;
+  double gain_down = 0.039;
   Duration overuse_time = 10ms;
+
+  static GccDetectorOptions draft() {
+    GccDetectorOptions options;
+    options.gain_up = 0.01;
+    options.gain_down = 0.00018;
+    return options;
+  }
 };
 
 /// The draft's over-use detector: compares the gradient with a threshold that follows it, slowly

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace cress::schemes {
 namespace {
@@ -10,7 +11,9 @@ namespace {
 // All as libwebrtc's jitter estimator, in its units (milliseconds and bytes), unless said
 // otherwise.
 constexpr double kSizeSmoothing = 0.97;
-constexpr double kSizeMaxDecay = 0.9999;
+// libwebrtc's newer rule: not the largest frame ever but the 95th percentile of ten seconds.
+constexpr size_t kSizesMax = 300;
+constexpr double kSizeQuantile = 0.95;
 constexpr double kStateNoiseSlope = 2.5e-10;
 constexpr double kStateNoiseOffset = 1e-10;
 constexpr double kSlopeMin = 1e-6;
@@ -46,7 +49,7 @@ void GccJitter::update_model(double size_change, double residual_ms) {
   error_offset_ += kStateNoiseOffset;
   // A frame unlike the one before says much about the slope, two alike little.
   const double sigma = std::max(
-      1.0, (300 * std::exp(-std::abs(size_change) / size_max_) + 1) * std::sqrt(noise_variance_));
+      1.0, (300 * std::exp(-std::abs(size_change) / size_large_) + 1) * std::sqrt(noise_variance_));
   const double from_slope = error_slope_ * size_change + error_cross_;
   const double from_offset = error_cross_ * size_change + error_offset_;
   const double denominator = sigma + size_change * from_slope + from_offset;
@@ -83,13 +86,21 @@ void GccJitter::handle_frame(const GccFrameArrival& frame) {
   const double off = size - size_mean_;
   size_variance_ =
       std::max(1.0, kSizeSmoothing * size_variance_ + (1 - kSizeSmoothing) * off * off);
-  size_max_ = std::max(kSizeMaxDecay * size_max_, size);
+  sizes_.push_back(size);
+  if (sizes_.size() > kSizesMax) {
+    sizes_.pop_front();
+  }
+  std::vector<double> sorted{sizes_.begin(), sizes_.end()};
+  const auto large = sorted.begin() +
+                     static_cast<ptrdiff_t>(kSizeQuantile * static_cast<double>(sorted.size() - 1));
+  std::ranges::nth_element(sorted, large);
+  size_large_ = *large;
   const double residual_ms = delay_ms - (slope_ms_per_byte_ * size_change + offset_ms_);
   const double outlier_ms = kDelayOutlier * std::sqrt(noise_variance_);
   if (std::abs(residual_ms) < outlier_ms ||
       size > size_mean_ + kSizeOutlier * std::sqrt(size_variance_)) {
     update_noise(residual_ms);
-    if (size_change > -0.25 * size_max_) {  // a small frame behind a large one waits for it
+    if (size_change > -0.25 * size_large_) {  // a small frame behind a large one waits for it
       update_model(size_change, residual_ms);
     }
   } else {
@@ -100,7 +111,7 @@ void GccJitter::handle_frame(const GccFrameArrival& frame) {
 Duration GccJitter::estimate(Duration round_trip) const {
   const double noise_ms =
       std::max(1.0, kNoiseQuantile * std::sqrt(noise_variance_) - kNoiseOffsetMs);
-  const double size_ms = slope_ms_per_byte_ * std::max(0.0, size_max_ - size_mean_);
+  const double size_ms = slope_ms_per_byte_ * std::max(0.0, size_large_ - size_mean_);
   Duration wanted = from_seconds(std::clamp((noise_ms + size_ms) / 1000, 0.0, to_seconds(kMax)));
   wanted += kSystemJitter;
   if (sent_again_ >= kSentAgainMin) {
@@ -112,13 +123,17 @@ Duration GccJitter::estimate(Duration round_trip) const {
 void GccPlayout::learn_transit(Duration transit) {
   const double transit_ms = to_milliseconds(transit);
   const double error = transit_ms - transit_ms_;
-  late_score_ = std::max<int64_t>(0, late_score_ + (error > kTransitShiftMs ? 1 : -1));
-  if (late_score_ >= kTransitShiftFrames) {
-    late_score_ = 0;
-    transits_ = 0;
+  const int64_t side = error > kTransitShiftMs ? 1 : (error < -kTransitShiftMs ? -1 : 0);
+  shifted_ = side == 0 || (side > 0) != (shifted_ >= 0) ? side : shifted_ + side;
+  if (transits_ == 0 || std::abs(shifted_) >= kTransitShiftFrames) {
+    shifted_ = 0;
+    transits_ = 1;
+    transit_ms_ = transit_ms;
+    return;
   }
   transits_ = std::min(transits_ + 1, kTransitsMax);
-  transit_ms_ += error / static_cast<double>(transits_);
+  transit_ms_ +=
+      std::clamp(error, -kTransitShiftMs, kTransitShiftMs) / static_cast<double>(transits_);
 }
 
 TimePoint GccPlayout::handle_frame(TimePoint now, const GccFrameArrival& frame,

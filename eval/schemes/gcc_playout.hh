@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "transport/base/time.hh"
@@ -34,7 +35,8 @@ class GccJitter {
   std::optional<GccFrameArrival> previous_;
   double size_mean_ = 500;
   double size_variance_ = 100;
-  double size_max_ = 500;
+  double size_large_ = 500;  // 95 % of the newest frames are no larger
+  std::deque<double> sizes_;
   double slope_ms_per_byte_ = 1.0 / 64;  // 512 kbit/s
   double offset_ms_ = 0;
   double error_slope_ = 1e-4;  // the states' error covariance
@@ -62,7 +64,7 @@ class GccPlayout {
   std::optional<TimePoint> last_captured_;
   double transit_ms_ = 0;  // the usual one
   int64_t transits_ = 0;
-  int64_t late_score_ = 0;
+  int64_t shifted_ = 0;  // frames in a row far from the usual transit; negative: early
 };
 
 }  // namespace cress::schemes

@@ -1,6 +1,7 @@
 #include "eval/schemes/gcc_probe.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/base/check.hh"
 
@@ -31,8 +32,7 @@ bool GccProber::is_complete(const Cluster& cluster) const {
 }
 
 void GccProber::handle_first_packet(TimePoint now) {
-  if (!begun_ && !clusters_.empty()) {
-    begun_ = true;
+  if (!std::exchange(begun_, true) && !clusters_.empty()) {
     clusters_.front().started = now;
   }
 }

@@ -11,9 +11,9 @@
 
 namespace cress::schemes {
 
-/// libwebrtc's: the start rate, three and six times over. Empty factors: no probing.
+/// libwebrtc's: the start rate, three and six times over. Empty factors: no probing at the start.
 struct GccProberOptions {
-  std::vector<double> factors;
+  std::vector<double> factors{3, 6};
   int64_t packets_min = 5;
   Duration duration_min = 15ms;
 };

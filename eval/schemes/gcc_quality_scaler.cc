@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <utility>
 
 #include "transport/base/check.hh"
 
@@ -16,50 +16,6 @@ struct Share {
 // libwebrtc: by 3/4 and 2/3 in turns.
 constexpr std::array kSteps = {Share{1, 1}, Share{3, 4}, Share{1, 2}, Share{3, 8}, Share{1, 4}};
 
-/// Which input samples one output sample covers, and by how much each; in parts of 1 / output size.
-struct Cover {
-  int first = 0;
-  std::vector<int> weights;
-};
-
-std::vector<Cover> covers(int from, int to) {
-  std::vector<Cover> list(static_cast<size_t>(to));
-  for (int i = 0; i < to; ++i) {
-    const int begin = i * from;  // in units of 1/to of an input sample
-    const int end = begin + from;
-    Cover& cover = list[static_cast<size_t>(i)];
-    cover.first = begin / to;
-    for (int sample = cover.first; sample * to < end; ++sample) {
-      cover.weights.push_back(std::min(end, (sample + 1) * to) - std::max(begin, sample * to));
-    }
-  }
-  return list;
-}
-
-void downscale_plane(const uint8_t* from, GccPictureSize in, uint8_t* to, GccPictureSize out) {
-  const auto columns = covers(in.width, out.width);
-  const auto rows = covers(in.height, out.height);
-  const int64_t area = static_cast<int64_t>(in.width) * in.height;
-  std::vector<int64_t> sums(static_cast<size_t>(in.width));
-  for (const Cover& row : rows) {
-    std::ranges::fill(sums, 0);
-    for (size_t i = 0; i < row.weights.size(); ++i) {
-      const uint8_t* line =
-          from + (static_cast<ptrdiff_t>(row.first) + static_cast<ptrdiff_t>(i)) * in.width;
-      for (size_t x = 0; x < sums.size(); ++x) {
-        sums[x] += static_cast<int64_t>(row.weights[i]) * line[x];
-      }
-    }
-    for (const Cover& column : columns) {
-      int64_t sum = area / 2;
-      for (size_t i = 0; i < column.weights.size(); ++i) {
-        sum += column.weights[i] * sums[static_cast<size_t>(column.first) + i];
-      }
-      *to++ = static_cast<uint8_t>(sum / area);
-    }
-  }
-}
-
 }  // namespace
 
 int gcc_quantizer_index(int quantizer) {
@@ -70,18 +26,6 @@ int gcc_quantizer_index(int quantizer) {
     return quantizer + 5;
   }
   return quantizer < kThird ? 33 + 2 * (quantizer - kSecond) : 64 + 3 * (quantizer - kThird);
-}
-
-media::Picture gcc_downscale(const media::Picture& from, GccPictureSize to) {
-  check(to.width > 0 && to.height > 0 && to.width <= from.width && to.height <= from.height,
-        "gcc_downscale: not smaller");
-  media::Picture made = media::make_picture(to.width, to.height);
-  const GccPictureSize chroma_in{from.chroma_width(), from.chroma_height()};
-  const GccPictureSize chroma_out{made.chroma_width(), made.chroma_height()};
-  downscale_plane(from.y(), {from.width, from.height}, made.y(), to);
-  downscale_plane(from.u(), chroma_in, made.u(), chroma_out);
-  downscale_plane(from.v(), chroma_in, made.v(), chroma_out);
-  return made;
 }
 
 GccQualityScaler::GccQualityScaler(TimePoint start, GccPictureSize full,

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <deque>
 
-#include "media/frame/picture.hh"
 #include "transport/base/time.hh"
 
 namespace cress::schemes {
@@ -64,9 +63,5 @@ class GccQualityScaler {
 /// The bit stream's quantizer index (RFC 6386, §9.6; 0..127) that libvpx's 0..63 stands for. Exact
 /// from 18 up; below, where no threshold lies, up to 5 too high.
 int gcc_quantizer_index(int quantizer);
-
-/// `from` at a smaller or equal size, each sample the mean of the area it covers. Whole-number
-/// arithmetic: the same on every machine.
-media::Picture gcc_downscale(const media::Picture& from, GccPictureSize to);
 
 }  // namespace cress::schemes

@@ -122,8 +122,9 @@ class GccLossControl {
 };
 
 struct GccEstimatorOptions {
+  /// The draft's arrival-time filter, or what libwebrtc has in its place since 2017.
   enum class Filter { kKalman, kTrendline };
-  Filter filter = Filter::kKalman;
+  Filter filter = Filter::kTrendline;
   GccArrivalFilterOptions kalman;
   GccTrendlineOptions trendline;
   GccDetectorOptions detector;

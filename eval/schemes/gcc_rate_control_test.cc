@@ -126,7 +126,7 @@ TEST(GccOveruseDetector, SignalsAfterItsTimeAndOnlyWhileTheGradientGrows) {
 }
 
 TEST(GccOveruseDetector, TheThresholdMovesAsTheDraftSays) {
-  GccOveruseDetector detector;
+  GccOveruseDetector detector{GccDetectorOptions::draft()};
   detector.handle_gradient(at(0ms), 12.5);
   // Below: 12.5 + 50 * 0.00018 * (2.5 - 12.5) = 12.41.
   detector.handle_gradient(at(50ms), -2.5);
@@ -344,7 +344,7 @@ class Path {
 GccEstimatorOptions draft_filter() {
   GccEstimatorOptions options;
   options.filter = GccEstimatorOptions::Filter::kKalman;
-  options.detector = GccDetectorOptions{};
+  options.detector = GccDetectorOptions::draft();
   return options;
 }
 

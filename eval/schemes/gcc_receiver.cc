@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/frame/fragment.hh"
+#include "transport/base/take_front.hh"
+
 namespace cress::schemes {
 namespace {
 
@@ -13,6 +16,8 @@ constexpr uint32_t kSequenceLeapMax = 5000;
 constexpr size_t kHeldMax = 300;
 // Frames for which something is noted while they wait.
 constexpr size_t kNotedMax = 600;
+// Nobody's clock reads more; keeps every sum of times far from its limit.
+constexpr Duration kClockMax = 24h * 1000;
 // libwebrtc waits so long for a decodable frame before it asks for a key frame.
 constexpr Duration kFrameWaitMax = 3s;
 
@@ -110,12 +115,10 @@ void GccReceiver::note_arrival(TimePoint now, uint32_t transport_sequence) {
   }
 }
 
-void GccReceiver::note_sent_again(std::span<const std::byte> fragment) {
-  if (const auto parsed = media::parse_fragment(fragment)) {
-    sent_again_.insert(parsed->header.frame_id);
-    if (sent_again_.size() > kNotedMax) {
-      sent_again_.erase(sent_again_.begin());
-    }
+void GccReceiver::note_sent_again(uint32_t frame_id) {
+  sent_again_.insert(frame_id);
+  if (sent_again_.size() > kNotedMax) {
+    sent_again_.erase(sent_again_.begin());
   }
 }
 
@@ -127,8 +130,13 @@ void GccReceiver::handle_media(TimePoint now, const GccMedia& media) {
   note_arrival(now, media.transport_sequence);
   missing_.handle_arrival(media.media_sequence);
   round_trip_ = media.round_trip;
+  const auto fragment = media::parse_fragment(media.fragment);
+  if (!fragment || fragment->header.capture_time < kTimeZero ||
+      fragment->header.capture_time > kTimeZero + kClockMax) {
+    return;
+  }
   if (media.sent_again) {
-    note_sent_again(media.fragment);
+    note_sent_again(fragment->header.frame_id);
   }
   auto frame = assembler_.handle_fragment(now, media.fragment);
   if (frame && frame->has_value()) {
@@ -154,7 +162,7 @@ void GccReceiver::hold_decodable(TimePoint now) {
         .sent_again = sent_again_.contains(frame->id)};
     completed_.erase(completed_.begin(), completed_.upper_bound(frame->id));
     sent_again_.erase(sent_again_.begin(), sent_again_.upper_bound(frame->id));
-    TimePoint show_at = playout_.handle_frame(now, arrival, round_trip_) + kDecodeTime;
+    TimePoint show_at = playout_.handle_frame(now, arrival, round_trip_);
     if (!held_.empty()) {
       show_at = std::max(show_at, held_.back().show_at);
     }
@@ -225,22 +233,8 @@ TimePoint GccReceiver::poll_timeout() const {
   return std::min({clock_.poll_timeout(), missing_.poll_timeout(), show, request, feedback_due_});
 }
 
-std::optional<std::vector<std::byte>> GccReceiver::poll_datagram() {
-  if (outgoing_.empty()) {
-    return std::nullopt;
-  }
-  auto datagram = std::move(outgoing_.front());
-  outgoing_.pop_front();
-  return datagram;
-}
+std::optional<std::vector<std::byte>> GccReceiver::poll_datagram() { return take_front(outgoing_); }
 
-std::optional<ShownFrame> GccReceiver::poll_shown() {
-  if (shown_.empty()) {
-    return std::nullopt;
-  }
-  std::optional<ShownFrame> frame{std::move(shown_.front())};
-  shown_.pop_front();
-  return frame;
-}
+std::optional<ShownFrame> GccReceiver::poll_shown() { return take_front(shown_); }
 
 }  // namespace cress::schemes

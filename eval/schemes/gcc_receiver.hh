@@ -69,8 +69,6 @@ class GccReceiver {
   static constexpr Duration kFeedbackInterval = 50ms;
   /// Of key frame requests.
   static constexpr Duration kRequestInterval = 300ms;
-  /// What the decoder takes; the one number here that is fitted (docs/method-gcc.md).
-  static constexpr Duration kDecodeTime = 5ms;
 
   GccReceiver();
 
@@ -90,7 +88,7 @@ class GccReceiver {
     TimePoint show_at{};
   };
   void note_arrival(TimePoint now, uint32_t transport_sequence);
-  void note_sent_again(std::span<const std::byte> fragment);
+  void note_sent_again(uint32_t frame_id);
   void hold_decodable(TimePoint now);
   void show_due(TimePoint now);
   void send_feedback(TimePoint now);

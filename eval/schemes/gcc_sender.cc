@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/frame/fragment.hh"
+#include "media/frame/scale_picture.hh"
 #include "transport/base/check.hh"
 #include "transport/sim/host.hh"
 
@@ -26,6 +27,14 @@ DataSize size_of(const std::vector<std::byte>& bytes) {
 }
 
 }  // namespace
+
+GccOptions GccOptions::draft() {
+  GccOptions options;
+  options.estimator.filter = GccEstimatorOptions::Filter::kKalman;
+  options.estimator.detector = GccDetectorOptions::draft();
+  options.prober.factors.clear();
+  return options;
+}
 
 GccSender::GccSender(TimePoint start, const GccOptions& options,
                      std::shared_ptr<media::VideoSource> source)
@@ -68,7 +77,8 @@ media::CodedPicture GccSender::encode_picture(TimePoint now, uint32_t picture) {
   const bool is_full = size == GccPictureSize{full->width, full->height};
   const media::EncodeOptions how{.key_frame = std::exchange(key_frame_wanted_, false),
                                  .capture_time = now};
-  return encoder_.encode(is_full ? *full : gcc_downscale(*full, size), how);
+  return encoder_.encode(is_full ? *full : media::scale_picture(*full, size.width, size.height),
+                         how);
 }
 
 void GccSender::capture(TimePoint now) {

@@ -29,6 +29,9 @@ struct GccOptions {
   DataRate video_floor = DataRate::kilobits_per_second(30);
   /// libvpx's effort, as libwebrtc sets it on a desktop.
   int cpu_used = -6;
+
+  /// The draft to the letter: its arrival-time filter, its constants, and no probes.
+  static GccOptions draft();
 };
 
 /// The half of an end that films: camera, encoder, packets, pacer, congestion control, repeats.

@@ -8,6 +8,7 @@
 #include "eval/schemes/call_with_sound.hh"
 #include "eval/schemes/cress_call.hh"
 #include "eval/schemes/cubic.hh"
+#include "eval/schemes/gcc_call.hh"
 #include "eval/schemes/reno.hh"
 #include "eval/schemes/skype_like.hh"
 #include "eval/schemes/sprout_flow.hh"
@@ -67,6 +68,16 @@ constexpr std::array kSchemes = {
         .what = "a call whose rate is raised on a timer and lowered after seconds of trouble",
         .source = "the same paper, §1, §2.2, Figure 1, §5.2",
         .call = true},
+    SchemeInfo{.name = "gcc",
+               .what =
+                   "a WebRTC call: Google congestion control by the trendline of delays, pacer, "
+                   "libvpx's own rate control, repeats, resolution by quantizer",
+               .source = "draft-ietf-rmcat-gcc-02 and libwebrtc; docs/method-gcc.md",
+               .call = true},
+    SchemeInfo{.name = "gcc-draft",
+               .what = "gcc with the draft's own arrival-time filter and constants, and no probes",
+               .source = "draft-ietf-rmcat-gcc-02, §5.3, §5.6",
+               .call = true},
 };
 
 // UDP payload of a full Ethernet frame: the original sends packets of 1400 bytes.
@@ -215,6 +226,15 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
       return std::make_unique<CallWithSound>(
           start,
           std::make_unique<SkypeLikeCall>(start, SkypeLikeOptions{}, std::move(media.camera)),
+          std::move(media.microphone));
+    };
+    return {end(kTimeZero, std::move(left)), end(right_start, std::move(right))};
+  }
+  if (scheme == "gcc" || scheme == "gcc-draft") {
+    const GccOptions gcc = scheme == "gcc" ? GccOptions{} : GccOptions::draft();
+    const auto end = [&gcc](TimePoint start, CallMedia media) {
+      return std::make_unique<CallWithSound>(
+          start, std::make_unique<GccCall>(start, gcc, std::move(media.camera)),
           std::move(media.microphone));
     };
     return {end(kTimeZero, std::move(left)), end(right_start, std::move(right))};
