@@ -34,6 +34,8 @@ constexpr Duration kTrickleIntervalBacklog = 400ms;
 // Of the window a frame leaves so much for sound as sound took in this time, which is about what
 // the window looks ahead.
 constexpr Duration kSoundReserve = 60ms;
+// With more than this in the network sound waits for the window, which it is the first to use.
+constexpr DataSize kSoundBacklogMax{3000};
 // Sound that waits longer in our own queue is not worth sending.
 constexpr DataSize kSoundQueueMax{600};
 
@@ -66,8 +68,10 @@ void Call::capture_sound(TimePoint now, const media::AudioFrame& samples) {
   }
   if (auto message = audio_sender_.capture(now, samples)) {
     recent_sound_.push_back({now, size_of(*message) + endpoint_.control().message_overhead()});
-    // Speech does not wait for the window, but a dead link is not filled with it.
-    const Leave leave = endpoint_.control().is_stalled(now) ? Leave::kWithinWindow : Leave::kNow;
+    // Speech does not wait for the window, but a link that carries not even that is not filled.
+    const Leave leave = endpoint_.control().outstanding(now) > kSoundBacklogMax
+                            ? Leave::kWithinWindow
+                            : Leave::kNow;
     endpoint_.send(now, session::kAudioFlow, *std::move(message), leave);
   }
   drain(now);

@@ -71,11 +71,14 @@ DataSize Endpoint::available_window(TimePoint now) const {
   return std::max(DataSize{}, control_->window(now) - queues_.size());
 }
 
-bool Endpoint::has_sendable() const {
+bool Endpoint::fits_window(const QueuedMessage& message) const {
+  return message.size() + control_->message_overhead() <= flight_left_.value_or(DataSize{});
+}
+
+bool Endpoint::has_sendable(TimePoint now) const {
   const QueuedMessage* next = queues_.front();
-  return next != nullptr &&
-         (next->leave == Leave::kNow ||
-          next->size() + control_->message_overhead() <= flight_left_.value_or(DataSize{}));
+  return next != nullptr && (next->leave == Leave::kNow || fits_window(*next) ||
+                             now - left_at_ >= control_->patience(now));
 }
 
 std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
@@ -83,7 +86,7 @@ std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
   if (!flight_left_) {
     flight_left_ = control_->window(now);
   }
-  if (!has_sendable() && now < std::min(next_heartbeat_, control_->feedback_due())) {
+  if (!has_sendable(now) && now < std::min(next_heartbeat_, control_->feedback_due())) {
     flight_left_.reset();
     return std::nullopt;
   }
@@ -91,9 +94,10 @@ std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
   if (const auto feedback = control_->poll_feedback(now)) {
     check(builder.add_forecast(frame_of(now, *feedback)), "Endpoint: feedback beyond a datagram");
   }
-  while (has_sendable() && builder.fits_message(queues_.front()->size())) {
+  while (has_sendable(now) && builder.fits_message(queues_.front()->size())) {
     const QueuedMessage message = queues_.pop();
     builder.add_message(message.flow, message.bytes);
+    left_at_ = message.leave == Leave::kNow ? left_at_ : now;
     *flight_left_ -= message.size() + control_->message_overhead();
     if (message.report_outcome) {
       if (undecided_.size() == kUndecidedMax) {
@@ -105,7 +109,7 @@ std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
     }
   }
   const DataSize payload = builder.payload();
-  return builder.finish(stamp(now, payload, has_sendable()));
+  return builder.finish(stamp(now, payload, has_sendable(now)));
 }
 
 wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) {
@@ -247,7 +251,12 @@ TimePoint Endpoint::poll_timeout() const {
   const TimePoint must_speak = std::min(next_heartbeat_, control_->feedback_due());
   // A message that waits can leave when the window grows by itself; new feedback comes with a
   // datagram.
-  return queues_.empty() ? must_speak : std::min(must_speak, control_->next_change(last_now_));
+  if (queues_.empty()) {
+    return must_speak;
+  }
+  const Duration patience = control_->patience(last_now_);
+  const TimePoint impatient = patience == Duration::max() ? kNever : left_at_ + patience;
+  return std::min({must_speak, control_->next_change(last_now_), std::max(impatient, last_now_)});
 }
 
 }  // namespace cress::session

@@ -103,7 +103,8 @@ class Endpoint {
     MessageId id = 0;
   };
 
-  bool has_sendable() const;
+  bool has_sendable(TimePoint now) const;
+  bool fits_window(const QueuedMessage& message) const;
   void note_dropped(const QueuedMessage& message);
   wire::ForecastFrame frame_of(TimePoint now, const sprout::Feedback& feedback);
   wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
@@ -122,6 +123,7 @@ class Endpoint {
 
   // Sending.
   TimePoint next_heartbeat_;
+  TimePoint left_at_;                    // when the last message of a flow left
   std::optional<DataSize> flight_left_;  // of the window that the running flight began with
   uint64_t next_sequence_ = 0;
   std::deque<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval

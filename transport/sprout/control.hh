@@ -57,8 +57,6 @@ class Control {
                                uint64_t received_or_lost) = 0;
   /// Bytes that may be sent now; never negative.
   virtual DataSize window(TimePoint now) const = 0;
-  /// Nothing has got through for longer than a link takes to hiccup: more would only pile up.
-  virtual bool is_stalled(TimePoint now) const = 0;
   /// Sent and, as far as is known, still in the network.
   virtual DataSize outstanding(TimePoint now) const = 0;
   /// What the window counts for each message beside its own bytes.
@@ -70,6 +68,9 @@ class Control {
   virtual std::optional<DataRate> forecast_rate() const = 0;
   /// How long the sender may now be silent, where `usual` is what was asked for.
   virtual Duration heartbeat_interval(TimePoint now, Duration usual) const = 0;
+  /// How long a message may wait for a window that is open, but smaller than the message, before it
+  /// goes all the same, one at a time.
+  virtual Duration patience(TimePoint now) const = 0;
   /// When the window next grows by itself; kNever when it will not.
   virtual TimePoint next_change(TimePoint now) const = 0;
 };

@@ -13,6 +13,7 @@ constexpr int kTimesTold = 3;
 constexpr Duration kReportsAfterLast = 300ms;
 // The window is looked at this often while it grows.
 constexpr Duration kWindowStep = 1ms;
+// Longer than a link takes to hiccup: what is sent now would only pile up.
 constexpr Duration kStalledAfter = 300ms;
 // Heartbeats of a link that has been dead for so many of their intervals.
 constexpr int kHeartbeatBackoff = 4;
@@ -133,8 +134,6 @@ Duration CressControl::no_news(TimePoint now) const {
   return !base || ledger_.outstanding().empty() ? Duration{} : now + *base - ledger_.last_arrival();
 }
 
-bool CressControl::is_stalled(TimePoint now) const { return no_news(now) > kStalledAfter; }
-
 DataSize CressControl::message_overhead() const { return kDatagramOverhead + kMessageFraming; }
 
 DataSize CressControl::forecast_total() const {
@@ -154,6 +153,10 @@ std::optional<DataRate> CressControl::forecast_rate() const {
 
 Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
   return std::max(usual, std::min(no_news(now) / kHeartbeatBackoff, options_.heartbeat_max));
+}
+
+Duration CressControl::patience(TimePoint now) const {
+  return no_news(now) > kStalledAfter ? Duration::max() : options_.patience;
 }
 
 TimePoint CressControl::next_change(TimePoint now) const {

@@ -29,6 +29,8 @@ class CressControl final : public Control {
     DataSize probe{300};
     /// Heartbeats are at most this far apart.
     Duration heartbeat_max = 200ms;
+    /// On a link so slow that a message is more than a window, messages go this far apart.
+    Duration patience = 120ms;
     /// How often arrivals are reported while they come.
     Duration report_interval = 10ms;
   };
@@ -44,13 +46,13 @@ class CressControl final : public Control {
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override;
   DataSize outstanding(TimePoint /*now*/) const override { return ledger_.outstanding_size(); }
-  bool is_stalled(TimePoint now) const override;
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
   /// Longer while nothing gets through: what a dead link is sent, it has to deliver first when it
   /// comes back.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
+  Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
 
   const GammaBelief& belief() const { return belief_; }

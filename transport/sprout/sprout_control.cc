@@ -3,13 +3,6 @@
 #include <utility>
 
 namespace cress::sprout {
-namespace {
-
-// The original has no word for a dead link; this much unaccounted for with a closed window is one.
-constexpr DataSize kStalledBacklog{5'000};
-
-}  // namespace
-
 SproutControl::SproutControl(std::unique_ptr<TickEstimator> estimator,
                              Forecaster::Options forecaster, SendWindow::Options window)
     : forecaster_(std::move(estimator), forecaster), window_(window) {}
@@ -36,10 +29,6 @@ void SproutControl::handle_feedback(TimePoint now, const Feedback& feedback, uin
   if (!feedback.counts.empty()) {
     window_.handle_forecast(now, feedback.counts, next_sequence, received_or_lost);
   }
-}
-
-bool SproutControl::is_stalled(TimePoint now) const {
-  return window_.window(now) == DataSize{} && window_.in_network(now) > kStalledBacklog;
 }
 
 std::optional<DataRate> SproutControl::forecast_rate() const {

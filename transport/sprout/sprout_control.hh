@@ -24,11 +24,11 @@ class SproutControl final : public Control {
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override { return window_.window(now); }
   DataSize outstanding(TimePoint now) const override { return window_.in_network(now); }
-  bool is_stalled(TimePoint now) const override;
   DataSize message_overhead() const override { return {}; }
   DataSize forecast_total() const override { return window_.forecast_total(); }
   std::optional<DataRate> forecast_rate() const override;
   Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
+  Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint now) const override { return window_.next_change(now); }
 
  private:
