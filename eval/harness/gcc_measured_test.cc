@@ -1,6 +1,6 @@
 // Goal: the scheme `gcc` behaves as a real browser was measured to over the same links.
-// Method: every row of <data>/reference/chromium-measured.csv is run and compared; a table is
-// printed.
+// Method: every comparable row of <data>/reference/chromium-measured.csv is run and compared; a
+// table of ours / measured is printed. docs/method-gcc.md tells what the factors are made of.
 
 #include <gtest/gtest.h>
 
@@ -124,35 +124,91 @@ class MeasuredProgramsChromium : public testing::Test {
     return found;
   }
 
+  /// `row`'s experiment with `scheme` for the browser.
+  Measured simulate(const Measured& row, const std::string& scheme) {
+    RunSpec spec;
+    spec.scheme = scheme;
+    spec.link = link_of(row);
+    spec.duration = 120s;
+    spec.skip = 10s;
+    spec.forward_video = clip(row.clip);
+    const DirectionResult result = run(spec, context_).results.at(0);
+    const VideoResult video = result.video.value_or(VideoResult{});
+    Measured ours = row;
+    ours.p50_ms = video.frame_delay_p50_ms.value_or(-1);
+    ours.p95_ms = video.frame_delay_p95_ms.value_or(-1);
+    ours.ssim_db = video.ssim_db.value_or(-1);
+    ours.bitrate_kbps = result.throughput_kbps;
+    ours.frozen_s = video.frozen_s;
+    ours.displayed = static_cast<double>(video.frames_displayed);
+    return ours;
+  }
+
+  static void print_head() {
+    std::printf("%-25s %-7s %-5s %-4s  %-15s  %-15s  %-11s  %-11s  %-11s  %s\n", "link", "clip",
+                "queue", "loss", "p50 ms", "p95 ms", "kbit/s", "SSIM dB", "frozen s", "shown");
+  }
+  static void print(const Measured& row, const Measured& ours) {
+    std::printf(
+        "%-25s %-7s %-5.5s %-4.2g  %6.0f / %6.0f  %6.0f / %6.0f  %4.0f / %4.0f  %4.1f / %4.1f  "
+        "%4.1f / %4.1f  %4.0f / %4.0f\n",
+        row.link.c_str(), row.clip.substr(0, row.clip.find('_')).c_str(), row.queue.c_str(),
+        row.loss, ours.p50_ms, row.p50_ms, ours.p95_ms, row.p95_ms, ours.bitrate_kbps,
+        row.bitrate_kbps, ours.ssim_db, row.ssim_db, ours.frozen_s, row.frozen_s, ours.displayed,
+        row.displayed);
+    std::fflush(stdout);
+  }
+
+  static void expect_within_factor(double ours, double measured, double factor) {
+    EXPECT_GT(ours, measured / factor);
+    EXPECT_LT(ours, measured * factor);
+  }
+
   media::GstRuntime gstreamer_;
   schemes::SchemeContext context_;
   std::map<std::string, std::shared_ptr<media::VideoSource>> clips_;
 };
 
 TEST_F(MeasuredProgramsChromium, GccIsNearARealBrowserOverTheSameLinks) {
-  std::printf("%-26s %-8s %-5s %-4s  %-15s  %-15s  %-11s  %-11s  %-11s  %s\n", "link", "clip",
-              "queue", "loss", "p50 ms", "p95 ms", "kbit/s", "SSIM dB", "frozen s", "shown");
+  print_head();
+  int rows = 0;
   for (const Measured& row : read_measured()) {
-    RunSpec spec;
-    spec.scheme = "gcc";
-    spec.link = link_of(row);
-    spec.duration = 120s;
-    spec.skip = 10s;
-    spec.forward_video = clip(row.clip);
-    const DirectionResult ours = run(spec, context_).results.at(0);
-    ASSERT_TRUE(ours.video.has_value());
-    const VideoResult video = ours.video.value_or(VideoResult{});
-    const double p50 = video.frame_delay_p50_ms.value_or(-1);
-    const double p95 = video.frame_delay_p95_ms.value_or(-1);
-    const double ssim = video.ssim_db.value_or(-1);
-    std::printf(
-        "%-26s %-8s %-5.5s %-4.2g  %6.0f / %6.0f  %6.0f / %6.0f  %4.0f / %4.0f  %4.1f / %4.1f  "
-        "%4.1f / %4.1f  %4d / %4.0f\n",
-        row.link.c_str(), row.clip.substr(0, row.clip.find('_')).c_str(), row.queue.c_str(),
-        row.loss, p50, row.p50_ms, p95, row.p95_ms, ours.throughput_kbps, row.bitrate_kbps, ssim,
-        row.ssim_db, video.frozen_s, row.frozen_s, static_cast<int>(video.frames_displayed),
-        row.displayed);
-    std::fflush(stdout);
+    SCOPED_TRACE(row.link + " " + row.clip + " " + row.queue);
+    const Measured ours = simulate(row, "gcc");
+    print(row, ours);
+    ++rows;
+    expect_within_factor(ours.bitrate_kbps, row.bitrate_kbps, 2.1);
+    expect_within_factor(ours.p95_ms, row.p95_ms, 2.75);
+    // On the slowest link the browser's median picture is seconds old and ours is not: known, and
+    // told in docs/method-gcc.md.
+    if (!row.link.starts_with("Verizon-EVDO")) {
+      expect_within_factor(ours.p50_ms, row.p50_ms, 1.9);
+    }
+    EXPECT_NEAR(ours.ssim_db, row.ssim_db, 4);
+    EXPECT_NEAR(ours.frozen_s, row.frozen_s, 5 + 0.5 * row.frozen_s);
+    expect_within_factor(ours.displayed, row.displayed, 1.3);
+    if (row.link.starts_with("constant-")) {
+      expect_within_factor(ours.bitrate_kbps, row.bitrate_kbps, 1.05);
+      expect_within_factor(ours.p50_ms, row.p50_ms, 1.25);
+      expect_within_factor(ours.p95_ms, row.p95_ms, 1.5);
+    }
+  }
+  EXPECT_EQ(rows, 14);
+}
+
+TEST_F(MeasuredProgramsChromium, TheDraftsFilterBuildsLongerQueuesThanTheBrowser) {
+  print_head();
+  for (const Measured& row : read_measured()) {
+    if (row.clip != "gesture_man_640x480_30" || row.queue != "unlimited") {
+      continue;
+    }
+    SCOPED_TRACE(row.link);
+    const Measured ours = simulate(row, "gcc-draft");
+    print(row, ours);
+    if (row.link == "constant-500kbit" || (row.link == "Verizon-LTE-short.down" && row.loss == 0)) {
+      EXPECT_GT(ours.p95_ms, 2 * row.p95_ms);
+      EXPECT_GT(ours.bitrate_kbps, row.bitrate_kbps) << "that is what the queue is for";
+    }
   }
 }
 
