@@ -16,8 +16,7 @@ class FirstError {
       note(std::current_exception());
     }
   }
-  /// A null one is none.
-  void note(const std::exception_ptr& error) { error_ = error_ ? error_ : error; }
+  void note(const FirstError& other) { note(other.error_); }
   explicit operator bool() const { return error_ != nullptr; }
   void rethrow() const {
     if (error_) {
@@ -26,6 +25,8 @@ class FirstError {
   }
 
  private:
+  void note(const std::exception_ptr& error) { error_ = error_ ? error_ : error; }
+
   std::exception_ptr error_;
 };
 

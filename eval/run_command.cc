@@ -6,6 +6,7 @@
 #include <future>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -138,18 +139,42 @@ void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
   }
 }
 
+/// The schemes to film; none without --film.
+std::vector<std::string> filmed_schemes(const RunArguments& arguments) {
+  if (arguments.film.empty() || arguments.film == kFilmAll) {
+    return arguments.film.empty() ? std::vector<std::string>{} : arguments.schemes;
+  }
+  std::vector<std::string> names;
+  std::istringstream stream{arguments.film};
+  for (std::string name; std::getline(stream, name, ',');) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+void check_film_schemes(const RunArguments& arguments) {
+  const std::vector<std::string> names = filmed_schemes(arguments);
+  if (names.size() > 2 || (names.size() == 2 && names.front() == names.back())) {
+    throw std::invalid_argument(
+        "--film shows two schemes beside each other, or one beside the original: name them, "
+        "--film A,B");
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(arguments.schemes, name) == arguments.schemes.end()) {
+      throw std::invalid_argument("--film " + arguments.film + ": scheme \"" + name +
+                                  "\" is not run; add it to --scheme");
+    }
+  }
+}
+
 void check_films(const RunArguments& arguments) {
   if (!arguments.save.empty() && arguments.video.empty()) {
     throw std::invalid_argument("--save goes with --video: a flow has no viewer");
   }
-  if (arguments.film && arguments.video.empty()) {
+  if (!arguments.film.empty() && arguments.video.empty()) {
     throw std::invalid_argument("--film goes with --video: a flow has no viewer");
   }
-  if (arguments.film && arguments.schemes.size() > 2) {
-    throw std::invalid_argument(
-        "--film shows two schemes beside each other, or one beside the original: name them with "
-        "--scheme A,B");
-  }
+  check_film_schemes(arguments);
   for (const std::string& input : {arguments.video, arguments.audio}) {
     for (const std::filesystem::path& output : watchable_files(arguments.out)) {
       std::error_code trouble;
@@ -243,37 +268,44 @@ Finished run_one(const RunArguments& arguments, const schemes::SchemeContext& co
   return finished;
 }
 
-void file(Finished finished, harness::OutputFolder& folder, FirstError& error) {
-  error.attempt([&] { folder.add(std::move(finished.output)); });
-  error.attempt([&] { finished.error.rethrow(); });
-}
+/// One a spec; empty where it has not run.
+using FinishedRuns = std::vector<std::optional<Finished>>;
 
-/// Runs `specs`, a few at a time, and files each output in order as soon as it is there. After an
-/// error those that are running are still filed.
-void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
-             harness::OutputFolder& folder) {
-  const schemes::SchemeContext context;
-  Progress progress{specs.size()};
+/// Runs those of `specs` that are not `done`, a few at a time, and files each output in order as
+/// soon as it is there. After an `error` none is begun, but those that are running are still filed.
+void run_and_file(const RunArguments& arguments, const schemes::SchemeContext& context,
+                  const std::vector<harness::RunSpec>& specs, FinishedRuns done, Progress& progress,
+                  harness::OutputFolder& folder, FirstError& error) {
   std::vector<std::future<Finished>> running(specs.size());
-  const auto start = [&](size_t i) {
-    running[i] = std::async(std::launch::async, [&, i] {
-      return run_one(arguments, context, specs[i],
-                     [&, i](double share) { progress.report(i, share); });
-    });
+  size_t next = 0;
+  const auto start_one = [&] {
+    while (next < specs.size() && done[next]) {
+      ++next;
+    }
+    if (next < specs.size()) {
+      const size_t i = next++;
+      running[i] = std::async(std::launch::async, [&, i] {
+        return run_one(arguments, context, specs[i],
+                       [&, i](double share) { progress.report(i, share); });
+      });
+    }
   };
-  const size_t jobs = jobs_of(arguments, specs.size());
+  const size_t jobs = error ? 0 : jobs_of(arguments, specs.size());
   for (size_t i = 0; i < jobs; ++i) {
-    start(i);
+    start_one();
   }
-  FirstError error;
-  for (size_t i = 0; i < specs.size() && running[i].valid(); ++i) {
-    error.attempt([&] { file(running[i].get(), folder, error); });
-    progress.report(i, 1);
-    if (!error && i + jobs < specs.size()) {
-      start(i + jobs);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const bool was_started = running[i].valid();
+    error.attempt([&] { done[i] = was_started ? running[i].get() : std::move(done[i]); });
+    if (done[i]) {
+      error.attempt([&] { folder.add(std::move(done[i]->output)); });
+      error.note(done[i]->error);
+      progress.report(i, 1);
+    }
+    if (was_started && !error) {
+      start_one();
     }
   }
-  error.rethrow();
 }
 
 /// "lte-slow, 20 ms, synthetic camera, seed 1": what the film is of.
@@ -285,34 +317,43 @@ std::string film_title(const RunArguments& arguments, const harness::RunSpec& sp
   return title + ", " + spec.forward_video->description();
 }
 
-/// Runs the one or two `specs` side by side while the film of them is drawn. `probe`: one of them
-/// with its media, which no run uses.
-void run_filmed(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
-                const harness::RunSpec& probe, harness::OutputFolder& folder) {
-  const schemes::SchemeContext context;
-  Progress progress{specs.size()};
-  std::vector<std::optional<Finished>> finished(specs.size());
+/// Runs those of `specs` that are to be filmed, side by side, while the film of them is drawn.
+/// `probe`: one of the specs with its media, which no run uses.
+FinishedRuns run_filmed(const RunArguments& arguments, const schemes::SchemeContext& context,
+                        const std::vector<harness::RunSpec>& specs, const harness::RunSpec& probe,
+                        Progress& progress, FirstError& error) {
+  FinishedRuns finished(specs.size());
   std::vector<FilmedRun> runs;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    runs.push_back({specs[i].scheme, [&, i](const Show& show) {
+  for (const std::string& name : filmed_schemes(arguments)) {
+    const auto spec = std::ranges::find(specs, name, &harness::RunSpec::scheme);
+    const auto i = static_cast<size_t>(spec - specs.begin());
+    runs.push_back({name, [&, i](const Show& show) {
                       finished[i] = run_one(
                           arguments, context, specs[i],
                           [&, i](double share) { progress.report(i, share); }, show);
-                      progress.report(i, 1);
                     }});
   }
-  FirstError error;
   error.attempt([&] {
-    film_runs({.path = folder.path() / kFilmName,
+    film_runs({.path = std::filesystem::path{arguments.out} / kFilmName,
                .title = film_title(arguments, probe),
                .length = probe.duration},
               *probe.forward_video, std::move(runs));
   });
-  for (std::optional<Finished>& one : finished) {
-    if (one) {
-      file(std::move(*one), folder, error);
-    }
+  return finished;
+}
+
+/// Throws the first error after what is finished was filed.
+void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
+             harness::RunSpec probe, harness::OutputFolder& folder) {
+  const schemes::SchemeContext context;
+  Progress progress{specs.size()};
+  FirstError error;
+  FinishedRuns done(specs.size());
+  if (!arguments.film.empty()) {
+    done = run_filmed(arguments, context, specs, probe, progress, error);
   }
+  probe = {};  // a decoded clip is large
+  run_and_file(arguments, context, specs, std::move(done), progress, folder, error);
   error.rethrow();
 }
 
@@ -379,10 +420,13 @@ void add_run_options(CLI::App& command, RunArguments& a) {
       ->expected(0, 1)
       ->default_str("webm")
       ->check(CLI::IsMember({"webm", "y4m"}));
-  command.add_flag("--film", a.film,
-                   "With --video: write film.webm, two schemes side by side (one: beside the "
-                   "original) with the age of their pictures drawn in");
-  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; with --film: all");
+  command
+      .add_option("--film", a.film,
+                  "With --video: write film.webm, two schemes side by side (one: beside the "
+                  "original) with the age of their pictures drawn in; of more schemes: --film A,B")
+      ->expected(0, 1)
+      ->default_str(kFilmAll);
+  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; filmed ones go together");
 }
 
 void execute_run(const RunArguments& arguments, std::ostream& out) {
@@ -392,12 +436,7 @@ void execute_run(const RunArguments& arguments, std::ostream& out) {
   set_media(arguments, probe);
   harness::OutputFolder folder{arguments.out};
   remove_watchable_files(folder.path());
-  if (arguments.film) {
-    run_filmed(arguments, specs, probe, folder);
-  } else {
-    probe = {};  // a decoded clip is large
-    run_all(arguments, specs, folder);
-  }
+  run_all(arguments, specs, std::move(probe), folder);
   out << (arguments.json ? harness::results_json(folder.results())
                          : harness::results_table(folder.results()));
   if (!arguments.json) {

@@ -10,6 +10,9 @@
 
 namespace cress::eval {
 
+/// What a bare --film stands for.
+inline constexpr const char* kFilmAll = "all";
+
 /// The arguments of `cress-eval run`, as typed.
 struct RunArguments {
   std::vector<std::string> schemes{"sprout"};
@@ -28,8 +31,8 @@ struct RunArguments {
   std::string out = "cress-run";
   bool json = false;
   bool no_report = false;
-  std::string save;  ///< "webm" or "y4m": each viewer's movie; empty: none
-  bool film = false;
+  std::string save;   ///< "webm" or "y4m": each viewer's movie; empty: none
+  std::string film;   ///< of these schemes, one or two; kFilmAll: of all; empty: none
   unsigned jobs = 0;  ///< 0: one a core
   std::string data;
 };

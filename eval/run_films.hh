@@ -9,6 +9,7 @@
 #include "eval/film/feed.hh"
 #include "eval/first_error.hh"
 #include "eval/harness/run.hh"
+#include "eval/report/run_files.hh"
 #include "media/gst/gst_movie_writer.hh"
 #include "media/source/video_source.hh"
 
@@ -16,7 +17,7 @@
 /// viewers beside each other.
 namespace cress::eval {
 
-inline constexpr const char* kFilmName = "film.webm";
+inline constexpr const char* kFilmName = report::kFilmName;
 
 /// Every name under which a run may leave something to be looked at in `folder`.
 std::vector<std::filesystem::path> watchable_files(const std::filesystem::path& folder);

@@ -216,6 +216,14 @@ TEST_F(RunFilms, TheFilmIsOfBothSchemesAsLongAsTheRunAndChangesNoResult) {
   EXPECT_EQ(film.frame_rate(), (media::FrameRate{30, 1}));
 }
 
+TEST_F(RunFilms, TwoOfMoreSchemesCanBeNamedForTheFilmAndKeepTheirPlace) {
+  const fs::path plain = run("plain", "--scheme sprout,skype-like,sprout-ewma");
+  const fs::path filmed =
+      run("filmed", "--scheme sprout,skype-like,sprout-ewma --film sprout-ewma,skype-like");
+  expect_same_results(plain, filmed);
+  EXPECT_EQ(media::GstFileSource{filmed / "film.webm"}.clip_length(), size_t{30} * kSeconds);
+}
+
 // Mean difference in luma.
 double difference(const media::Picture& a, const media::Picture& film, int x, int y) {
   double sum = 0;
@@ -247,6 +255,8 @@ TEST_F(RunFilms, WrongCombinationsAreRefusedWithOneLine) {
   expect_refused("run --link wifi --scheme sprout --film", "--film goes with --video");
   expect_refused("run" + std::string{kCall} + "--scheme sprout,sprout-ewma,skype-like --film",
                  "--film shows two schemes");
+  expect_refused("run" + std::string{kCall} + "--scheme skype-like --film skype-like,sprout",
+                 "\"sprout\" is not run");
   expect_refused("run" + std::string{kCall} + "--scheme skype-like --save avi", "--save");
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }

@@ -566,6 +566,24 @@
         ...MORE_TERMS.flatMap(([term, means]) => [make('dt', {}, term), make('dd', {}, means)]));
   }
 
+  /** Movies that lie beside the page: the film of two schemes, and what each viewer saw. */
+  function writeMovies() {
+    if (!data.film && !data.movies.length) return;
+    const watch = document.getElementById('watch');
+    const place = name => `./${encodeURIComponent(name)}`;
+    if (data.film) {
+      watch.append(make('figure', {class: 'full'},
+          make('figcaption', {}, make('strong', {}, 'Side by side'),
+               make('span', {}, 'What two viewers of the forward direction saw, with how long ago each picture was captured: the bar and the number grow while it stands still.')),
+          make('video', {controls: '', preload: 'metadata', src: place(data.film)})));
+    }
+    if (data.movies.length) {
+      watch.append(make('p', {}, 'What each viewer saw and heard: ', ...data.movies.flatMap(
+          (name, i) => [...(i ? [', '] : []), make('a', {href: place(name)}, name)]), '.'));
+    }
+    watch.hidden = false;
+  }
+
   function drawWhenNear() {
     const observer = new IntersectionObserver(seen => {
       for (const {isIntersecting, target} of seen) {
@@ -582,6 +600,7 @@
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   writeTop();
   writeLegend();
+  writeMovies();
   writeSections();
   drawWhenNear();
 })();

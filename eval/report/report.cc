@@ -155,6 +155,8 @@ std::string page_json(const Run& run) {
                           {"lead", words.lead},
                           {"lines", words.lines},
                           {"schemes", scheme_order(run)},
+                          {"film", run.has_film ? ordered_json(kFilmName) : ordered_json()},
+                          {"movies", run.movies},
                           {"sections", sections_json(run)}};
   // Bytes that are no UTF-8 become U+FFFD.
   const std::string text = data.dump(-1, ' ', false, ordered_json::error_handler_t::replace);

@@ -5,7 +5,8 @@
 
 #include "eval/report/run_files.hh"
 
-/// A run's files as one HTML page that anybody can open: no network, no other file.
+/// A run's files as one HTML page that anybody can open: no network, no other file, but that
+/// movies of the run that lie beside the page are played from there.
 namespace cress::report {
 
 /// The page. Same run, same bytes. Nothing that a file says is taken for markup or script.

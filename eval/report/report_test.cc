@@ -340,6 +340,19 @@ TEST(Report, SurvivesTextThatIsNotUtf8) {
   EXPECT_NE(page_of(folder).find("a\xef\xbf\xbd"), std::string::npos);
 }
 
+TEST(Report, NamesMoviesOnlyWhereTheyLieBesideIt) {
+  const Folder folder;
+  video_call().write(folder);
+  const std::string without = page_of(folder);
+  EXPECT_NE(without.find(R"("film":null,"movies":[])"), std::string::npos);
+  for (const char* name : {"film.webm", "cress-forward.webm", "cress-reverse.y4m", "other.webm"}) {
+    folder.write(name, "a movie");
+  }
+  EXPECT_NE(page_of(folder).find(
+                R"("film":"film.webm","movies":["cress-forward.webm","cress-reverse.y4m"])"),
+            std::string::npos);
+}
+
 // ---- In a browser, where there is one -----------------------------------------------------------
 
 fs::path browser() {
@@ -418,6 +431,20 @@ TEST_F(ReportInBrowser, DrawsAVideoCallWithoutAComplaint) {
   EXPECT_EQ(drawn_canvases(seen.page), 16U);
   EXPECT_NE(seen.page.find("redundancy_share"), std::string::npos);  // a key it does not know
   EXPECT_NE(seen.page.find("<td>\u2013</td>"), std::string::npos);   // PSNR was null
+}
+
+TEST_F(ReportInBrowser, PlaysTheFilmThatLiesBesideIt) {
+  const Folder folder;
+  video_call().write(folder);
+  folder.write("film.webm", "no movie, but there");
+  folder.write("cress-forward.webm", "nor this");
+  page_of(folder);
+  const Seen seen = open_in_browser(folder);
+  // Its policy would complain here of a file that it does not allow.
+  EXPECT_EQ(console_lines(seen.log), std::vector<std::string>{});
+  EXPECT_NE(seen.page.find(R"(<video controls="" preload="metadata" src="./film.webm">)"),
+            std::string::npos);
+  EXPECT_NE(seen.page.find(R"(<a href="./cress-forward.webm">)"), std::string::npos);
 }
 
 TEST_F(ReportInBrowser, DrawsFlowsWithoutAComplaint) {

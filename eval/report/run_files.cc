@@ -415,6 +415,27 @@ Result<std::vector<FrameLog>, ParseError> parse_frames(std::string_view csv) {
   return all;
 }
 
+namespace {
+
+/// Names only: a report says where they are and never reads them.
+void find_movies(const std::filesystem::path& run_dir, Run& run) {
+  std::error_code unreadable;  // counts as not there
+  run.has_film = std::filesystem::is_regular_file(run_dir / kFilmName, unreadable);
+  for (const RunResult& result : run.results) {
+    for (const char* ending : {".webm", ".y4m"}) {
+      const std::string name = result.key.scheme + "-" + result.key.direction + ending;
+      // A name that is a path is none that a run writes.
+      if (name.find('/') == std::string::npos &&
+          std::find(run.movies.begin(), run.movies.end(), name) == run.movies.end() &&
+          std::filesystem::is_regular_file(run_dir / name, unreadable)) {
+        run.movies.push_back(name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Run load_run(const std::filesystem::path& run_dir) {
   Run run;
   const std::filesystem::path results = run_dir / "results.json";
@@ -427,6 +448,7 @@ Run load_run(const std::filesystem::path& run_dir) {
   if (video || std::filesystem::exists(frames)) {
     run.frames = value_or_throw(parse_frames(read_file(frames)), frames);
   }
+  find_movies(run_dir, run);
   return run;
 }
 

@@ -96,7 +96,11 @@ struct Run {
   std::vector<RunResult> results;  ///< at least one
   std::vector<Timeline> timelines;
   std::vector<FrameLog> frames;  ///< empty without video
+  bool has_film = false;         ///< kFilmName lies beside them
+  /// What a result's viewer saw, where it lies beside them: SCHEME-DIRECTION.webm or .y4m.
+  std::vector<std::string> movies{};
 };
+inline constexpr const char* kFilmName = "film.webm";
 /// Throws std::runtime_error "FILE:LINE: what" when results.json or timeline.csv is missing or any
 /// of the three is broken; frames.csv may be missing when no result speaks of video.
 Run load_run(const std::filesystem::path& run_dir);
