@@ -1,23 +1,26 @@
-// A peer may send any bytes at any time: the endpoint counts, answers, and fails no check.
-// Input: a sequence of (1 byte: ms until then, 2 bytes: length, that many bytes of datagram).
+// A peer may send any bytes at any time: the endpoint counts, answers, and fails no check,
+// whichever scheme it runs. Input: a sequence of (1 byte: ms until then, 2 bytes: length, that many
+// bytes of datagram).
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "transport/session/endpoint.hh"
+#include "transport/sprout/cress_control.hh"
 #include "transport/sprout/sprout_control.hh"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cress;
-  using namespace cress::session;
-  Endpoint endpoint{kTimeZero, EndpointOptions{},
-                    std::make_unique<sprout::SproutControl>(
-                        std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}))};
+namespace {
+
+using namespace cress;
+using namespace cress::session;
+
+void feed(std::span<const uint8_t> rest, std::unique_ptr<sprout::Control> control) {
+  Endpoint endpoint{kTimeZero, EndpointOptions{}, std::move(control)};
   endpoint.open_flow(kVideoFlow, {.priority = Priority::kVideo});
   TimePoint now = kTimeZero;
-  std::span rest{data, size};
   while (rest.size() >= 3) {
     now += std::chrono::milliseconds{rest[0]};
     const size_t length = std::min<size_t>(rest[1] * 256U + rest[2], rest.size() - 3);
@@ -31,5 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (endpoint.poll_outcome()) {
     }
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  feed({data, size}, std::make_unique<sprout::SproutControl>(
+                         std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{})));
+  feed({data, size}, std::make_unique<sprout::CressControl>(sprout::CressControl::Options{}));
   return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/sim/world.hh"
+#include "transport/sprout/cress_control.hh"
 #include "transport/sprout/sprout_control.hh"
 
 namespace cress::session {
@@ -204,6 +205,31 @@ TEST(Endpoint, AudioPassesBulkWhenTheWindowIsShort) {
   EXPECT_GT(left.outcome(kBulkFlow, MessageOutcome::Kind::kDropped).size(), 1000U);
   EXPECT_LE(left.endpoint().queued(),
             std::max(left.endpoint().control().forecast_total(), EndpointOptions{}.queue_floor));
+}
+
+TEST(Endpoint, ReportsOfWildSequencesAndLossesAlwaysFitADatagram) {
+  Rng rng{11};
+  for (int round = 0; round < 50; ++round) {
+    Endpoint endpoint{kTimeZero, EndpointOptions{},
+                      std::make_unique<sprout::CressControl>(sprout::CressControl::Options{})};
+    endpoint.open_flow(kVideoFlow, {.priority = Priority::kVideo});
+    TimePoint now = kTimeZero;
+    uint64_t sequence = 0;
+    for (int i = 0; i < 300; ++i) {
+      now += std::chrono::microseconds{rng.below(3'000)};
+      sequence += rng.below(uint64_t{1} << (1 + rng.below(31)));
+      wire::DatagramBuilder builder{DataSize{1200}};
+      builder.add_message(kVideoFlow, std::vector<std::byte>(rng.below(20)));
+      wire::Header header;
+      header.sequence = wire::WireSeq::wrap(sequence);
+      header.throwaway = static_cast<uint32_t>(rng.below(100));
+      const auto datagram = builder.finish(header);
+      ASSERT_TRUE(endpoint.handle_datagram(now, datagram));
+      while (rng.chance(0.3) && endpoint.poll_transmit(now)) {
+      }
+    }
+    EXPECT_GT(endpoint.stats().datagrams_sent, 10U);
+  }
 }
 
 TEST(Endpoint, StopsInAnOutageAndGoesOnAfterIt) {

@@ -31,9 +31,13 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   }
   if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
     arrivals_.insert(at, {{datagram.sequence, now}, 0});
+    ++untold_;
   }
   if (arrivals_.size() > kArrivalsMax) {
     arrivals_.pop_front();
+  }
+  if (untold_ >= kUntoldMax) {
+    report_due_ = now;
   }
   if (datagram.asks_for_feedback) {
     asked_until_ = now + kReportsAfterLast;
@@ -42,9 +46,10 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
 }
 
 std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
-  if (now < std::max(reported_at_ + options_.report_interval / 2, reported_at_ + 1ms)) {
+  if (untold_ < kUntoldMax && now < reported_at_ + options_.report_interval / 2) {
     return std::nullopt;
   }
+  untold_ = 0;
   Feedback feedback{.made_at = now, .counts = {}, .arrivals = {}};
   for (Told& told : arrivals_) {
     feedback.arrivals.push_back(told.stamp);

@@ -80,7 +80,11 @@ class CressControl final : public Control {
   Options options_;
   // Receiving.
   std::deque<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
-  static constexpr size_t kArrivalsMax = 128;
+  size_t untold_ = 0;          // of these
+  // With all else that a datagram of 1200 bytes tells, this many fit whatever their numbers are.
+  static constexpr size_t kArrivalsMax = 64;
+  // So many that nobody has been told of yet are told at once.
+  static constexpr size_t kUntoldMax = 24;
   TimePoint report_due_ = kNever;
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
   TimePoint reported_at_ = kTimeZero - 1h;
