@@ -143,7 +143,7 @@ class SkypeLikeCall final : public CallHost {
   std::shared_ptr<media::VideoSource> source_;
   SkypeLikeController controller_;
   ArrivalBooks books_;
-  app::VideoReceiver receiver_{Duration{}};  // a loss is answered by a key frame
+  app::VideoReceiver receiver_{Duration{}};     // a loss is answered by a key frame
   std::unique_ptr<media::Vp8Encoder> encoder_;  // null without a source
   TimePoint start_;
   std::deque<std::vector<std::byte>> outgoing_;  // drained after each call: one frame and a report
