@@ -1,9 +1,7 @@
 #include "eval/schemes/gcc_call.hh"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace cress::schemes {
 
@@ -19,18 +17,28 @@ void GccCall::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
   if (!packet) {
     return;
   }
-  if (const auto* media = std::get_if<GccMedia>(&*packet)) {
-    receiver_.handle_media(now, *media);
-  } else if (const auto* padding = std::get_if<GccPadding>(&*packet)) {
-    receiver_.handle_padding(now, *padding);
-  } else if (!sender_) {
-    return;
-  } else if (const auto* feedback = std::get_if<GccFeedback>(&*packet)) {
-    sender_->handle_feedback(now, *feedback);
-  } else if (const auto* nack = std::get_if<GccNack>(&*packet)) {
-    sender_->handle_nack(now, *nack);
-  } else {
-    sender_->handle_key_frame_request(now);
+  switch (packet->kind) {
+    case GccPacket::Kind::kMedia:
+      receiver_.handle_media(now, packet->media);
+      return;
+    case GccPacket::Kind::kPadding:
+      receiver_.handle_padding(now, packet->padding);
+      return;
+    case GccPacket::Kind::kFeedback:
+      if (sender_) {
+        sender_->handle_feedback(now, packet->feedback);
+      }
+      return;
+    case GccPacket::Kind::kNack:
+      if (sender_) {
+        sender_->handle_nack(now, packet->nack);
+      }
+      return;
+    case GccPacket::Kind::kKeyFrameRequest:
+      if (sender_) {
+        sender_->handle_key_frame_request(now);
+      }
+      return;
   }
 }
 

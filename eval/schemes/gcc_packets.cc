@@ -81,7 +81,7 @@ Result<GccPacket, GccPacketError> parse_feedback(std::span<const std::byte> data
   if (!any) {
     return GccPacketError::kBadCount;
   }
-  return GccPacket{std::move(feedback)};
+  return GccPacket{.kind = GccPacket::Kind::kFeedback, .feedback = std::move(feedback)};
 }
 
 Result<GccPacket, GccPacketError> parse_nack(std::span<const std::byte> datagram) {
@@ -99,7 +99,7 @@ Result<GccPacket, GccPacketError> parse_nack(std::span<const std::byte> datagram
   for (size_t i = 0; i < count; ++i) {
     nack.media_sequences.push_back(get<uint32_t>(datagram, 2 + 4 * i));
   }
-  return GccPacket{std::move(nack)};
+  return GccPacket{.kind = GccPacket::Kind::kNack, .nack = std::move(nack)};
 }
 
 }  // namespace
@@ -124,10 +124,13 @@ std::vector<std::byte> encode(const GccPadding& padding, DataSize size) {
 }
 
 std::vector<std::byte> encode(const GccFeedback& feedback) {
-  const auto first = std::ranges::find_if(feedback.arrivals, [](const auto& at) { return !!at; });
-  check(first != feedback.arrivals.end() && feedback.arrivals.size() <= kGccFeedbackMax,
+  // Reordered packets: the first by number need not be the first that came.
+  TimePoint start = kNever;
+  for (const auto& arrival : feedback.arrivals) {
+    start = std::min(start, arrival.value_or(kNever));
+  }
+  check(start != kNever && feedback.arrivals.size() <= kGccFeedbackMax,
         "GccFeedback: no arrival or too many");
-  const TimePoint start = **first;
   Writer writer{kFeedbackKind};
   writer.put(feedback.first_sequence).put(static_cast<uint16_t>(feedback.arrivals.size()));
   writer.put(microseconds(start - kTimeZero));
@@ -165,16 +168,17 @@ Result<GccPacket, GccPacketError> parse_gcc_packet(std::span<const std::byte> da
         return GccPacketError::kTruncated;
       }
       return GccPacket{
-          GccMedia{.transport_sequence = get<uint32_t>(datagram, 1),
-                   .media_sequence = get<uint32_t>(datagram, 5),
-                   .sent_again = (get<uint8_t>(datagram, 9) & 1U) != 0,
-                   .round_trip = std::chrono::milliseconds{get<uint16_t>(datagram, 10)},
-                   .fragment = datagram.subspan(static_cast<size_t>(kGccMediaHeader.bytes()))}};
+          .kind = GccPacket::Kind::kMedia,
+          .media = {.transport_sequence = get<uint32_t>(datagram, 1),
+                    .media_sequence = get<uint32_t>(datagram, 5),
+                    .sent_again = (get<uint8_t>(datagram, 9) & 1U) != 0,
+                    .round_trip = std::chrono::milliseconds{get<uint16_t>(datagram, 10)},
+                    .fragment = datagram.subspan(static_cast<size_t>(kGccMediaHeader.bytes()))}};
     case kPaddingKind:
       if (datagram.size() < static_cast<size_t>(kGccPaddingHeader.bytes())) {
         return GccPacketError::kTruncated;
       }
-      return GccPacket{GccPadding{get<uint32_t>(datagram, 1)}};
+      return GccPacket{.kind = GccPacket::Kind::kPadding, .padding = {get<uint32_t>(datagram, 1)}};
     case kFeedbackKind:
       return parse_feedback(datagram);
     case kNackKind:
@@ -183,7 +187,7 @@ Result<GccPacket, GccPacketError> parse_gcc_packet(std::span<const std::byte> da
       if (datagram.size() != 1) {
         return GccPacketError::kBadLength;
       }
-      return GccPacket{GccKeyFrameRequest{}};
+      return GccPacket{};
     default:
       return GccPacketError::kBadKind;
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "transport/base/result.hh"
@@ -19,9 +18,9 @@
 ///   1 media     transport sequence (4), media sequence (4), flags (1; bit 0: sent again),
 ///               round trip in ms (2), then a fragment (docs/protocol/media.md)
 ///   2 padding   transport sequence (4), then bytes of no meaning
-///   3 feedback  first transport sequence (4), count (2), arrival of the first that came in µs (8),
+///   3 feedback  first transport sequence (4), count (2), the earliest arrival in µs (8),
 ///               µs from the last arrival to this feedback (4), then for each sequence (2): time
-///               after the first arrival in units of 250 µs, or 0xffff for lost
+///               after the earliest in units of 250 µs, or 0xffff for lost
 ///   4 nack      count (1), then media sequences (4 each)
 ///   5 key frame request
 /// Threads: pure functions.
@@ -34,7 +33,7 @@ struct GccMedia {
   /// The sender's, for the receiver to space its requests by (in RTP: by RTCP XR).
   Duration round_trip{};
   /// Borrowed from the datagram.
-  std::span<const std::byte> fragment;
+  std::span<const std::byte> fragment{};
 };
 
 struct GccPadding {
@@ -44,19 +43,27 @@ struct GccPadding {
 struct GccFeedback {
   uint32_t first_sequence = 0;
   /// By the receiver's clock, one for each sequence number from the first on; empty: lost. At least
-  /// one arrived. Whole units of kGccTimeUnit after the first of them.
-  std::vector<std::optional<TimePoint>> arrivals;
+  /// one arrived. Whole units of kGccTimeUnit after the earliest of them.
+  std::vector<std::optional<TimePoint>> arrivals{};
   /// From the last arrival until this was sent.
   Duration held{};
 };
 
 struct GccNack {
-  std::vector<uint32_t> media_sequences;
+  std::vector<uint32_t> media_sequences{};
 };
 
 struct GccKeyFrameRequest {};
 
-using GccPacket = std::variant<GccMedia, GccPadding, GccFeedback, GccNack, GccKeyFrameRequest>;
+/// What came, and of its parts the one that `kind` names; a key frame request has none.
+struct GccPacket {
+  enum class Kind { kMedia, kPadding, kFeedback, kNack, kKeyFrameRequest };
+  Kind kind = Kind::kKeyFrameRequest;
+  GccMedia media{};
+  GccPadding padding{};
+  GccFeedback feedback{};
+  GccNack nack{};
+};
 
 enum class GccPacketError {
   kTruncated,  ///< shorter than its kind is
@@ -76,7 +83,7 @@ inline constexpr size_t kGccNackMax = 250;  ///< sequence numbers in one request
 std::vector<std::byte> encode(const GccMedia& media);
 /// `size`: of the whole, at least kGccPaddingHeader.
 std::vector<std::byte> encode(const GccPadding& padding, DataSize size);
-/// Arrivals are rounded down to units and must lie within 16 s of the first.
+/// Arrivals are rounded down to units and must lie within 16 s of the earliest.
 std::vector<std::byte> encode(const GccFeedback& feedback);
 std::vector<std::byte> encode(const GccNack& nack);
 std::vector<std::byte> encode(const GccKeyFrameRequest& request);

@@ -100,7 +100,7 @@ struct GccLossControlOptions {
 /// The draft's loss-based controller (§6). Threads: none inside; one owner.
 class GccLossControl {
  public:
-  GccLossControl(DataRate start, const GccLossControlOptions& options = {});
+  explicit GccLossControl(DataRate start, const GccLossControlOptions& options = {});
 
   /// Counts `lost` of `packets`; moves the estimate when they make a report. It never rises above
   /// `limit`, the delay-based estimate.
