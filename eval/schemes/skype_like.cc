@@ -24,8 +24,6 @@ constexpr uint64_t kSentTimeMaxMicroseconds = 100'000'000'000'000;
 // More than this cannot be a gap of lost datagrams: at 1.5 Mbit/s it would take minutes. The far
 // end has started anew, or makes it up.
 constexpr uint32_t kSequenceLeapMax = 1U << 15U;
-// Ten seconds of pictures nobody asked for.
-constexpr size_t kCodedMax = 300;
 
 class Writer {
  public:
@@ -169,15 +167,14 @@ std::optional<RateFeedback> ArrivalBooks::take_feedback(Duration interval) {
 SkypeLikeCall::SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
                              std::shared_ptr<media::VideoSource> source)
     : options_(options),
-      source_(std::move(source)),
+      camera_(start, std::move(source)),
       controller_(start, options),
-      start_(start),
       next_report_(start + kReportInterval) {
-  if (source_) {
+  if (camera_) {
     encoder_ = std::make_unique<media::Vp8Encoder>(
-        media::Vp8EncoderOptions{.width = source_->width(),
-                                 .height = source_->height(),
-                                 .frame_rate = source_->frame_rate(),
+        media::Vp8EncoderOptions{.width = camera_.source().width(),
+                                 .height = camera_.source().height(),
+                                 .frame_rate = camera_.source().frame_rate(),
                                  .rate_mode = media::RateMode::kConstantBitrate,
                                  .target = options.start,
                                  .drop_frames = true});
@@ -186,32 +183,29 @@ SkypeLikeCall::SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
 
 media::CodedPicture SkypeLikeCall::encode(TimePoint now, uint32_t picture) {
   const DataRate target = controller_.target();
-  const bool is_half = encoder_->width() != source_->width();
+  const bool is_half = encoder_->width() != camera_.source().width();
   const bool half = target < (is_half ? options_.full_size_above : options_.half_size_below);
   if (half) {
-    encoder_->set_size((source_->width() + 1) / 2, (source_->height() + 1) / 2);
+    encoder_->set_size((camera_.source().width() + 1) / 2, (camera_.source().height() + 1) / 2);
   } else {
-    encoder_->set_size(source_->width(), source_->height());
+    encoder_->set_size(camera_.source().width(), camera_.source().height());
   }
   encoder_->set_target(target);
-  const media::PicturePtr full = source_->picture(picture);
+  const media::PicturePtr full = camera_.source().picture(picture);
   return encoder_->encode(
       half ? halved(*full) : *full,
       {.key_frame = std::exchange(key_frame_wanted_, false), .capture_time = now});
 }
 
 void SkypeLikeCall::capture(TimePoint now) {
-  const uint32_t id = next_picture_++;
+  const uint32_t id = camera_.take(now);
   const media::CodedPicture coded = encode(now, id);
-  if (coded_.size() == kCodedMax) {
-    coded_.pop_front();
-  }
-  coded_.push_back({.frame_id = id,
-                    .captured = now,
-                    .size = coded.size(),
-                    .budget = {},
-                    .quantizer = coded.quantizer,
-                    .key_frame = coded.key_frame});
+  coded_.push({.frame_id = id,
+               .captured = now,
+               .size = coded.size(),
+               .budget = {},
+               .quantizer = coded.quantizer,
+               .key_frame = coded.key_frame});
   if (coded.dropped()) {
     return;
   }
@@ -284,21 +278,14 @@ void SkypeLikeCall::handle_datagram(TimePoint now, const sim::Datagram& datagram
   }
 }
 
-TimePoint SkypeLikeCall::next_capture() const {
-  return source_ ? start_ + source_->frame_rate().time_of(next_picture_) : kNever;
-}
-
 void SkypeLikeCall::handle_timeout(TimePoint now) {
   controller_.handle_timeout(now);
   receiver_.handle_timeout(now);
   if (now >= next_report_) {
     send_report(now);
   }
-  if (now >= next_capture()) {
+  if (now >= camera_.next_capture()) {
     capture(now);
-    while (next_capture() <= now) {  // called late: the pictures in between were never taken
-      ++next_picture_;
-    }
   }
 }
 
@@ -314,20 +301,11 @@ std::optional<sim::Datagram> SkypeLikeCall::poll_transmit(TimePoint /*now*/) {
 
 TimePoint SkypeLikeCall::poll_timeout() const {
   return std::min(
-      {controller_.poll_timeout(), receiver_.poll_timeout(), next_report_, next_capture()});
+      {controller_.poll_timeout(), receiver_.poll_timeout(), next_report_, camera_.next_capture()});
 }
 
 HostSample SkypeLikeCall::sample(TimePoint /*now*/) const {
-  return {.window = {}, .forecast = source_ ? std::optional{controller_.target()} : std::nullopt};
-}
-
-std::optional<CodedFrame> SkypeLikeCall::poll_coded() {
-  if (coded_.empty()) {
-    return std::nullopt;
-  }
-  const CodedFrame frame = coded_.front();
-  coded_.pop_front();
-  return frame;
+  return {.window = {}, .forecast = camera_ ? std::optional{controller_.target()} : std::nullopt};
 }
 
 std::optional<ShownFrame> SkypeLikeCall::poll_shown() {

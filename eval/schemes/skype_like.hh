@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/call/video_receiver.hh"
+#include "eval/schemes/call_parts.hh"
 #include "eval/schemes/scheme_host.hh"
 #include "media/codec/vp8_encoder.hh"
 #include "media/source/video_source.hh"
@@ -125,14 +126,13 @@ class SkypeLikeCall final : public CallHost {
   TimePoint poll_timeout() const override;
   DataSize delivered() const override { return delivered_; }
   HostSample sample(TimePoint now) const override;
-  std::optional<CodedFrame> poll_coded() override;
+  std::optional<CodedFrame> poll_coded() override { return coded_.poll(); }
   std::optional<ShownFrame> poll_shown() override;
 
   /// What the encoder is told to keep to; always within the options' floor and ceiling.
   DataRate target() const { return controller_.target(); }
 
  private:
-  TimePoint next_capture() const;
   void capture(TimePoint now);
   media::CodedPicture encode(TimePoint now, uint32_t picture);
   void send_report(TimePoint now);
@@ -140,15 +140,13 @@ class SkypeLikeCall final : public CallHost {
   void handle_media(TimePoint now, std::span<const std::byte> datagram);
 
   SkypeLikeOptions options_;
-  std::shared_ptr<media::VideoSource> source_;
+  Camera camera_;
   SkypeLikeController controller_;
   ArrivalBooks books_;
-  app::VideoReceiver receiver_{Duration{}};     // a loss is answered by a key frame
-  std::unique_ptr<media::Vp8Encoder> encoder_;  // null without a source
-  TimePoint start_;
+  app::VideoReceiver receiver_{Duration{}};      // a loss is answered by a key frame
+  std::unique_ptr<media::Vp8Encoder> encoder_;   // null without a source
   std::deque<std::vector<std::byte>> outgoing_;  // drained after each call: one frame and a report
-  std::deque<CodedFrame> coded_;                 // at most kCodedMax; the oldest goes first
-  uint32_t next_picture_ = 0;
+  CodedLog coded_;
   std::optional<uint32_t> last_coded_;
   bool key_frame_wanted_ = false;
   uint32_t next_sequence_ = 0;
