@@ -106,6 +106,10 @@ void note_frames(const RunSpec& spec, Direction& direction) {
     const media::PicturePtr original = direction.video->picture(frame->frame_id);
     frame->shown += spec.processing.of(static_cast<int64_t>(original->luma_size()),
                                        attempts_at(direction, frame->frame_id));
+    if (!direction.shown.empty()) {
+      // A screen shows pictures in order, however long each was decoded.
+      frame->shown = std::max(frame->shown, direction.shown.back().displayed);
+    }
     frame->picture = at_size_of(*original, std::move(frame->picture));
     const auto quality = metrics::picture_quality(*frame->picture, *original);
     direction.shown.push_back({frame->captured, frame->shown, quality.ssim, quality.psnr_db});

@@ -15,10 +15,6 @@ namespace {
 // A step up is worth its key frame only if that comes out at this quantizer or a finer one.
 constexpr int kStepUpQuantizerMax = 52;
 
-// A step down that has waited long enough may exceed its budget by this factor, not more: where
-// hardly anything gets through, a key frame would stand in everything else's way.
-constexpr int64_t kStepOvershootMax = 2;
-
 // The error of the scaling alone must be this much smaller than what is seen now, before a step
 // down: coding adds to it.
 constexpr double kStepDownGain = 1.4;
@@ -335,8 +331,7 @@ bool AdaptiveEncoder::step(TimePoint now, const PicturePtr& picture, AdaptedFram
     ladder_.handle_refusal();
     return false;
   }
-  const bool waited = wanted > ladder_.rung() && now - ladder_.wanted_since() >= kStepWaitMax;
-  const bool must_go = waited && key_frame_may_fit(wanted, out.budget * kStepOvershootMax);
+  const bool must_go = wanted > ladder_.rung() && now - ladder_.wanted_since() >= kStepWaitMax;
   if (!must_go && !key_frame_may_fit(wanted, out.budget)) {
     return false;
   }
