@@ -73,7 +73,7 @@ function(cress_library path)
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
       CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}-test)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
   endif()
   if(benches AND NOT CRESS_FUZZ)
     add_executable(${name}-bench ${benches})
