@@ -42,6 +42,14 @@ Endpoint::Endpoint(TimePoint start, EndpointOptions options,
         "Endpoint: options out of range");
 }
 
+void Endpoint::set_datagram_max(DataSize size) {
+  while (size < options_.datagram_max && !queues_.empty()) {
+    note_dropped(queues_.drop_from_longest());
+  }
+  options_.datagram_max = std::min(size, wire::kDatagramMax);
+  check(message_max() > DataSize{}, "Endpoint: datagrams too small");
+}
+
 DataSize Endpoint::message_max() const {
   return options_.datagram_max - wire::kHeaderSize - kForecastReserve - wire::kMessageOverhead;
 }

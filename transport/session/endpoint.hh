@@ -85,6 +85,9 @@ class Endpoint {
   std::optional<MessageOutcome> poll_outcome();
   TimePoint poll_timeout() const;
 
+  /// The path's largest datagram is another now. When it is smaller, what waits is dropped: it may
+  /// not fit any more.
+  void set_datagram_max(DataSize size);
   /// The largest message that fits one datagram beside an ordinary forecast.
   DataSize message_max() const;
   /// Bytes of messages that may still be handed over now to be sent at once: the safe window less

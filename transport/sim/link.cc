@@ -26,7 +26,27 @@ void Link::push(TimePoint now, Datagram datagram) {
   if (!in_service_ && queue_->empty()) {
     skip_opportunities_before(now);
   }
+  const QueueStats before = queue_->stats();
+  if (options_.observer != nullptr) {
+    options_.observer->handle_queued(now, datagram.wire_size);
+  }
   queue_->push(now, {std::move(datagram), now});
+  tell_drops(now, before);
+}
+
+std::optional<QueuedDatagram> Link::pop_queue(TimePoint now) {
+  const QueueStats before = queue_->stats();
+  auto next = queue_->pop(now);
+  tell_drops(now, before);
+  return next;
+}
+
+void Link::tell_drops(TimePoint now, const QueueStats& before) {
+  const QueueStats& after = queue_->stats();
+  if (options_.observer != nullptr && after.dropped != before.dropped) {
+    options_.observer->handle_dropped(now, after.dropped - before.dropped,
+                                      after.dropped_size - before.dropped_size);
+  }
 }
 
 TimePoint Link::next_opportunity() const {
@@ -58,7 +78,7 @@ void Link::serve(TimePoint now) {
   DataSize budget = kOpportunitySize;
   while (budget > DataSize{}) {
     if (!in_service_) {
-      in_service_ = queue_->pop(now);
+      in_service_ = pop_queue(now);
       if (!in_service_) {
         return;
       }
@@ -69,7 +89,12 @@ void Link::serve(TimePoint now) {
     in_service_left_ -= moved;
     if (in_service_left_ == DataSize{}) {
       const TimePoint arrives = now + options_.propagation;
-      records_.push_back({in_service_->sent, now, arrives, in_service_->datagram.wire_size});
+      const PacketRecord record{in_service_->sent, now, arrives, in_service_->datagram.wire_size};
+      if (options_.observer != nullptr) {
+        options_.observer->handle_left(record);
+      } else {
+        records_.push_back(record);
+      }
       propagating_.push_back({std::move(in_service_->datagram), arrives});
       in_service_.reset();
     }

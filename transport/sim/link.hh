@@ -21,6 +21,19 @@ struct PacketRecord {
   DataSize size;
 };
 
+/// Told of what happens in a link, as it happens; times are the link's own, in ascending order.
+/// For those who run for hours, and so cannot keep a record of every datagram.
+class LinkObserver {
+ public:
+  virtual ~LinkObserver() = default;
+  /// A datagram reached the queue, which may drop it at once.
+  virtual void handle_queued(TimePoint now, DataSize size) = 0;
+  /// The queue dropped `count` datagrams.
+  virtual void handle_dropped(TimePoint now, uint64_t count, DataSize size) = 0;
+  /// A datagram left the queue; it arrives later, at the record's `arrived`.
+  virtual void handle_left(const PacketRecord& record) = 0;
+};
+
 struct LinkOptions {
   /// Shared: both ends of many runs replay one trace; nobody changes it.
   std::shared_ptr<const DeliveryTrace> trace;
@@ -30,6 +43,8 @@ struct LinkOptions {
   uint64_t seed = 1;
   /// Drop-tail without limit when null.
   std::unique_ptr<Queue> queue;
+  /// Borrowed, must outlive the link; may be null. With one, the link keeps no records().
+  LinkObserver* observer = nullptr;
 };
 
 /// One direction of an emulated link, as Mahimahi's and the paper's Cellsim (§4.2): loss, then a
@@ -47,7 +62,7 @@ class Link {
   std::optional<Datagram> poll_delivered(TimePoint now);
   TimePoint poll_timeout() const;
 
-  /// Every datagram that arrived, in order.
+  /// Every datagram that left the queue, in order; none with an observer, who was told instead.
   const std::vector<PacketRecord>& records() const { return records_; }
   DataSize queued() const { return queue_->size() + in_service_left_; }
   const QueueStats& queue_stats() const { return queue_->stats(); }
@@ -63,6 +78,8 @@ class Link {
   TimePoint next_opportunity() const;
   void skip_opportunities_before(TimePoint now);
   void serve(TimePoint now);
+  std::optional<QueuedDatagram> pop_queue(TimePoint now);
+  void tell_drops(TimePoint now, const QueueStats& before);
 
   LinkOptions options_;
   std::unique_ptr<Queue> queue_;

@@ -98,6 +98,65 @@ TEST(Link, LosesAtRandomBeforeTheQueueAtTheGivenRate) {
   EXPECT_EQ(link.queued().bytes(), (10'000 - static_cast<int64_t>(link.lost())) * 100);
 }
 
+/// Writes down what it is told.
+class Notebook final : public LinkObserver {
+ public:
+  void handle_queued(TimePoint now, DataSize size) override {
+    queued += size;
+    in_order = in_order && now >= last;
+    last = now;
+  }
+  void handle_dropped(TimePoint now, uint64_t count, DataSize size) override {
+    dropped += count;
+    dropped_size += size;
+    in_order = in_order && now >= last;
+    last = now;
+  }
+  void handle_left(const PacketRecord& record) override {
+    left.push_back(record);
+    in_order = in_order && record.left >= last;
+    last = record.left;
+  }
+  DataSize queued, dropped_size;
+  uint64_t dropped = 0;
+  std::vector<PacketRecord> left;
+  TimePoint last{};
+  bool in_order = true;
+};
+
+TEST(Link, AnObserverIsToldWhatRecordsWouldHoldAndNoneAreKept) {
+  Notebook notebook;
+  const auto trace = trace_of({3ms, 4ms, 9ms});
+  Link watched{{.trace = trace,
+                .queue = std::make_unique<DropTailQueue>(DataSize{4000}),
+                .observer = &notebook}};
+  Link kept{{.trace = trace, .queue = std::make_unique<DropTailQueue>(DataSize{4000})}};
+  Rng rng{8};
+  DataSize pushed;
+  TimePoint now = kTimeZero;
+  for (int i = 0; i < 2000; ++i) {
+    now += Duration{static_cast<int64_t>(rng.below(4'000'000))};
+    const Datagram one = datagram(1 + static_cast<int64_t>(rng.below(1500)));
+    pushed += one.wire_size;
+    for (Link* link : {&watched, &kept}) {
+      run(*link, now);
+      link->push(now, one);
+    }
+  }
+  EXPECT_TRUE(watched.records().empty());
+  EXPECT_TRUE(notebook.in_order);
+  EXPECT_EQ(notebook.queued, pushed);
+  EXPECT_GT(notebook.dropped, 0U);
+  EXPECT_EQ(notebook.dropped, watched.queue_stats().dropped);
+  EXPECT_EQ(notebook.dropped_size, watched.queue_stats().dropped_size);
+  ASSERT_EQ(notebook.left.size(), kept.records().size());
+  for (size_t i = 0; i < notebook.left.size(); ++i) {
+    EXPECT_EQ(notebook.left[i].left, kept.records()[i].left);
+    EXPECT_EQ(notebook.left[i].sent, kept.records()[i].sent);
+    EXPECT_EQ(notebook.left[i].size, kept.records()[i].size);
+  }
+}
+
 TEST(DropTailQueue, DropsWhatWouldExceedItsLimitAndCountsIt) {
   DropTailQueue queue{DataSize{3000}};
   for (int i = 0; i < 3; ++i) {

@@ -15,14 +15,17 @@ constexpr Duration kReportsAfterLast = 300ms;
 constexpr Duration kWindowStep = 1ms;
 // Longer than a link takes to hiccup: what is sent now would only pile up.
 constexpr Duration kStalledAfter = 300ms;
-// Heartbeats of a link that has been dead for so many of their intervals.
-constexpr int kHeartbeatBackoff = 4;
+// What is told will be late by the queue before it; telling more often than this fraction of that
+// only makes it later: on a link that carries a packet a second, reports alone would be the queue.
+constexpr int kReportsPerLateness = 2;
+constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
 
 }  // namespace
 
-CressControl::CressControl(const Options& options) : options_(options), belief_(options.belief) {}
+CressControl::CressControl(const Options& options)
+    : options_(options), belief_(options.belief), ledger_(options.datagram_overhead) {}
 
 void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram) {
   auto at = arrivals_.end();
@@ -41,12 +44,12 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   }
   if (datagram.asks_for_feedback) {
     asked_until_ = now + kReportsAfterLast;
-    report_due_ = std::min(report_due_, std::max(now, reported_at_ + options_.report_interval));
+    report_due_ = std::min(report_due_, std::max(now, reported_at_ + pace(now)));
   }
 }
 
 std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
-  if (untold_ < kUntoldMax && now < reported_at_ + options_.report_interval / 2) {
+  if (now < report_due_ && now < reported_at_ + pace(now) / 2) {
     return std::nullopt;
   }
   untold_ = 0;
@@ -59,9 +62,20 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
     arrivals_.pop_front();
   }
   reported_at_ = now;
-  const TimePoint next = now + options_.report_interval;
+  const TimePoint next = now + pace(now);
   report_due_ = next <= asked_until_ ? next : kNever;
   return feedback;
+}
+
+Duration CressControl::pace(TimePoint now) const {
+  const auto base = ledger_.base_delay();
+  if (!base) {
+    return options_.report_interval;
+  }
+  const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
+  const DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
+  return std::clamp(queue / rate / kReportsPerLateness, options_.report_interval,
+                    options_.report_interval_max);
 }
 
 void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
@@ -139,7 +153,9 @@ Duration CressControl::no_news(TimePoint now) const {
   return !base || ledger_.outstanding().empty() ? Duration{} : now + *base - ledger_.last_arrival();
 }
 
-DataSize CressControl::message_overhead() const { return kDatagramOverhead + kMessageFraming; }
+DataSize CressControl::message_overhead() const {
+  return options_.datagram_overhead + kMessageFraming;
+}
 
 DataSize CressControl::forecast_total() const {
   if (!ledger_.base_delay()) {
@@ -157,7 +173,7 @@ std::optional<DataRate> CressControl::forecast_rate() const {
 }
 
 Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
-  return std::max(usual, std::min(no_news(now) / kHeartbeatBackoff, options_.heartbeat_max));
+  return std::max(usual, pace(now));
 }
 
 Duration CressControl::patience(TimePoint now) const {

@@ -23,16 +23,18 @@ class CressControl final : public Control {
     /// So many packets that should have come and did not, with none in between, and the link is
     /// taken for dead until the next one comes.
     double outage_packets = 15;
+    /// What the link carries beside each datagram's payload.
+    DataSize datagram_overhead = kDatagramOverhead;
     /// No report for this long and the forecast promises no more: no news is bad news.
     Duration forecast_life = 260ms;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
-    /// Heartbeats are at most this far apart.
-    Duration heartbeat_max = 200ms;
     /// On a link so slow that a message is more than a window, messages go this far apart.
     Duration patience = 120ms;
-    /// How often arrivals are reported while they come.
+    /// How often arrivals are reported while they come, and how seldom when what is told waits in a
+    /// queue.
     Duration report_interval = 10ms;
+    Duration report_interval_max = 250ms;
   };
 
   explicit CressControl(const Options& options);
@@ -49,8 +51,7 @@ class CressControl final : public Control {
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
-  /// Longer while nothing gets through: what a dead link is sent, it has to deliver first when it
-  /// comes back.
+  /// Longer where what is told waits in a queue.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
@@ -71,6 +72,9 @@ class CressControl final : public Control {
 
   /// How long nothing has been heard to arrive that was sent.
   Duration no_news(TimePoint now) const;
+  /// How far apart to speak without being asked. What is told will be late by the queue before it:
+  /// half of that is often enough.
+  Duration pace(TimePoint now) const;
   void learn(const Exposure& exposure);
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;

@@ -20,7 +20,7 @@ void ExposureLedger::on_sent(TimePoint now, uint64_t sequence, DataSize payload)
   if (outstanding_.size() == kOutstandingMax) {
     drop_oldest();
   }
-  outstanding_.push_back({sequence, now, payload + kDatagramOverhead});
+  outstanding_.push_back({sequence, now, payload + overhead_});
   outstanding_size_ += outstanding_.back().size;
 }
 

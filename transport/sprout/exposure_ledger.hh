@@ -32,6 +32,9 @@ struct Exposure {
 /// values are safe.
 class ExposureLedger {
  public:
+  /// `overhead`: what the link carries beside each payload.
+  explicit ExposureLedger(DataSize overhead = kDatagramOverhead) : overhead_(overhead) {}
+
   struct Sent {
     uint64_t sequence = 0;
     TimePoint at{};
@@ -66,6 +69,7 @@ class ExposureLedger {
   void note_delay(TimePoint now, Duration delay);
   void drop_oldest();
 
+  DataSize overhead_;
   std::deque<Sent> outstanding_;
   DataSize outstanding_size_;
   TimePoint reported_until_{};

@@ -16,6 +16,8 @@ namespace cress::wire {
 
 inline constexpr int kVersion = 1;
 inline constexpr DataSize kHeaderSize{16};
+/// What a sealed datagram is longer by: its tag.
+inline constexpr DataSize kTagSize{16};
 inline constexpr DataSize kFrameHeaderSize{3};
 /// Around one application message: frame header and flow.
 inline constexpr DataSize kMessageOverhead{4};

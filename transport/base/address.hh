@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace cress {
+
+/// Where a datagram comes from or goes to: an IPv6 address and a UDP port. IPv4 is written as
+/// ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), so there is one kind. The text form is the runtime's.
+struct Address {
+  std::array<uint8_t, 16> ip{};
+  uint16_t port = 0;
+  /// Of a link-local address, the interface; 0 for others.
+  uint32_t scope = 0;
+
+  bool is_ipv4() const {
+    constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return std::equal(kMapped.begin(), kMapped.end(), ip.begin());
+  }
+  friend auto operator<=>(const Address&, const Address&) = default;
+};
+
+/// One datagram to send.
+struct Transmit {
+  Address to;
+  std::vector<std::byte> bytes;
+};
+
+}  // namespace cress

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/base/address.hh"
+#include "transport/base/units.hh"
+#include "transport/netns/netlink.hh"
+
+namespace cress::netns {
+
+/// An address (port and scope 0) and how many of its bits name its network: of 32 for IPv4, of 128
+/// for IPv6.
+struct Prefix {
+  Address address;
+  int length = 0;
+  friend bool operator==(const Prefix&, const Prefix&) = default;
+};
+
+struct InterfaceOptions {
+  std::string name;
+  DataSize mtu{1500};
+  /// Packets that wait in the kernel for who reads the device; 0 leaves what it has.
+  uint32_t queue_packets = 0;
+  std::vector<Prefix> addresses{};
+  /// What is reached through it; length 0 is everything (the default route).
+  std::vector<Prefix> routes{};
+};
+
+/// What an interface has moved since it was made.
+struct InterfaceCounters {
+  uint64_t received = 0;
+  uint64_t sent = 0;
+  uint64_t received_dropped = 0;
+  uint64_t sent_dropped = 0;
+  friend bool operator==(const InterfaceCounters&, const InterfaceCounters&) = default;
+};
+
+/// Interfaces, addresses and routes of one network (rtnetlink, RFC 3549): that of the process that
+/// made the socket, also when another one holds it. Changes need CAP_NET_ADMIN there.
+/// Errors: std::runtime_error, what and why. Threads: none inside; one owner.
+class RouteSocket {
+ public:
+  RouteSocket();
+  /// Takes over an open one.
+  explicit RouteSocket(int fd) : socket_(fd) {}
+
+  /// MTU, queue, up, addresses, routes, in this order. Returns false where IPv6 was asked for but
+  /// the machine has none: everything else is done then. IPv6 addresses are good at once (no
+  /// duplicate address detection), and the kernel adds none of its own.
+  bool configure(const InterfaceOptions& options);
+  void set_up(const std::string& interface);
+  InterfaceCounters counters(const std::string& interface);
+  /// Every interface's addresses.
+  std::vector<Prefix> addresses();
+  int handle() const { return socket_.handle(); }
+
+ private:
+  struct Link {
+    uint32_t index = 0;
+    InterfaceCounters counters;
+  };
+
+  Link find(const std::string& interface);
+  void add_address(uint32_t index, const Prefix& prefix, const std::string& interface);
+  void add_route(uint32_t index, const Prefix& prefix, const std::string& interface);
+
+  NetlinkSocket socket_;
+};
+
+/// "100.64.0.2/30".
+std::string format_prefix(const Prefix& prefix);
+
+}  // namespace cress::netns

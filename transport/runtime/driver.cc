@@ -1,0 +1,210 @@
+#include "transport/runtime/driver.hh"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "transport/base/check.hh"
+
+namespace cress::runtime {
+namespace {
+
+// As in the World: a machine that asks for a time-out at one instant again and again is a bug.
+constexpr int kTimeoutsAtOneInstantMax = 100'000;
+// Likewise one whose outputs never end.
+constexpr int kTransmitsOfOneDrainMax = 1'000'000;
+constexpr int kRoundsOfOneDrainMax = 100'000;
+// What is received before timers and other files get their turn.
+constexpr int kBatchesOfOneStepMax = 16;
+
+}  // namespace
+
+/// Marks the time in which the machine is being called: no call may begin another.
+class Driver::Stepping {
+ public:
+  explicit Stepping(Driver& driver) : driver_(driver) {
+    check(!driver_.stepping_, "Driver: stepped from inside a call of its machine");
+    driver_.stepping_ = true;
+  }
+  ~Stepping() { driver_.stepping_ = false; }
+  Stepping(const Stepping&) = delete;
+  Stepping& operator=(const Stepping&) = delete;
+
+ private:
+  Driver& driver_;
+};
+
+Driver::Driver(Parts parts)
+    : parts_(parts),
+      timer_(parts.loop, [this] { step(); }),
+      start_(parts.clock.now()),
+      now_(start_) {
+  parts_.loop.on_readable(parts_.socket.handle(), [this] { step(); });
+  timer_.arm(kTimeZero);
+}
+
+Driver::~Driver() { parts_.loop.forget(parts_.socket.handle()); }
+
+void Driver::wake(const std::function<void(TimePoint now)>& change) {
+  const Stepping stepping{*this};
+  receive_pending();
+  run_due();
+  if (change) {
+    change(now_);
+    // Coding a picture takes its time: what arrived meanwhile keeps its own, and what is sent after
+    // it is sent now, and stamped so.
+    receive_pending();
+    advance_to_present();
+  }
+  drain();
+  flush();
+  timer_.arm(parts_.machine.poll_timeout());
+}
+
+void Driver::step() {
+  const Stepping stepping{*this};
+  const bool all_received = receive_pending();
+  if (!begun_) {
+    begun_ = true;
+    advance_to_present();
+    drain();  // a new machine may have something to say before anything happens
+  }
+  // With more to receive the present is not yet the machine's: the loop comes back at once.
+  if (all_received) {
+    run_due();
+  }
+  flush();
+  timer_.arm(parts_.machine.poll_timeout());
+}
+
+void Driver::advance_to_present() {
+  const TimePoint present = parts_.clock.now();
+  if (present > now_) {
+    now_ = present;
+    timeouts_at_now_ = 0;
+  }
+}
+
+/// Returns whether all that waited was taken.
+bool Driver::receive_pending() {
+  bool more = true;
+  for (int i = 0; i < kBatchesOfOneStepMax && more; ++i) {
+    const ReceiveBatch batch = parts_.socket.receive_batch();
+    more = batch.more;
+    handle_batch(batch);
+    take_path_errors();
+  }
+  return !more;
+}
+
+void Driver::handle_batch(const ReceiveBatch& batch) {
+  for (size_t i = 0; i < batch.datagrams.size(); ++i) {
+    const ReceivedDatagram& datagram = batch.datagrams[i];
+    if (datagram.truncated) {
+      ++stats_.datagrams_truncated;
+      continue;
+    }
+    replay_timeouts(datagram.arrival);
+    if (datagram.arrival > now_) {
+      now_ = datagram.arrival;
+      timeouts_at_now_ = 0;
+    }
+    ++stats_.datagrams_received;
+    parts_.machine.handle_datagram(now_, datagram.from, datagram.bytes);
+    if (i + 1 == batch.datagrams.size() && !batch.more) {
+      advance_to_present();  // what is sent from here on is sent now, and stamped so
+    }
+    drain();
+  }
+}
+
+/// Time-outs that were due before a datagram arrived come before it, at their own time.
+void Driver::replay_timeouts(TimePoint before) {
+  for (;;) {
+    const TimePoint due = parts_.machine.poll_timeout();
+    if (due >= before) {
+      return;
+    }
+    if (due > now_) {
+      now_ = due;
+      timeouts_at_now_ = 0;
+    }
+    handle_timeout(due);
+  }
+}
+
+void Driver::run_due() {
+  advance_to_present();
+  for (;;) {
+    const TimePoint due = parts_.machine.poll_timeout();
+    if (due > now_) {
+      return;
+    }
+    handle_timeout(due);
+  }
+}
+
+void Driver::handle_timeout(TimePoint due) {
+  check(++timeouts_at_now_ < kTimeoutsAtOneInstantMax,
+        "Driver: a machine keeps asking for the same instant");
+  ++stats_.timeouts;
+  stats_.timeout_lateness_max = std::max(stats_.timeout_lateness_max, now_ - std::max(due, start_));
+  parts_.machine.handle_timeout(now_);
+  drain();
+}
+
+void Driver::drain() {
+  collect();
+  parts_.machine.drained(now_);
+  for (int round = 0; collect(); ++round) {
+    check(round < kRoundsOfOneDrainMax, "Driver: a machine's outputs never end");
+    parts_.machine.drained(now_);
+  }
+}
+
+/// Takes what the machine wants to send; returns whether there was anything.
+bool Driver::collect() {
+  int count = 0;
+  while (auto transmit = parts_.machine.poll_transmit(now_)) {
+    check(++count < kTransmitsOfOneDrainMax, "Driver: a machine's datagrams never end");
+    if (waiting_.size() == kWaitingMax) {
+      ++stats_.send_overflow;
+      continue;
+    }
+    waiting_.push_back(*std::move(transmit));
+    if (waiting_.size() >= kBatchMax && !blocked_) {
+      flush();
+    }
+  }
+  return count > 0;
+}
+
+void Driver::flush() {
+  if (waiting_.empty() || blocked_) {
+    return;
+  }
+  const SendReport report = parts_.socket.send_batch(waiting_);
+  stats_.datagrams_sent += report.sent;
+  stats_.send_too_large += report.too_large;
+  stats_.send_unroutable += report.unroutable;
+  stats_.send_no_buffer += report.no_buffer;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(report.taken));
+  if (report.blocked) {
+    blocked_ = true;
+    parts_.loop.when_writable(parts_.socket.handle(), [this] {
+      blocked_ = false;
+      flush();
+    });
+  }
+}
+
+void Driver::take_path_errors() {
+  while (const auto error = parts_.socket.poll_path_error()) {
+    ++stats_.path_errors;
+    parts_.machine.handle_path_error(now_, *error);
+    drain();
+  }
+}
+
+}  // namespace cress::runtime

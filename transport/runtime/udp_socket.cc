@@ -1,0 +1,583 @@
+#include "transport/runtime/udp_socket.hh"
+
+#include <linux/errqueue.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
+#include "transport/runtime/address_text.hh"
+#include "transport/runtime/file_descriptor.hh"
+#include "transport/runtime/socket_address.hh"
+
+namespace cress::runtime {
+namespace {
+
+// A receive stamp, a destination address and the count of drops, with room for one we did not ask
+// for.
+constexpr size_t kReceiveControlSize =
+    CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
+    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t));
+constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo));
+// A socket error and the address of who reported it.
+constexpr size_t kErrorControlSize = 512;
+
+// Peers whose asked address is remembered, each in the place that its own address says; whoever
+// comes to that place later takes it. So a flood of false senders costs neither memory nor time,
+// and whom it drives out is known again by the next datagram.
+constexpr size_t kAskedPlaces = 4096;
+
+size_t place_of(const Address& address) {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  std::memcpy(&high, address.ip.data(), sizeof high);
+  std::memcpy(&low, address.ip.data() + sizeof high, sizeof low);
+  constexpr uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;  // the golden ratio's bits spread well
+  const uint64_t mixed = (high * kOdd ^ low) * kOdd ^ (uint64_t{address.port} << 16U);
+  return static_cast<size_t>((mixed * kOdd) >> 52U);
+}
+static_assert(kAskedPlaces == size_t{1} << (64U - 52U));
+
+template <class T>
+T payload_of(const cmsghdr& message) {
+  T value;
+  std::memcpy(&value, CMSG_DATA(&message), sizeof value);
+  return value;
+}
+
+/// "cannot WHAT ADDRESS: why; what to do"
+[[noreturn]] void refuse(const std::string& what, const Address& address, int error) {
+  std::string advice;
+  switch (error) {
+    case EADDRINUSE:
+      advice = "; another program has this port: choose another, or 0 for any free one";
+      break;
+    case EADDRNOTAVAIL:
+      advice =
+          "; this machine has no such address: \"ip addr\" lists those it has, "
+          "0.0.0.0 and [::] mean all of them";
+      break;
+    case EACCES:
+    case EPERM:
+      advice = "; choose a port from 1024 up, or allow this program lower ones";
+      break;
+    case EAFNOSUPPORT:
+      advice = "; this machine has no IPv6: give an IPv4 address, 0.0.0.0 for all of them";
+      break;
+    case EMFILE:
+    case ENFILE:
+      advice = "; too many files are open: raise the limit (ulimit -n)";
+      break;
+    default:
+      break;
+  }
+  throw std::runtime_error("cannot " + what + " UDP " + format_address(address) + ": " +
+                           std::system_category().message(error) + advice);
+}
+
+bool is_wildcard(const Address& address) {
+  return std::all_of(address.ip.begin() + (address.is_ipv4() ? 12 : 0), address.ip.end(),
+                     [](uint8_t byte) { return byte == 0; });
+}
+
+struct Opened {
+  int fd = -1;
+  bool ipv4_only = false;
+};
+
+Opened open_socket(const UdpSocketOptions& options) {
+  constexpr int kType = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  if (!options.ipv4_only) {
+    const int fd = socket(AF_INET6, kType, 0);
+    if (fd >= 0) {
+      return {fd, false};
+    }
+    if (errno != EAFNOSUPPORT) {
+      refuse("open", options.bind, errno);
+    }
+  }
+  if (!options.bind.is_ipv4() && !is_wildcard(options.bind)) {
+    refuse("open", options.bind, EAFNOSUPPORT);
+  }
+  const int fd = socket(AF_INET, kType, 0);
+  if (fd < 0) {
+    refuse("open", options.bind, errno);
+  }
+  return {fd, true};
+}
+
+PathError::Kind kind_of(uint32_t error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return PathError::Kind::kRefused;
+    case EMSGSIZE:
+      return PathError::Kind::kTooLarge;
+    default:
+      return PathError::Kind::kUnreachable;
+  }
+}
+
+void count_failure(int error, SendReport& report) {
+  ++report.taken;
+  switch (error) {
+    case EMSGSIZE:
+      ++report.too_large;
+      break;
+    case ENOBUFS:
+    case ENOMEM:
+      ++report.no_buffer;
+      break;
+    default:
+      // ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EPERM of a firewall, EINVAL of an
+      // address that cannot be, ...: whatever it is, the next route may be better.
+      ++report.unroutable;
+      break;
+  }
+}
+
+}  // namespace
+
+class UdpSocket::Impl {
+ public:
+  Impl(const MonotonicClock& clock, const UdpSocketOptions& options);
+
+  ReceiveBatch receive(size_t count_max);
+  SendReport send(std::span<const Transmit> datagrams);
+
+  std::deque<PathError>& path_errors() { return path_errors_; }
+  void forget_asked_addresses() { asked_.assign(asked_.size(), {}); }
+  Address local_address() const;
+  bool is_ipv4_only() const { return ipv4_only_; }
+  DataSize receive_buffer() const;
+  uint64_t dropped_by_kernel() const { return dropped_by_kernel_; }
+  uint64_t path_errors_dropped() const { return path_errors_dropped_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  using Ip = std::array<uint8_t, 16>;
+  struct Slot {
+    sockaddr_storage name{};
+    iovec part{};
+    alignas(cmsghdr) std::array<std::byte, kReceiveControlSize> control{};
+  };
+  struct SendSlot {
+    SocketAddress to;
+    iovec part{};
+    alignas(cmsghdr) std::array<std::byte, kSendControlSize> control{};
+  };
+  /// The address of ours that `peer` wrote to.
+  struct Asked {
+    Address peer;
+    Ip own{};
+  };
+  struct Told {  // by the control messages of one datagram
+    std::optional<Duration> stamp;
+    std::optional<Ip> asked;
+  };
+
+  Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options);
+  void set(int level, int name, int value, const char* what);
+  void set_buffers();
+  void set_filter(const FirstBytes& allowed);
+  void bind_address();
+  Told read_control(const msghdr& header);
+  void note_asked(const Address& from, const Ip& asked);
+  size_t prepare(std::span<const Transmit> datagrams);
+  void send_prepared(size_t count, SendReport& report);
+  bool pin_source(const Address& to, SendSlot& slot, msghdr& header);
+  bool may_retry(msghdr& header, int error);
+  size_t drain_errors();
+
+  const MonotonicClock& clock_;
+  UdpSocketOptions options_;
+  FileDescriptor fd_;
+  bool ipv4_only_;
+  bool remembers_asked_;
+  ArrivalClock arrivals_;
+  std::vector<std::byte> buffer_;
+  std::vector<Slot> slots_{kBatchMax};
+  std::array<mmsghdr, kBatchMax> receive_headers_{};
+  std::vector<ReceivedDatagram> received_;
+  std::vector<SendSlot> send_slots_{kBatchMax};
+  std::array<mmsghdr, kBatchMax> send_headers_{};
+  std::vector<Asked> asked_;  // kAskedPlaces, or none where that is not wanted
+  std::deque<PathError> path_errors_;
+  uint64_t path_errors_dropped_ = 0;
+  uint64_t dropped_by_kernel_ = 0;
+  uint32_t drops_counter_ = 0;  // the kernel's, which wraps
+};
+
+UdpSocket::Impl::Impl(const MonotonicClock& clock, const UdpSocketOptions& options)
+    : Impl(open_socket(options), clock, options) {}
+
+UdpSocket::Impl::Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options)
+    : clock_(clock),
+      options_(options),
+      fd_(opened.fd),
+      ipv4_only_(opened.ipv4_only),
+      remembers_asked_(options.answer_from_asked && is_wildcard(options.bind)) {
+  check(options_.datagram_max >= DataSize{1} && options_.datagram_max <= DataSize{65'535},
+        "UdpSocket: datagram_max out of range");
+  set(SOL_SOCKET, SO_TIMESTAMPNS, 1, "ask receive times of");
+  set(SOL_SOCKET, SO_RXQ_OVFL, 1, "ask drops of");
+  if (!ipv4_only_) {
+    set(IPPROTO_IPV6, IPV6_V6ONLY, 0, "allow IPv4 on");
+    set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, "forbid fragments of");
+    set(IPPROTO_IPV6, IPV6_RECVERR, 1, "ask path errors of");
+  }
+  set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, "forbid fragments of");
+  set(IPPROTO_IP, IP_RECVERR, 1, "ask path errors of");
+  if (remembers_asked_) {
+    // A dual-stack socket tells IPv4 destinations in the same message, as mapped addresses.
+    set(ipv4_only_ ? IPPROTO_IP : IPPROTO_IPV6, ipv4_only_ ? IP_PKTINFO : IPV6_RECVPKTINFO, 1,
+        "ask destinations of");
+    asked_.resize(kAskedPlaces);
+  }
+  set_buffers();
+  if (options_.first_bytes) {
+    set_filter(*options_.first_bytes);  // before any datagram can come
+  }
+  bind_address();
+  const auto size = static_cast<size_t>(options_.datagram_max.bytes());
+  buffer_.resize(size * kBatchMax);
+  received_.reserve(kBatchMax);
+  for (size_t i = 0; i < kBatchMax; ++i) {
+    slots_[i].part = {buffer_.data() + i * size, size};
+  }
+}
+
+void UdpSocket::Impl::set(int level, int name, int value, const char* what) {
+  if (setsockopt(fd_.get(), level, name, &value, sizeof value) != 0) {
+    refuse(what, options_.bind, errno);
+  }
+}
+
+void UdpSocket::Impl::set_buffers() {
+  const auto ask = [this](int force, int name, DataSize size) {
+    const int bytes = narrow<int>(size.bytes());
+    // Root may go beyond the machine's limit; anybody else is given the limit.
+    if (setsockopt(fd_.get(), SOL_SOCKET, force, &bytes, sizeof bytes) != 0) {
+      set(SOL_SOCKET, name, bytes, "size the buffer of");
+    }
+  };
+  ask(SO_RCVBUFFORCE, SO_RCVBUF, options_.receive_buffer);
+  ask(SO_SNDBUFFORCE, SO_SNDBUF, options_.send_buffer);
+}
+
+void UdpSocket::Impl::set_filter(const FirstBytes& allowed) {
+  // Classic BPF over the datagram, which begins with its UDP header. A load beyond the end ends it
+  // with 0, "not a byte of it".
+  constexpr uint32_t kUdpHeader = 8;
+  constexpr uint32_t kWhole = 0xFFFF'FFFF;
+  const auto least = std::to_integer<uint32_t>(allowed.least);
+  const auto most = std::to_integer<uint32_t>(allowed.most);
+  std::array<sock_filter, 5> code{{
+      {BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader},
+      {BPF_JMP | BPF_JGE | BPF_K, 0, 1, least},
+      {BPF_JMP | BPF_JGT | BPF_K, 0, 1, most},
+      {BPF_RET | BPF_K, 0, 0, 0},
+      {BPF_RET | BPF_K, 0, 0, kWhole},
+  }};
+  const sock_fprog program{.len = static_cast<uint16_t>(code.size()), .filter = code.data()};
+  if (setsockopt(fd_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+    refuse("set the filter of", options_.bind, errno);
+  }
+}
+
+void UdpSocket::Impl::bind_address() {
+  Address address = options_.bind;
+  if (ipv4_only_ && !address.is_ipv4()) {  // all addresses: of the one family there is
+    address.ip[10] = address.ip[11] = 0xff;
+  }
+  const auto where = to_sockaddr(address, ipv4_only_);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the sockets API is made of
+  if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->size) != 0) {
+    refuse("bind", options_.bind, errno);
+  }
+}
+
+Address UdpSocket::Impl::local_address() const {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the sockets API is made of
+  check(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&name), &size) == 0,
+        "UdpSocket: a bound socket without a name");
+  return from_sockaddr(name).value_or(Address{});
+}
+
+DataSize UdpSocket::Impl::receive_buffer() const {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  getsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &size);
+  return DataSize{bytes / 2};
+}
+
+UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
+  Told told;
+  // CMSG_NXTHDR wants a pointer to non-const, and changes nothing.
+  auto* all = const_cast<msghdr*>(&header);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  for (const cmsghdr* message = CMSG_FIRSTHDR(all); message != nullptr;
+       message = CMSG_NXTHDR(all, const_cast<cmsghdr*>(message))) {  // NOLINT
+    if (message->cmsg_level == SOL_SOCKET && message->cmsg_type == SCM_TIMESTAMPNS) {
+      const auto stamp = payload_of<timespec>(*message);
+      told.stamp = std::chrono::seconds{stamp.tv_sec} + Duration{stamp.tv_nsec};
+    } else if (message->cmsg_level == SOL_SOCKET && message->cmsg_type == SO_RXQ_OVFL) {
+      // Datagrams that came by two processors at once may be queued in another order than that in
+      // which they read the count: an older count is no news, and not 2^32 drops.
+      const auto counter = payload_of<uint32_t>(*message);
+      const auto more = static_cast<int32_t>(counter - drops_counter_);
+      if (more > 0) {
+        dropped_by_kernel_ += static_cast<uint32_t>(more);
+        drops_counter_ = counter;
+      }
+    } else if (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_PKTINFO) {
+      const auto info = payload_of<in6_pktinfo>(*message);
+      std::memcpy(told.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
+    } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_PKTINFO) {
+      told.asked = from_ipv4(payload_of<in_pktinfo>(*message).ipi_spec_dst, 0).ip;
+    }
+  }
+  return told;
+}
+
+void UdpSocket::Impl::note_asked(const Address& from, const Ip& asked) {
+  asked_[place_of(from)] = {from, asked};
+}
+
+ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
+  check(count_max >= 1 && count_max <= kBatchMax, "UdpSocket: receive_batch out of range");
+  received_.clear();
+  for (size_t i = 0; i < count_max; ++i) {
+    msghdr& header = receive_headers_[i].msg_hdr;
+    header = {.msg_name = &slots_[i].name,
+              .msg_namelen = sizeof slots_[i].name,
+              .msg_iov = &slots_[i].part,
+              .msg_iovlen = 1,
+              .msg_control = slots_[i].control.data(),
+              .msg_controllen = slots_[i].control.size(),
+              .msg_flags = 0};
+  }
+  const TimePoint before = clock_.now();
+  const int count = recvmmsg(fd_.get(), receive_headers_.data(), narrow<unsigned>(count_max),
+                             MSG_DONTWAIT, nullptr);
+  if (count <= 0) {
+    // Nothing waits, or an error told by the network came first: then what waits is next.
+    const bool more = count < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
+    if (!more) {
+      arrivals_.not_before(before);
+    }
+    drain_errors();
+    return {.datagrams = {}, .more = more};
+  }
+  const MonotonicClock::Reading reading = clock_.read_both();
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const mmsghdr& header = receive_headers_[i];
+    const auto from = from_sockaddr(slots_[i].name);
+    const Told told = read_control(header.msg_hdr);
+    if (!from) {
+      continue;
+    }
+    if (remembers_asked_ && told.asked) {
+      note_asked(*from, *told.asked);
+    }
+    received_.push_back(
+        {.from = *from,
+         .arrival = arrivals_.arrival(told.stamp.value_or(reading.wall), reading),
+         .bytes = std::span{static_cast<const std::byte*>(slots_[i].part.iov_base),
+                            std::min<size_t>(header.msg_len, slots_[i].part.iov_len)},
+         .truncated = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0});
+  }
+  const bool more = static_cast<size_t>(count) == count_max;
+  if (!more) {
+    arrivals_.not_before(before);
+  }
+  return {.datagrams = received_, .more = more};
+}
+
+bool UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& header) {
+  if (asked_.empty() || asked_[place_of(to)].peer != to) {
+    return false;
+  }
+  const Ip& own = asked_[place_of(to)].own;
+  const auto write = [&](int level, int type, const auto& info) {
+    header.msg_control = slot.control.data();
+    header.msg_controllen = CMSG_SPACE(sizeof info);
+    cmsghdr* message = CMSG_FIRSTHDR(&header);
+    *message = {.cmsg_len = CMSG_LEN(sizeof info), .cmsg_level = level, .cmsg_type = type};
+    std::memcpy(CMSG_DATA(message), &info, sizeof info);
+  };
+  if (ipv4_only_) {
+    in_pktinfo info{};
+    std::memcpy(&info.ipi_spec_dst, &own[12], sizeof info.ipi_spec_dst);
+    write(IPPROTO_IP, IP_PKTINFO, info);
+  } else {
+    in6_pktinfo info{};
+    std::memcpy(&info.ipi6_addr, own.data(), sizeof info.ipi6_addr);
+    info.ipi6_ifindex = to.scope;
+    write(IPPROTO_IPV6, IPV6_PKTINFO, info);
+  }
+  return true;
+}
+
+/// Fills headers for the head of `datagrams`, up to the first that this socket cannot address.
+size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
+  const size_t count = std::min(datagrams.size(), kBatchMax);
+  for (size_t i = 0; i < count; ++i) {
+    const Transmit& datagram = datagrams[i];
+    const auto to = to_sockaddr(datagram.to, ipv4_only_);
+    if (!to) {
+      return i;
+    }
+    SendSlot& slot = send_slots_[i];
+    slot.to = *to;
+    // sendmmsg only reads what iov_base points to.
+    slot.part = {const_cast<std::byte*>(datagram.bytes.data()),  // NOLINT
+                 datagram.bytes.size()};
+    msghdr& header = send_headers_[i].msg_hdr;
+    header = {.msg_name = &slot.to.storage,
+              .msg_namelen = slot.to.size,
+              .msg_iov = &slot.part,
+              .msg_iovlen = 1,
+              .msg_control = nullptr,
+              .msg_controllen = 0,
+              .msg_flags = 0};
+    pin_source(datagram.to, slot, header);
+  }
+  return count;
+}
+
+/// An error at a datagram is not always that datagram's: it may have been told by the network about
+/// an earlier one, or be due to a source address that this machine has lost.
+bool UdpSocket::Impl::may_retry(msghdr& header, int error) {
+  const bool of_an_earlier_one = drain_errors() > 0;
+  const bool of_its_source = header.msg_control != nullptr && error != EMSGSIZE;
+  if (of_its_source) {
+    header.msg_control = nullptr;
+    header.msg_controllen = 0;
+    if (const auto to = from_sockaddr(*static_cast<const sockaddr_storage*>(header.msg_name))) {
+      Asked& asked = asked_[place_of(*to)];
+      asked = asked.peer == *to ? Asked{} : asked;
+    }
+  }
+  return of_an_earlier_one || of_its_source;
+}
+
+void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
+  bool retried = false;
+  for (size_t done = 0; done < count;) {
+    const int sent = sendmmsg(fd_.get(), &send_headers_[done], narrow<unsigned>(count - done),
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      done += static_cast<size_t>(sent);
+      report.sent += static_cast<size_t>(sent);
+      report.taken += static_cast<size_t>(sent);
+      retried = false;
+      continue;
+    }
+    const int error = errno;
+    if (error == EINTR) {
+      continue;
+    }
+    if (error == EAGAIN || error == EWOULDBLOCK) {
+      report.blocked = true;
+      return;
+    }
+    if (!retried && error != ENOBUFS && may_retry(send_headers_[done].msg_hdr, error)) {
+      retried = true;
+      continue;
+    }
+    count_failure(error, report);
+    ++done;
+    retried = false;
+  }
+}
+
+SendReport UdpSocket::Impl::send(std::span<const Transmit> datagrams) {
+  SendReport report;
+  while (report.taken < datagrams.size() && !report.blocked) {
+    const size_t count = prepare(datagrams.subspan(report.taken));
+    if (count == 0) {
+      count_failure(EAFNOSUPPORT, report);
+    } else {
+      send_prepared(count, report);
+    }
+  }
+  return report;
+}
+
+/// Empties the error queue; returns how many of its errors the network told.
+size_t UdpSocket::Impl::drain_errors() {
+  // The kernel bounds the queue by the receive buffer; this bounds one visit.
+  constexpr int kVisitMax = 1024;
+  size_t from_network = 0;
+  for (int i = 0; i < kVisitMax; ++i) {
+    sockaddr_storage name{};
+    alignas(cmsghdr) std::array<std::byte, kErrorControlSize> control{};
+    msghdr header{.msg_name = &name,
+                  .msg_namelen = sizeof name,
+                  .msg_iov = nullptr,
+                  .msg_iovlen = 0,
+                  .msg_control = control.data(),
+                  .msg_controllen = control.size(),
+                  .msg_flags = 0};
+    if (recvmsg(fd_.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+      break;
+    }
+    for (cmsghdr* message = CMSG_FIRSTHDR(&header); message != nullptr;
+         message = CMSG_NXTHDR(&header, message)) {
+      const bool is_error =
+          (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_RECVERR) ||
+          (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_RECVERR);
+      const auto to = from_sockaddr(name);
+      if (!is_error || !to) {
+        continue;
+      }
+      const auto error = payload_of<sock_extended_err>(*message);
+      from_network += error.ee_origin == SO_EE_ORIGIN_LOCAL ? 0 : 1;
+      const PathError::Kind kind = kind_of(error.ee_errno);
+      if (path_errors_.size() == kPathErrorsMax) {
+        ++path_errors_dropped_;
+        continue;
+      }
+      path_errors_.push_back(
+          {.to = *to,
+           .kind = kind,
+           .path_mtu = DataSize{kind == PathError::Kind::kTooLarge ? error.ee_info : 0}});
+    }
+  }
+  return from_network;
+}
+
+UdpSocket::UdpSocket(const MonotonicClock& clock, UdpSocketOptions options)
+    : impl_(std::make_unique<Impl>(clock, options)) {}
+UdpSocket::~UdpSocket() = default;
+UdpSocket::UdpSocket(UdpSocket&&) noexcept = default;
+UdpSocket& UdpSocket::operator=(UdpSocket&&) noexcept = default;
+
+ReceiveBatch UdpSocket::receive_batch(size_t count_max) { return impl_->receive(count_max); }
+SendReport UdpSocket::send_batch(std::span<const Transmit> datagrams) {
+  return impl_->send(datagrams);
+}
+std::optional<PathError> UdpSocket::poll_path_error() { return take_front(impl_->path_errors()); }
+void UdpSocket::forget_asked_addresses() { impl_->forget_asked_addresses(); }
+Address UdpSocket::local_address() const { return impl_->local_address(); }
+bool UdpSocket::is_ipv4_only() const { return impl_->is_ipv4_only(); }
+DataSize UdpSocket::receive_buffer() const { return impl_->receive_buffer(); }
+uint64_t UdpSocket::dropped_by_kernel() const { return impl_->dropped_by_kernel(); }
+uint64_t UdpSocket::path_errors_dropped() const { return impl_->path_errors_dropped(); }
+int UdpSocket::handle() const { return impl_->fd(); }
+
+}  // namespace cress::runtime

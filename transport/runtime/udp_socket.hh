@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "transport/base/address.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/runtime/clock.hh"
+#include "transport/runtime/datagram_machine.hh"
+
+namespace cress::runtime {
+
+/// The most datagrams one system call moves.
+inline constexpr size_t kBatchMax = 64;
+
+/// First bytes from `least` to `most`.
+struct FirstBytes {
+  std::byte least{};
+  std::byte most{};
+};
+
+struct UdpSocketOptions {
+  /// All zero: every address of the machine, both families, any free port.
+  Address bind{};
+  /// Longer ones arrive truncated, and are marked so. In 1..65535.
+  DataSize datagram_max{2048};
+  /// What to ask of the kernel; what it gave is receive_buffer(). 4 MiB hold a fifth of a second at
+  /// 100 Mbit/s, small datagrams' bookkeeping included: longer than any encoder keeps us busy.
+  DataSize receive_buffer{4 << 20};
+  DataSize send_buffer{1 << 20};
+  /// Where the machine has no IPv6 this is so by itself.
+  bool ipv4_only = false;
+  /// On a machine of several addresses, a socket bound to all of them answers each peer from the
+  /// address which that peer wrote to. For those who are called; who calls leaves the choice to the
+  /// routes, which change when the network does.
+  bool answer_from_asked = true;
+  /// Datagrams that begin otherwise, or are empty, are of no use: the kernel drops them before they
+  /// take room in its buffer or wake anybody.
+  std::optional<FirstBytes> first_bytes{};
+};
+
+struct ReceivedDatagram {
+  Address from;
+  /// When the kernel received it, on our clock: in ascending order, never after the call's return.
+  TimePoint arrival{};
+  /// In the socket's buffers: good until the next receive_batch.
+  std::span<const std::byte> bytes;
+  bool truncated = false;  ///< it was longer than `datagram_max`
+};
+
+struct ReceiveBatch {
+  /// At most kBatchMax, the oldest first; owned by the socket, good until the next receive_batch.
+  std::span<const ReceivedDatagram> datagrams;
+  bool more = false;  ///< the batch was full: the kernel may hold others
+};
+
+/// What became of a list of datagrams; the first `taken` of them are done with.
+struct SendReport {
+  size_t taken = 0;
+  size_t sent = 0;        ///< of the taken: handed to the network
+  size_t too_large = 0;   ///< of the taken: larger than the interface's or the path's MTU
+  size_t unroutable = 0;  ///< of the taken: no route, no such address, forbidden by a firewall
+  size_t no_buffer = 0;   ///< of the taken: the interface's queue was full
+  bool blocked = false;   ///< the socket's buffer is full: the others may be tried again later
+  friend bool operator==(const SendReport&, const SendReport&) = default;
+};
+
+/// One UDP socket for IPv6 and IPv4 (recvmmsg, sendmmsg), bound, non-blocking; datagrams are never
+/// fragmented, and the kernel's idea of the path's MTU does not hold probes back
+/// (IP_PMTUDISC_PROBE).
+/// Errors: the constructor throws std::runtime_error (what, where, what to do); afterwards nothing
+/// throws, what the network does comes back as values. Threads: none inside; one owner.
+class UdpSocket {
+ public:
+  /// `clock` is borrowed and must outlive the socket.
+  explicit UdpSocket(const MonotonicClock& clock, UdpSocketOptions options = {});
+  ~UdpSocket();
+  UdpSocket(UdpSocket&&) noexcept;
+  UdpSocket& operator=(UdpSocket&&) noexcept;
+  UdpSocket(const UdpSocket&) = delete;
+  UdpSocket& operator=(const UdpSocket&) = delete;
+
+  /// What has arrived, at most `count_max` (1..kBatchMax) datagrams; none when nothing waits.
+  ReceiveBatch receive_batch(size_t count_max = kBatchMax);
+  /// Sends in order. A datagram that cannot be sent is counted and the next one tried; only a full
+  /// buffer stops it.
+  SendReport send_batch(std::span<const Transmit> datagrams);
+  /// Next of the errors that came back, oldest first. At most kPathErrorsMax wait, later ones are
+  /// only counted.
+  std::optional<PathError> poll_path_error();
+  static constexpr size_t kPathErrorsMax = 64;
+
+  /// The network has changed: forgets which address each peer wrote to.
+  void forget_asked_addresses();
+
+  /// As bound, with the port that was given.
+  Address local_address() const;
+  bool is_ipv4_only() const;
+  /// What the kernel granted, of payload and its own bookkeeping together (it doubles what is asked
+  /// to make room for that; this is the half).
+  DataSize receive_buffer() const;
+  /// Datagrams that arrived while that buffer was full, or began with a wrong byte, as far as later
+  /// arrivals have told.
+  uint64_t dropped_by_kernel() const;
+  /// Path errors beyond kPathErrorsMax.
+  uint64_t path_errors_dropped() const;
+  /// For the event loop: readable when datagrams or path errors wait.
+  int handle() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cress::runtime

@@ -1,0 +1,585 @@
+#include "transport/secure/connection.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
+
+namespace cress::secure {
+namespace {
+
+/// Everybody with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core.
+constexpr TokenBucket::Options kCookies{.per_second = 20'000, .burst = 2'000};
+/// Hellos that are looked at; each costs the computing of a cookie or two, 2 us.
+constexpr TokenBucket::Options kHellos{.per_second = 40'000, .burst = 4'000};
+/// A handshake costs about half a millisecond: 100 of them are 5 % of a core.
+constexpr TokenBucket::Options kHandshakes{.per_second = 100, .burst = 50};
+/// Of one network, so that a single troublemaker does not use up what is there for all.
+constexpr TokenBucket::Options kHandshakesOfNetwork{.per_second = 5, .burst = 10};
+constexpr size_t kNetworks = 64;
+
+/// While a call is silent: 400 bytes a second, and a listener that is back is found within a second
+/// by round trips of up to 100 ms.
+constexpr Duration kRejoinRepeat = 500ms;
+/// After a refusal. Not at once: what is in the way takes its time to go.
+constexpr Duration kRejoinSpacing = 1s;
+/// A listener lets a newcomer in, or tells it that the line is busy, in far less.
+constexpr Duration kNextMax = 10s;
+/// Somebody on the line who is heard this long after a newcomer came is alive.
+constexpr Duration kAliveAfter = 500ms;
+constexpr Duration kLinger = 3s;
+constexpr Duration kReplacedLinger = 60s;
+constexpr Duration kLastFlightKept = 10s;
+
+std::array<std::byte, 22> bytes_of(const Address& address) {
+  std::array<std::byte, 22> out{};
+  std::transform(address.ip.begin(), address.ip.end(), out.begin(),
+                 [](uint8_t byte) { return std::byte{byte}; });
+  out[16] = static_cast<std::byte>(address.port >> 8U);
+  out[17] = static_cast<std::byte>(address.port & 255U);
+  for (size_t i = 0; i < 4; ++i) {
+    out[18 + i] = static_cast<std::byte>((address.scope >> (8 * i)) & 255U);
+  }
+  return out;
+}
+
+/// IPv4 /24 or IPv6 /48: what one subscriber may write from.
+std::span<const std::byte> network_of(const Address& address, std::span<const std::byte> bytes) {
+  return address.is_ipv4() ? bytes.first(15) : bytes.first(6);
+}
+
+}  // namespace
+
+struct Connection::Limits {
+  Limits() { fill_random(key.bytes()); }
+
+  bool allow_handshake(TimePoint now, const Address& from) {
+    const auto bytes = bytes_of(from);
+    const Secret hash = hmac(key.bytes(), network_of(from, bytes));
+    TokenBucket& network = networks[std::to_integer<size_t>(hash.bytes()[0]) % kNetworks];
+    return network.take(now) && handshakes.take(now);
+  }
+
+  Secret key;  // which networks share a bucket is nobody's to choose
+  TokenBucket hellos{kHellos};
+  TokenBucket cookies{kCookies};
+  TokenBucket handshakes{kHandshakes};
+  std::vector<TokenBucket> networks{kNetworks, TokenBucket{kHandshakesOfNetwork}};
+};
+
+Connection::Connection(TimePoint start, ConnectionOptions options)
+    : options_(std::move(options)),
+      context_(options_.role,
+               options_.credential ? *options_.credential : link_credential(options_.secret)),
+      limits_(std::make_unique<Limits>()),
+      last_now_(start),
+      no_rejoin_before_(start) {
+  if (options_.role == Role::kJoiner) {
+    give_up_at_ = start + options_.connect_max;
+    begin_joining(start);
+  }
+}
+
+Connection::~Connection() = default;
+
+// ---- datagrams
+
+void Connection::handle_datagram(TimePoint now, const Address& from,
+                                 std::span<const std::byte> bytes) {
+  check(now >= last_now_, "Connection: time does not go back");
+  last_now_ = now;
+  ++stats_.datagrams_received;
+  stats_.bytes_received += bytes.size();
+  if (!bytes.empty() &&
+      (bytes[0] == kRecordKind || bytes[0] == kControlKind || bytes[0] == kRoutedKind)) {
+    handle_session(now, from, bytes);
+  } else if (!bytes.empty() && is_handshake_kind(bytes[0])) {
+    handle_handshake(now, from, bytes);
+  } else {
+    ++stats_.unknown_kind;
+  }
+}
+
+void Connection::handle_session(TimePoint now, const Address& from,
+                                std::span<const std::byte> bytes) {
+  if (peer_ == nullptr) {
+    if (!handle_leaving(now, from, bytes)) {
+      ++stats_.without_session;
+    }
+    return;
+  }
+  const auto opened = peer_->handle_datagram(now, from, bytes);
+  if (opened) {
+    ++stats_.records_opened;
+    if (connected_) {
+      joining_.reset();  // it lives, and so does the call
+      rejoin_refusal_.reset();
+    }
+    drain_peer(now);
+    decide_waiting(now);
+  } else if (next_ != nullptr && next_->handle_datagram(now, from, bytes)) {
+    ++stats_.records_opened;
+    drain_next(now);
+  } else if (!handle_leaving(now, from, bytes)) {
+    count(opened.error());
+  }
+}
+
+/// Somebody who was refused or replaced, and may not know yet.
+bool Connection::handle_leaving(TimePoint now, const Address& from,
+                                std::span<const std::byte> bytes) {
+  return std::any_of(leaving_.begin(), leaving_.end(), [&](const auto& leaving) {
+    if (leaving->path() != from || !leaving->handle_datagram(now, from, bytes)) {
+      return false;
+    }
+    leaving->handle_timeout(now);
+    return true;
+  });
+}
+
+void Connection::count(OpenError error) {
+  switch (error) {
+    case OpenError::kTruncated:
+      ++stats_.truncated;
+      return;
+    case OpenError::kWrongKind:
+      ++stats_.unknown_kind;
+      return;
+    case OpenError::kUnknownKey:
+      ++stats_.unknown_key;
+      return;
+    case OpenError::kReplayed:
+      ++stats_.replayed;
+      return;
+    case OpenError::kBadTag:
+      ++stats_.bad_tag;
+      return;
+  }
+}
+
+void Connection::handle_handshake(TimePoint now, const Address& from,
+                                  std::span<const std::byte> bytes) {
+  if (is_finished_) {
+    ++stats_.bad_handshake;
+    return;
+  }
+  if (options_.role == Role::kJoiner) {
+    if (joining_ == nullptr || !joining_->handle_datagram(now, from, bytes)) {
+      ++stats_.bad_handshake;
+      return;
+    }
+    if (peer_ != nullptr) {
+      // Ahead of the handshake's answer: if the other end still has the call, it hears that we do
+      // too before it could take the newcomer for one who has lost it.
+      peer_->ping(now);
+    }
+    settle_joining(now);
+    return;
+  }
+  if (HelloGate::may_be_hello(bytes) && !limits_->hellos.take(now)) {
+    ++stats_.rate_limited;
+    return;
+  }
+  const auto sender = bytes_of(from);
+  const auto hello = gate_.judge(now, sender, bytes);
+  if (hello.verdict != HelloGate::Verdict::kNoHello) {
+    handle_hello(now, from, hello, bytes);
+    return;
+  }
+  const auto known = std::find_if(pending_.begin(), pending_.end(),
+                                  [&](const Pending& pending) { return pending.from == from; });
+  if (known == pending_.end() || !known->handshake->handle_datagram(now, bytes)) {
+    ++stats_.bad_handshake;
+    return;
+  }
+  settle_pending(now, *known);
+}
+
+void Connection::handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
+                              std::span<const std::byte> bytes) {
+  if (hello.verdict == HelloGate::Verdict::kAnswer) {
+    if (!limits_->cookies.take(now) || out_.size() >= kOutMax) {
+      ++stats_.rate_limited;
+      return;
+    }
+    ++stats_.cookies_sent;
+    out_.push_back({from, hello.answer});
+    return;
+  }
+  const bool is_repeat = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
+    return pending.from == from && pending.random == hello.random;
+  });
+  if (is_repeat) {
+    return;  // our own timer repeats the answer
+  }
+  if (!limits_->allow_handshake(now, from)) {
+    ++stats_.rate_limited;
+    return;
+  }
+  // The same address again with another hello: a new attempt, the one before is forgotten.
+  std::erase_if(pending_, [&](const Pending& pending) { return pending.from == from; });
+  if (pending_.size() == kPendingMax) {
+    pending_.erase(pending_.begin());
+    ++stats_.handshakes_failed;
+  }
+  ++stats_.handshakes_begun;
+  Pending pending{.from = from, .random = hello.random};
+  pending.handshake = std::make_unique<Handshake>(now, context_);
+  pending_.push_back(std::move(pending));
+  pending_.back().handshake->handle_datagram(now, bytes);
+  settle_pending(now, pending_.back());
+}
+
+void Connection::drain_handshake(Handshake& handshake, const Address& to) {
+  while (auto bytes = handshake.poll_transmit()) {
+    if (out_.size() < kOutMax) {
+      out_.push_back({to, *std::move(bytes)});
+    }
+  }
+}
+
+// ---- the joiner's side of a handshake
+
+void Connection::begin_joining(TimePoint now) {
+  std::vector<Address> listeners;
+  if (peer_ != nullptr) {
+    listeners.push_back(peer_->path());  // it may have moved since
+  }
+  listeners.push_back(options_.listener);
+  listeners.insert(listeners.end(), options_.other_listeners.begin(),
+                   options_.other_listeners.end());
+  joining_ = std::make_unique<Joining>(now, context_, listeners,
+                                       peer_ != nullptr ? kRejoinRepeat : kLastRepeat);
+  settle_joining(now);
+}
+
+void Connection::settle_joining(TimePoint now) {
+  while (auto transmit = joining_->poll_transmit()) {
+    if (out_.size() < kOutMax) {
+      out_.push_back(*std::move(transmit));
+    }
+  }
+  const Joining::Counts counts = joining_->take_counts();
+  stats_.handshakes_begun += counts.begun;
+  stats_.handshakes_failed += counts.failed;
+  if (joining_->state() == Joining::State::kComplete) {
+    // Kept apart from Connected: the listener may still be busy.
+    auto peer =
+        std::make_unique<Peer>(now, joining_->secrets(), joining_->listener(), options_.peer);
+    joining_.reset();
+    peer->handle_timeout(now);
+    next_until_ = now + kNextMax;
+    (peer_ == nullptr ? peer_ : next_) = std::move(peer);
+  } else if (joining_->state() == Joining::State::kWrongSecret) {
+    ++stats_.wrong_secret;
+    if (peer_ == nullptr) {
+      finish(CloseReason::kWrongSecret);
+    } else {
+      // Nobody has proven to be the listener, so this ends no call; silence will.
+      delay_rejoin(now, CloseReason::kWrongSecret);
+    }
+  }
+}
+
+/// When to knock anew; kNever while there is no need, or it is done already.
+TimePoint Connection::rejoin_at() const {
+  const bool may = options_.role == Role::kJoiner && is_connected() && joining_ == nullptr &&
+                   next_ == nullptr && peer_->unanswered_since().has_value();
+  return may ? std::max(*peer_->unanswered_since() + options_.rejoin_after, no_rejoin_before_)
+             : kNever;
+}
+
+void Connection::delay_rejoin(TimePoint now, CloseReason because) {
+  joining_.reset();
+  next_.reset();
+  no_rejoin_before_ = now + kRejoinSpacing;
+  rejoin_refusal_ = because;
+}
+
+/// The call made anew, beside the silent one.
+void Connection::drain_next(TimePoint now) {
+  if (next_ == nullptr) {
+    return;
+  }
+  if (next_->was_heard() && !next_->is_over()) {
+    peer_ = std::exchange(next_, nullptr);
+    joining_.reset();
+    rejoin_refusal_.reset();
+    connected_ = false;
+    drain_peer(now);  // tells of it
+    return;
+  }
+  while (const auto event = next_->poll_event()) {
+    if (const auto* closed = std::get_if<Closed>(&*event)) {
+      delay_rejoin(now, closed->reason);
+      return;
+    }
+  }
+}
+
+// ---- the listener's
+
+void Connection::settle_pending(TimePoint now, Pending& pending) {
+  drain_handshake(*pending.handshake, pending.from);
+  if (pending.complete_at || pending.forget_at) {
+    return;
+  }
+  switch (pending.handshake->state()) {
+    case Handshake::State::kRunning:
+      return;
+    case Handshake::State::kComplete:
+      if (peer_ == nullptr) {
+        let_in(now, pending);
+        return;
+      }
+      pending.complete_at = now;
+      peer_->ping(now);
+      return;
+    case Handshake::State::kWrongSecret:
+      ++stats_.wrong_secret;
+      pending.forget_at = now + 1s;  // the alert may have to be said again
+      return;
+    case Handshake::State::kFailed:
+      ++stats_.handshakes_failed;
+      pending.forget_at = now;
+      return;
+  }
+}
+
+void Connection::let_in(TimePoint now, Pending& pending) {
+  peer_ = std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer);
+  connected_ = true;
+  pending.complete_at.reset();
+  pending.forget_at = now + kLastFlightKept;
+  events_.emplace_back(Connected{pending.from});
+  peer_->handle_timeout(now);  // its first ping tells the joiner that it is in
+}
+
+void Connection::refuse(TimePoint now, Pending& pending) {
+  ++stats_.busy;
+  pending.complete_at.reset();
+  pending.forget_at = now + kLastFlightKept;
+  leave(now, std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer),
+        CloseCode::kBusy, kLinger);
+}
+
+/// A newcomer has the right link. Is who was on the line still there?
+void Connection::decide_waiting(TimePoint now) {
+  for (Pending& pending : pending_) {
+    if (!pending.complete_at) {
+      continue;
+    }
+    if (peer_ == nullptr) {
+      let_in(now, pending);
+    } else if (peer_->last_heard() >= *pending.complete_at + kAliveAfter) {
+      refuse(now, pending);
+    } else if (now - peer_->last_heard() >= options_.replace_after) {
+      ++stats_.replaced;
+      leave(now, std::move(peer_), CloseCode::kReplaced, kReplacedLinger);
+      events_.emplace_back(Closed{CloseReason::kReplaced});
+      let_in(now, pending);
+    }
+  }
+}
+
+void Connection::forget_pending(TimePoint now) {
+  std::erase_if(pending_, [&](const Pending& pending) {
+    return pending.forget_at && now >= *pending.forget_at;
+  });
+}
+
+// ---- the running call
+
+void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code, Duration linger) {
+  peer->close(now, code, linger);
+  if (leaving_.size() == kLeavingMax) {
+    leaving_.erase(leaving_.begin());
+  }
+  leaving_.push_back(std::move(peer));
+}
+
+void Connection::finish(CloseReason reason) {
+  is_finished_ = true;
+  joining_.reset();
+  pending_.clear();
+  peer_.reset();
+  next_.reset();
+  connected_ = false;
+  events_.emplace_back(Closed{reason});
+}
+
+void Connection::drain_peer(TimePoint now) {
+  if (peer_ == nullptr) {
+    return;
+  }
+  if (!connected_ && peer_->was_heard() && !peer_->is_over()) {
+    connected_ = true;
+    events_.emplace_back(Connected{peer_->path()});
+  }
+  while (const auto event = peer_->poll_event()) {
+    const auto* closed = std::get_if<Closed>(&*event);
+    if (closed == nullptr) {
+      events_.push_back(*event);
+    } else {
+      handle_close(now, closed->reason);
+      return;
+    }
+  }
+}
+
+void Connection::handle_close(TimePoint now, CloseReason reason) {
+  if (options_.role == Role::kListener) {
+    peer_.reset();
+    connected_ = false;
+    events_.emplace_back(Closed{reason});
+    decide_waiting(now);
+  } else if (reason == CloseReason::kReplaced && next_ != nullptr) {
+    // By ourselves: the good-bye to the old call was faster than the welcome to the new one.
+    peer_ = std::exchange(next_, nullptr);
+    connected_ = false;
+    give_up_at_ = now + kNextMax;
+    drain_peer(now);
+  } else if (reason == CloseReason::kTimedOut) {
+    finish(connected_ ? rejoin_refusal_.value_or(reason) : CloseReason::kNoAnswer);
+  } else {
+    finish(reason);
+  }
+}
+
+void Connection::handle_timeout(TimePoint now) {
+  check(now >= last_now_, "Connection: time does not go back");
+  last_now_ = now;
+  if (peer_ != nullptr) {
+    peer_->handle_timeout(now);
+    drain_peer(now);
+  }
+  if (next_ != nullptr) {
+    next_->handle_timeout(now);
+    drain_next(now);
+    if (next_ != nullptr && now >= next_until_) {
+      delay_rejoin(now, CloseReason::kTimedOut);
+    }
+  }
+  for (const auto& leaving : leaving_) {
+    leaving->handle_timeout(now);
+  }
+  if (!is_connected() && !is_finished_ && now >= give_up_at_) {
+    finish(CloseReason::kNoAnswer);
+    return;
+  }
+  if (joining_ != nullptr) {
+    joining_->handle_timeout(now);
+    settle_joining(now);
+  } else if (now >= rejoin_at()) {
+    begin_joining(now);
+  }
+  for (Pending& pending : pending_) {
+    pending.handshake->handle_timeout(now);
+    settle_pending(now, pending);
+  }
+  decide_waiting(now);
+  forget_pending(now);
+}
+
+void Connection::handle_network_change(TimePoint now) {
+  if (peer_ != nullptr) {
+    peer_->handle_network_change(now);
+    drain_peer(now);
+  }
+  if (next_ != nullptr) {
+    next_->handle_network_change(now);
+  }
+}
+
+void Connection::handle_too_big(TimePoint now, DataSize size) {
+  if (peer_ != nullptr) {
+    peer_->handle_too_big(now, size);
+    drain_peer(now);
+  }
+}
+
+void Connection::send(TimePoint now, std::vector<std::byte> plain) {
+  if (!is_connected()) {
+    ++stats_.not_connected;
+    return;
+  }
+  peer_->send(now, std::move(plain));
+}
+
+void Connection::hang_up(TimePoint now) {
+  if (is_finished_) {
+    return;
+  }
+  for (auto* peer : {&peer_, &next_}) {
+    if (*peer != nullptr) {
+      leave(now, std::move(*peer), CloseCode::kHangUp, kLinger);
+    }
+  }
+  finish(CloseReason::kHungUp);
+}
+
+// ---- outputs
+
+std::optional<Transmit> Connection::poll_transmit(TimePoint now) {
+  std::optional<Transmit> next;
+  if (peer_ != nullptr) {
+    next = peer_->poll_transmit(now);
+  }
+  if (!next && next_ != nullptr) {
+    next = next_->poll_transmit(now);
+  }
+  for (size_t i = 0; !next && i < leaving_.size(); ++i) {
+    next = leaving_[i]->poll_transmit(now);
+  }
+  if (!next) {
+    std::erase_if(leaving_, [](const auto& leaving) { return leaving->is_over(); });
+    next = take_front(out_);
+  }
+  if (next) {
+    ++stats_.datagrams_sent;
+    stats_.bytes_sent += next->bytes.size();
+  }
+  return next;
+}
+
+std::optional<std::vector<std::byte>> Connection::poll_datagram() {
+  return peer_ != nullptr ? peer_->poll_datagram() : std::nullopt;
+}
+
+std::optional<Event> Connection::poll_event() { return take_front(events_); }
+
+TimePoint Connection::poll_timeout() const {
+  TimePoint next = rejoin_at();
+  if (!is_connected() && !is_finished_) {
+    next = std::min(next, give_up_at_);
+  }
+  if (peer_ != nullptr) {
+    next = std::min(next, peer_->poll_timeout());
+  }
+  for (const auto& leaving : leaving_) {
+    next = std::min(next, leaving->poll_timeout());
+  }
+  if (joining_ != nullptr) {
+    next = std::min(next, joining_->poll_timeout());
+  }
+  if (next_ != nullptr) {
+    next = std::min({next, next_->poll_timeout(), next_until_});
+  }
+  for (const Pending& pending : pending_) {
+    next = std::min(next, pending.handshake->poll_timeout());
+    if (pending.forget_at) {
+      next = std::min(next, *pending.forget_at);
+    }
+    if (pending.complete_at && peer_ != nullptr) {
+      next = std::min(next, std::max(peer_->last_heard() + options_.replace_after, last_now_));
+    }
+  }
+  return next;
+}
+
+DataSize Connection::datagram_max() const {
+  return peer_ != nullptr ? peer_->datagram_max() : kDatagramBase - kRecordOverhead;
+}
+
+}  // namespace cress::secure

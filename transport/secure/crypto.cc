@@ -1,0 +1,179 @@
+#include "transport/secure/crypto.hh"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "transport/base/check.hh"
+
+namespace cress::secure {
+namespace {
+
+// OpenSSL takes bytes as unsigned char.
+const unsigned char* raw(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+unsigned char* raw_out(std::span<std::byte> bytes) {
+  return reinterpret_cast<unsigned char*>(bytes.data());
+}
+
+void require(bool condition, const char* what) {
+  if (!condition) {
+    throw std::runtime_error(std::string{"OpenSSL cannot "} + what +
+                             ": is this a build of it without that?");
+  }
+}
+
+}  // namespace
+
+Secret::~Secret() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+
+void fill_random(std::span<std::byte> out) {
+  require(RAND_bytes(raw_out(out), narrow<int>(out.size())) == 1, "make random bytes");
+}
+
+Secret hmac(std::span<const std::byte> key, std::span<const std::byte> message) {
+  Secret out;
+  unsigned length = 0;
+  const void* done = HMAC(EVP_sha256(), key.data(), narrow<int>(key.size()), raw(message),
+                          message.size(), raw_out(out.bytes()), &length);
+  require(done != nullptr && length == Secret::kSize, "compute HMAC-SHA-256");
+  return out;
+}
+
+Secret expand(const Secret& secret, std::string_view label) {
+  const auto bytes = std::as_bytes(std::span{label});
+  std::vector<std::byte> message{bytes.begin(), bytes.end()};
+  message.push_back(std::byte{1});  // 32 bytes are one block, the first
+  return hmac(secret.bytes(), message);
+}
+
+Secret extract(std::span<const std::byte> input, std::string_view salt) {
+  return hmac(std::as_bytes(std::span{salt}), input);
+}
+
+std::vector<std::byte> hkdf(Hash hash, std::string_view salt, std::span<const std::byte> input,
+                            std::span<const std::byte> info, size_t size) {
+  const EVP_MD* const kind = hash == Hash::kSha256 ? EVP_sha256() : EVP_sha512();
+  const auto block = narrow<size_t>(EVP_MD_get_size(kind));
+  check(size <= block, "hkdf: more than a block was asked for");
+  std::array<std::byte, EVP_MAX_MD_SIZE> secret{};
+  std::array<std::byte, EVP_MAX_MD_SIZE> output{};
+  std::vector<std::byte> message{info.begin(), info.end()};
+  message.push_back(std::byte{1});
+  unsigned length = 0;
+  const bool ok = HMAC(kind, salt.data(), narrow<int>(salt.size()), raw(input), input.size(),
+                       raw_out(secret), &length) != nullptr &&
+                  HMAC(kind, secret.data(), narrow<int>(block), raw(message), message.size(),
+                       raw_out(output), &length) != nullptr;
+  require(ok && length == block, "compute HKDF");
+  std::vector<std::byte> out{output.begin(), output.begin() + narrow<std::ptrdiff_t>(size)};
+  OPENSSL_cleanse(secret.data(), secret.size());
+  OPENSSL_cleanse(output.data(), output.size());
+  return out;
+}
+
+void wipe(std::span<std::byte> bytes) { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+
+bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+struct AeadKey::Context {
+  struct Free {
+    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+  };
+
+  std::array<unsigned char, kNonceSize> nonce(uint64_t sequence) const {
+    std::array<unsigned char, kNonceSize> out = nonce_base;
+    for (size_t i = 0; i < sizeof sequence; ++i) {
+      out[kNonceSize - 1 - i] ^= static_cast<unsigned char>(sequence >> (8 * i));
+    }
+    return out;
+  }
+
+  /// Header and text through the cipher; what remains is the tag.
+  void run(uint64_t sequence, std::span<const std::byte> header,
+           std::span<const std::byte> metadata, std::span<std::byte> text) {
+    const auto nonce_bytes = nonce(sequence);
+    int length = 0;
+    bool ok =
+        EVP_CipherInit_ex2(cipher.get(), nullptr, nullptr, nonce_bytes.data(), -1, nullptr) == 1 &&
+        EVP_CipherUpdate(cipher.get(), nullptr, &length, raw(header), narrow<int>(header.size())) ==
+            1;
+    if (ok && !metadata.empty()) {
+      ok = EVP_CipherUpdate(cipher.get(), nullptr, &length, raw(metadata),
+                            narrow<int>(metadata.size())) == 1;
+    }
+    if (ok && !text.empty()) {
+      ok = EVP_CipherUpdate(cipher.get(), raw_out(text), &length, raw(text),
+                            narrow<int>(text.size())) == 1;
+    }
+    check(ok, "AeadKey: OpenSSL refused bytes that it must take");
+  }
+
+  std::unique_ptr<EVP_CIPHER_CTX, Free> cipher{EVP_CIPHER_CTX_new()};
+  std::array<unsigned char, kNonceSize> nonce_base{};
+  Use use = Use::kSeal;
+};
+
+AeadKey::AeadKey(Aead aead, Use use, const Secret& secret)
+    : AeadKey(aead, use,
+              expand(secret, "cress key").bytes().first(aead == Aead::kAes128Gcm ? 16 : 32),
+              expand(secret, "cress iv").bytes().first<kNonceSize>()) {}
+
+AeadKey::AeadKey(Aead aead, Use use, std::span<const std::byte> key,
+                 std::span<const std::byte, kNonceSize> base)
+    : context_(std::make_unique<Context>()) {
+  std::copy_n(raw(base), kNonceSize, context_->nonce_base.begin());
+  context_->use = use;
+  const EVP_CIPHER* const cipher = aead == Aead::kAes128Gcm   ? EVP_aes_128_gcm()
+                                   : aead == Aead::kAes256Gcm ? EVP_aes_256_gcm()
+                                                              : EVP_chacha20_poly1305();
+  check(key.size() == narrow<size_t>(EVP_CIPHER_get_key_length(cipher)),
+        "AeadKey: a key of another size");
+  require(
+      context_->cipher != nullptr &&
+          EVP_CipherInit_ex2(context_->cipher.get(), cipher, raw(key), context_->nonce_base.data(),
+                             use == Use::kSeal ? 1 : 0, nullptr) == 1,
+      "set up an AEAD cipher");
+}
+
+AeadKey::~AeadKey() = default;
+AeadKey::AeadKey(AeadKey&&) noexcept = default;
+AeadKey& AeadKey::operator=(AeadKey&&) noexcept = default;
+
+void AeadKey::seal(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
+                   std::span<std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
+  check(context_->use == Use::kSeal, "AeadKey: a key to open does not seal");
+  context_->run(sequence, header, metadata, text);
+  std::array<unsigned char, kTagSize> rest{};
+  int length = 0;
+  const bool ok =
+      EVP_CipherFinal_ex(context_->cipher.get(), rest.data(), &length) == 1 &&
+      EVP_CIPHER_CTX_ctrl(context_->cipher.get(), EVP_CTRL_AEAD_GET_TAG, kTagSize, tag.data()) == 1;
+  check(ok, "AeadKey: OpenSSL made no tag");
+}
+
+bool AeadKey::open(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
+                   std::span<const std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
+  check(context_->use == Use::kOpen, "AeadKey: a key to seal does not open");
+  context_->run(sequence, header, metadata, text);
+  std::array<std::byte, kTagSize> expected{};
+  std::copy(tag.begin(), tag.end(), expected.begin());
+  std::array<unsigned char, kTagSize> rest{};
+  int length = 0;
+  check(EVP_CIPHER_CTX_ctrl(context_->cipher.get(), EVP_CTRL_AEAD_SET_TAG, kTagSize,
+                            expected.data()) == 1,
+        "AeadKey: OpenSSL took no tag");
+  return EVP_CipherFinal_ex(context_->cipher.get(), rest.data(), &length) == 1;
+}
+
+}  // namespace cress::secure

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/base/result.hh"
+
+namespace cress::secure {
+
+/// Who has the link may join: cress://HOST:PORT/#SECRET calls who listens there,
+/// cress://HOST:PORT/ROOM#SECRET enters a room of the relay there. HOST is a name, an IPv4 address
+/// or an IPv6 address in brackets; ROOM is a label for people; SECRET is base64url (RFC 4648 §5, no
+/// padding). The secret stands behind '#' because programs that open links do not send that part
+/// to anybody.
+struct Link {
+  std::string host;  ///< without brackets
+  uint16_t port = 0;
+  std::vector<std::byte> secret;  ///< kLinkSecretMin..kLinkSecretMax bytes
+  std::string room{};             ///< is_room_name, or empty: a call of two
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// 128 bits: nobody can search them, so that what is derived from them may be compared in the open.
+inline constexpr size_t kLinkSecretMin = 16;
+inline constexpr size_t kLinkSecretMax = 64;
+inline constexpr size_t kLinkLengthMax = 512;
+inline constexpr size_t kRoomNameMax = 64;
+
+enum class LinkError {
+  kNotALink,     ///< does not begin with cress://
+  kTooLong,      ///< over kLinkLengthMax characters
+  kBadHost,      ///< none, or with characters no host has
+  kBadPort,      ///< none, or not 1..65535
+  kBadRoom,      ///< what follows the port's '/' is no room's name
+  kNoSecret,     ///< the part from '#' on is missing: cut off when it was copied
+  kBadSecret,    ///< not base64url
+  kShortSecret,  ///< under kLinkSecretMin bytes: cut off, too
+};
+
+/// 1 to kRoomNameMax characters of A-Z a-z 0-9 . _ - that are not all dots (a browser would take
+/// those for a way up).
+bool is_room_name(std::string_view text);
+
+/// One clear sentence: what is wrong and what to do.
+std::string_view describe(LinkError error);
+
+/// Total: any text gives a link or one error. White space around it is not accepted.
+Result<Link, LinkError> parse_link(std::string_view text);
+/// The inverse: parse_link(format_link(x)) == x for every link with a valid host, port, secret and
+/// room.
+std::string format_link(const Link& link);
+/// kLinkSecretMin bytes from OpenSSL's generator. Throws std::runtime_error if it has none.
+std::vector<std::byte> make_secret();
+
+}  // namespace cress::secure

@@ -1,0 +1,658 @@
+#include "transport/secure/listener.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "transport/secure/scripted_relay.hh"
+
+namespace cress::secure {
+namespace {
+
+/// Another network each: 10.x.y.z.
+Address address_of(size_t i, uint16_t port = 6000) {
+  Address address = test_address(9, port);
+  address.ip[13] = static_cast<uint8_t>(i >> 8U);
+  address.ip[14] = static_cast<uint8_t>(i & 255U);
+  return address;
+}
+
+const Address kElsewhere = address_of(60'000, 7000);
+
+TEST(KeyedHash, IsSipHashOfItsAuthorsTestVector) {
+  KeyedHash::Key key{};
+  std::vector<std::byte> message;
+  for (size_t i = 0; i < key.size(); ++i) {
+    key[i] = static_cast<std::byte>(i);
+  }
+  for (size_t i = 0; i < 15; ++i) {
+    message.push_back(static_cast<std::byte>(i));
+  }
+  EXPECT_EQ(KeyedHash{key}(message), 0xa129ca6149be45e5U);  // the paper, appendix A
+}
+
+TEST(TimerHeap, NamesTheNextLikeASearchThroughAll) {
+  constexpr size_t kThings = 37;
+  TimerHeap heap{kThings};
+  std::vector<TimePoint> slow(kThings, kNever);
+  EXPECT_EQ(heap.next_due(), kNever);
+  Rng rng{1};
+  for (int i = 0; i < 20'000; ++i) {
+    const size_t thing = rng.below(kThings);
+    slow[thing] = rng.chance(0.2) ? kNever : kTimeZero + Duration{int64_t(rng.below(1000))};
+    heap.set(thing, slow[thing]);
+    ASSERT_EQ(heap.next_due(), *std::min_element(slow.begin(), slow.end()));
+    ASSERT_EQ(slow[heap.next()], heap.next_due());
+    ASSERT_EQ(heap.due(thing), slow[thing]);
+  }
+}
+
+TEST(Listener, MembersOfManyRoomsComeInAndEachIsAnsweredAlone) {
+  ScriptedRelay relay;
+  std::vector<Joiner*> joiners;
+  for (uint8_t room = 1; room <= 5; ++room) {
+    relay.open_room(room);
+    for (size_t i = 0; i < 10; ++i) {
+      joiners.push_back(&relay.join(address_of(100 * room + i), room));
+      relay.run_for(7ms);
+    }
+  }
+  relay.run_for(2s);
+  EXPECT_EQ(relay.listener->peers(), 50U);
+  EXPECT_EQ(relay.count<Connected>(), 50U);
+  std::map<std::string, int> of_room;
+  std::set<PeerId> ids;
+  for (const auto& [at, event] : relay.events) {
+    if (std::holds_alternative<Connected>(event.event)) {
+      ++of_room[event.identity];
+      ids.insert(event.peer);
+    }
+  }
+  EXPECT_EQ(ids.size(), 50U);
+  EXPECT_EQ(of_room.size(), 5U);
+  for (uint8_t room = 1; room <= 5; ++room) {
+    EXPECT_EQ(of_room[room_credential(test_access(room)).identity], 10);
+  }
+  for (const Joiner* joiner : joiners) {
+    ASSERT_TRUE(joiner->connected_at);
+    EXPECT_LE(joiner->longest_gap(*joiner->connected_at + 100ms, relay.now()), 55ms);
+  }
+  EXPECT_EQ(relay.listener->stats().bad_tag, 0U);
+  EXPECT_EQ(relay.listener->stats().without_session, 0U);
+}
+
+TEST(Listener, AJoinerIsInAfterThreeRoundTripsAndSilentOnesToo) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  EXPECT_EQ(*relay.last<Connected>(), kTimeZero + 100ms);
+  EXPECT_EQ(joiner.connected_at, kTimeZero + 120ms);
+}
+
+TEST(Listener, ARoomThatIsNotOpenIsToldWithinASecondAndAWrongProofNeverComesIn) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& stranger = relay.join(address_of(1), 2);
+  Credential forged = room_credential(test_access(1));  // its identity is readable on the network
+  forged.psk = room_credential(test_access(2)).psk;
+  Joiner& forger = relay.join(address_of(2), forged);
+  relay.run_for(1s);
+  EXPECT_EQ(stranger.closed, CloseReason::kWrongSecret);
+  EXPECT_GE(relay.listener->stats().unknown_identity, 1U);
+  relay.run_for(40s);
+  EXPECT_EQ(forger.closed, CloseReason::kNoAnswer);
+  EXPECT_EQ(relay.listener->peers(), 0U);
+  EXPECT_EQ(relay.listener->pending(), 0U);
+  EXPECT_TRUE(relay.events.empty());
+  Joiner& member = relay.join(address_of(3), 1);
+  relay.run_for(1s);
+  EXPECT_TRUE(member.connection->is_connected());
+}
+
+TEST(Listener, RoomsComeAndGoWhileItRuns) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& early = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  relay.open_room(2);
+  Joiner& second = relay.join(address_of(2), 2);
+  relay.run_for(1s);
+  EXPECT_TRUE(second.connection->is_connected());
+  relay.rooms.clear();
+  Joiner& late = relay.join(address_of(3), 1);
+  relay.run_for(1s);
+  EXPECT_EQ(late.closed, CloseReason::kWrongSecret);
+  EXPECT_TRUE(early.connection->is_connected()) << "who is in stays until closed";
+}
+
+TEST(Listener, WhoIsOneTooManyIsToldAndNobodyElseNotices) {
+  ScriptedRelay relay{{.peers_max = 3, .leaving_max = 1}};
+  relay.open_room(1);
+  std::vector<Joiner*> in;
+  for (size_t i = 0; i < 3; ++i) {
+    in.push_back(&relay.join(address_of(i), 1));
+  }
+  relay.run_for(1s);
+  const TimePoint since = relay.now();
+  std::vector<Joiner*> out;
+  for (size_t i = 10; i < 20; ++i) {
+    out.push_back(&relay.join(address_of(i), 1));
+    relay.run_for(200ms);
+  }
+  relay.run_for(1s);
+  for (const Joiner* joiner : out) {
+    EXPECT_EQ(joiner->closed, CloseReason::kFull);
+    EXPECT_FALSE(joiner->connected_at);
+  }
+  for (const Joiner* joiner : in) {
+    EXPECT_LE(joiner->longest_gap(since, relay.now()), 55ms);
+  }
+  EXPECT_EQ(relay.listener->stats().full, 10U);
+  EXPECT_EQ(relay.count<Connected>(), 3U);
+}
+
+TEST(Listener, ClosingOneTellsItAndStoppingTellsAll) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  std::vector<Joiner*> joiners;
+  for (size_t i = 0; i < 6; ++i) {
+    joiners.push_back(&relay.join(address_of(i), 1));
+  }
+  relay.run_for(1s);
+  const auto first = relay.events.front().second.peer;
+  EXPECT_TRUE(relay.listener->is_connected(first));
+  relay.listener->close(relay.now(), first, CloseCode::kRemoved);
+  relay.listener->close(relay.now(), first, CloseCode::kRemoved);
+  EXPECT_FALSE(relay.listener->is_connected(first));
+  relay.run_for(100ms);
+  EXPECT_EQ(std::count_if(joiners.begin(), joiners.end(),
+                          [](const Joiner* j) { return j->closed == CloseReason::kRemoved; }),
+            1);
+  EXPECT_EQ(relay.listener->peers(), 5U);
+  relay.listener->stop(relay.now(), CloseCode::kGoingAway);
+  EXPECT_FALSE(relay.listener->is_finished());
+  relay.run_for(4s);
+  EXPECT_TRUE(relay.listener->is_finished());
+  EXPECT_EQ(relay.listener->poll_timeout(), kNever);
+  EXPECT_EQ(std::count_if(joiners.begin(), joiners.end(),
+                          [](const Joiner* j) { return j->closed == CloseReason::kGoingAway; }),
+            5);
+  EXPECT_EQ(relay.count<Closed>(), 6U);
+  relay.join(address_of(50), 1);
+  relay.run_for(1s);
+  EXPECT_EQ(relay.listener->peers() + relay.listener->pending(), 0U);
+}
+
+TEST(Listener, WhoHangsUpOrFallsSilentIsGoneAndItsPlaceIsFree) {
+  ScriptedRelay relay{{.peers_max = 2}};
+  relay.open_room(1);
+  Joiner& polite = relay.join(address_of(1), 1);
+  Joiner& crashed = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  polite.connection->hang_up(relay.now());
+  crashed.is_running = false;
+  relay.run_for(200ms);
+  EXPECT_EQ(relay.listener->peers(), 1U);
+  relay.run_for(4s);
+  EXPECT_EQ(relay.count<Unreachable>(), 1U);
+  relay.run_for(60s);
+  EXPECT_EQ(relay.listener->peers(), 0U);
+  std::vector<CloseReason> reasons;
+  for (const auto& [at, event] : relay.events) {
+    if (const auto* closed = std::get_if<Closed>(&event.event)) {
+      reasons.push_back(closed->reason);
+    }
+  }
+  EXPECT_EQ(reasons, (std::vector{CloseReason::kPeerHungUp, CloseReason::kTimedOut}));
+  relay.join(address_of(3), 1);
+  relay.join(address_of(4), 1);
+  relay.run_for(1s);
+  EXPECT_EQ(relay.listener->peers(), 2U);
+}
+
+// ---- moving
+
+TEST(Listener, FindsAMemberAtItsNewAddressInOneRoundTripWhenTheChangeWasNoticed) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& other = relay.join(address_of(1), 1);
+  Joiner& mover = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  const TimePoint moved_at = relay.now();
+  relay.move(mover, kElsewhere);
+  relay.notice(mover);
+  relay.run_for(1s);
+  ASSERT_EQ(relay.count<PathChanged>(), 1U);
+  // A routed ping there, a challenge back, and its answer.
+  EXPECT_EQ(*relay.last<PathChanged>() - moved_at, 60ms);
+  EXPECT_LE(mover.longest_gap(moved_at, relay.now()), 160ms);
+  EXPECT_LE(other.longest_gap(moved_at, relay.now()), 55ms);
+  EXPECT_GE(relay.listener->stats().routed, 2U);
+}
+
+TEST(Listener, FindsAMemberAlsoWhenNobodyNoticedTheChange) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  relay.join(address_of(1), 1);
+  Joiner& mover = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  const TimePoint moved_at = relay.now();
+  relay.move(mover, kElsewhere);  // a NAT forgot
+  relay.run_for(3s);
+  ASSERT_EQ(relay.count<PathChanged>(), 1U);
+  EXPECT_LE(*relay.last<PathChanged>() - moved_at, 750ms);
+  EXPECT_LE(mover.longest_gap(moved_at, relay.now()), 800ms);
+  EXPECT_TRUE(mover.connection->is_connected());
+}
+
+TEST(Listener, FindsAMemberWhoStillHearsItButIsNotHeard) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& mover = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  // What leaves comes from elsewhere; what is sent to the old address still arrives, and the
+  // listener keeps on sending.
+  const TimePoint moved_at = relay.now();
+  const auto peer = relay.events.front().second.peer;
+  const Address before = mover.address;
+  relay.move(mover, kElsewhere);
+  for (int i = 0; i < 60; ++i) {
+    relay.watch = [&](const Flight& flight) {
+      if (flight.to == before) {
+        mover.connection->handle_datagram(relay.now(), relay.address(), flight.bytes);
+      }
+      return true;
+    };
+    relay.say(peer);
+    relay.run_for(50ms);
+  }
+  ASSERT_EQ(relay.count<PathChanged>(), 1U);
+  EXPECT_LE(*relay.last<PathChanged>() - moved_at, 1300ms);
+}
+
+TEST(Listener, FindsMembersWhoseAddressesWereExchanged) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& one = relay.join(address_of(1), 1);
+  Joiner& two = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  const TimePoint moved_at = relay.now();
+  relay.move(one, kElsewhere);
+  relay.move(two, address_of(1));
+  relay.move(one, address_of(2));
+  relay.run_for(3s);
+  EXPECT_EQ(relay.count<PathChanged>(), 2U);
+  EXPECT_EQ(relay.count<Closed>(), 0U);
+  for (const Joiner* joiner : {&one, &two}) {
+    EXPECT_LE(joiner->longest_gap(moved_at, relay.now()), 1s);
+  }
+}
+
+TEST(Listener, MovesThatFollowEachOtherLeaveNoTrace) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& mover = relay.join(address_of(1), 1);
+  Joiner& other = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  for (size_t i = 0; i < 30; ++i) {
+    relay.move(mover, address_of(1000 + i));
+    relay.notice(mover);
+    relay.run_for(200ms);
+  }
+  EXPECT_EQ(relay.count<PathChanged>(), 30U);
+  // Somebody else gets an address that the mover had.
+  relay.move(other, address_of(1028));
+  relay.notice(other);
+  const TimePoint since = relay.now();
+  relay.run_for(1s);
+  EXPECT_EQ(relay.count<PathChanged>(), 31U);
+  EXPECT_LE(mover.longest_gap(since, relay.now()), 55ms);
+  EXPECT_LE(other.longest_gap(since, relay.now()), 160ms);
+}
+
+TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& victim = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  uint64_t bytes_there = 0;
+  relay.watch = [&](const Flight& flight) {
+    if (flight.bytes[0] == kRoutedKind) {
+      bytes_there += flight.bytes.size();
+      relay.listener->handle_datagram(relay.now(), kElsewhere, flight.bytes);  // first
+    }
+    return true;
+  };
+  for (int i = 0; i < 20; ++i) {
+    relay.notice(victim);
+    relay.run_for(300ms);
+  }
+  EXPECT_GT(bytes_there, 0U);
+  EXPECT_EQ(relay.count<PathChanged>(), 0U);
+  EXPECT_GT(relay.sent_to[kElsewhere].first, 0U) << "never challenged";
+  EXPECT_LE(relay.sent_to[kElsewhere].second, 3 * bytes_there);
+  const TimePoint since = relay.now();
+  relay.run_for(1s);
+  EXPECT_LE(victim.longest_gap(since, relay.now()), 55ms);
+  // And a newcomer at that address is not taken for the victim.
+  Joiner& newcomer = relay.join(kElsewhere, 1);
+  relay.run_for(1s);
+  EXPECT_TRUE(newcomer.connection->is_connected());
+  EXPECT_FALSE(newcomer.heard.empty());
+}
+
+TEST(Listener, WhoComesBackFromACrashAtTheSameAddressIsAnotherPeerAtOnce) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& before = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  before.is_running = false;
+  Joiner& after = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  EXPECT_TRUE(after.connection->is_connected());
+  EXPECT_FALSE(after.heard.empty());
+  EXPECT_EQ(relay.listener->peers(), 2U);
+  relay.run_for(65s);
+  EXPECT_EQ(relay.listener->peers(), 1U) << "who is gone is gone";
+  EXPECT_TRUE(after.connection->is_connected());
+  const TimePoint since = relay.now();
+  relay.run_for(1s);
+  EXPECT_LE(after.longest_gap(since, relay.now()), 55ms)
+      << "and took no address of the living along";
+}
+
+TEST(Listener, WhoKnockedAnewAndThenWentOnAsBeforeIsHeardAgain) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  // A handshake that it began in a silence, and gave up when the silence was over.
+  Joiner& second = relay.join(address_of(1), 1);
+  relay.run_for(110ms);
+  EXPECT_EQ(relay.listener->peers(), 2U);
+  second.is_running = false;
+  relay.move(joiner, joiner.address);
+  const TimePoint since = relay.now();
+  relay.run_for(3s);
+  EXPECT_LE(joiner.longest_gap(since, relay.now()), 800ms);
+  EXPECT_LE(joiner.longest_gap(since + 1s, relay.now()), 55ms);
+}
+
+TEST(Connection, AListenerOfOneTakesRoutedRecordsToo) {
+  ScriptedNetwork network;
+  Node& left = network.listen(address_of(1));
+  Node& right = network.join(address_of(2), address_of(1));
+  uint64_t routed = 0;
+  network.watch = [&](const Flight& flight) {
+    routed += flight.bytes[0] == kRoutedKind ? 1 : 0;
+    return true;
+  };
+  network.run_for(1s);
+  EXPECT_TRUE(left.connection->is_connected());
+  right.address = kElsewhere;
+  right.connection->handle_network_change(network.now());
+  network.run_for(1s);
+  EXPECT_GT(routed, 1U);
+  EXPECT_TRUE(left.when<PathChanged>());
+  EXPECT_EQ(left.connection->stats().unknown_kind, 0U);
+}
+
+// ---- strangers
+
+/// The datagrams of one who gets as far as the keys and no further: hello, hello with cookie.
+std::vector<std::byte> second_hello(ScriptedRelay& relay, const Address& from) {
+  Connection connection{relay.now(),
+                        {.role = Role::kJoiner,
+                         .credential = room_credential(test_access(1)),
+                         .listener = relay.address()}};
+  const auto first = connection.poll_transmit(relay.now())->bytes;
+  const auto sent = relay.sent_to[from].first;
+  std::vector<std::byte> answer;
+  relay.watch = [&](const Flight& flight) {
+    if (flight.to == from) {
+      answer = flight.bytes;
+      return false;
+    }
+    return true;
+  };
+  relay.inject(from, first);
+  relay.watch = nullptr;
+  if (relay.sent_to[from].first == sent) {
+    return {};
+  }
+  connection.handle_datagram(relay.now(), relay.address(), answer);
+  const auto second = connection.poll_transmit(relay.now());
+  return second ? second->bytes : std::vector<std::byte>{};
+}
+
+TEST(Listener, TenThousandHalfOpenJoinsTakeNoMorePlaceThanTheMostAndHurtNobodyPresent) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  std::vector<Joiner*> present;
+  for (size_t i = 0; i < 5; ++i) {
+    present.push_back(&relay.join(address_of(i), 1));
+  }
+  relay.run_for(1s);
+  const TimePoint since = relay.now();
+  size_t proven = 0;
+  for (size_t i = 0; i < 10'000; ++i) {
+    const Address from = address_of(100 + i);
+    const auto hello = second_hello(relay, from);
+    if (!hello.empty()) {
+      ++proven;
+      relay.inject(from, hello);
+    }
+    ASSERT_LE(relay.listener->pending(), 128U);
+    relay.run_for(1ms);
+  }
+  EXPECT_GT(proven, 9000U);
+  EXPECT_GT(relay.listener->stats().handshakes_begun, 1500U);
+  EXPECT_LT(relay.listener->stats().handshakes_begun, 2500U) << "200 a second, no more";
+  EXPECT_GT(relay.listener->stats().rate_limited, 5000U);
+  EXPECT_EQ(relay.listener->peers(), 5U);
+  for (const Joiner* joiner : present) {
+    EXPECT_LE(joiner->longest_gap(since, relay.now()), 55ms);
+  }
+  relay.run_for(6s);
+  EXPECT_EQ(relay.listener->pending(), 0U) << "nobody sits in a place for long";
+  Joiner& late = relay.join(address_of(50'000), 1);
+  relay.run_for(1s);
+  EXPECT_TRUE(late.connection->is_connected());
+}
+
+TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  std::vector<std::pair<Address, std::vector<std::byte>>> slow;
+  for (size_t i = 0; i < 60; ++i) {
+    const Address from = address_of(i);
+    slow.emplace_back(from, second_hello(relay, from));
+    relay.inject(from, slow.back().second);
+  }
+  EXPECT_EQ(relay.listener->pending(), 60U);
+  for (int i = 0; i < 9; ++i) {
+    relay.run_for(500ms);
+    for (const auto& [from, hello] : slow) {
+      relay.inject(from, hello);
+    }
+  }
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 60U) << "repeats are no new attempts";
+  relay.run_for(600ms);
+  EXPECT_EQ(relay.listener->pending(), 0U);
+  EXPECT_EQ(relay.listener->peers(), 0U);
+}
+
+TEST(Listener, OneNetworkCannotUseUpWhatIsThereForOthers) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  for (uint16_t i = 0; i < 200; ++i) {
+    const Address from = address_of(7, static_cast<uint16_t>(1000 + i));
+    const auto hello = second_hello(relay, from);
+    relay.inject(from, hello);
+    relay.run_for(5ms);
+  }
+  EXPECT_LT(relay.listener->stats().handshakes_begun, 40U);
+  Joiner& other = relay.join(address_of(8), 1);
+  relay.run_for(1s);
+  EXPECT_TRUE(other.connection->is_connected());
+}
+
+TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  std::vector<Flight> seen;
+  relay.watch = [&](const Flight& flight) {
+    seen.push_back(flight);
+    return true;
+  };
+  for (size_t i = 0; i < 3; ++i) {
+    relay.join(address_of(i), 1).connection->handle_network_change(relay.now());
+  }
+  relay.run_for(1s);
+  relay.watch = nullptr;
+  relay.run_for(30ms);  // nothing of it is in the air any more
+  const auto before = relay.listener->stats();
+  const auto events = relay.events.size();
+  uint64_t records = 0;
+  for (const Flight& flight : seen) {
+    const bool is_record = flight.bytes[0] == kRecordKind || flight.bytes[0] == kControlKind ||
+                           flight.bytes[0] == kRoutedKind;
+    if (flight.to == relay.address()) {
+      relay.inject(flight.from, flight.bytes);
+      relay.inject(kElsewhere, flight.bytes);
+      records += is_record ? 1 : 0;
+    }
+  }
+  const auto after = relay.listener->stats();
+  EXPECT_GT(records, 50U);
+  EXPECT_GE(after.replayed, before.replayed + records);
+  EXPECT_EQ(after.records_opened, before.records_opened);
+  EXPECT_EQ(after.joined, before.joined);
+  EXPECT_EQ(relay.events.size(), events);
+}
+
+TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  std::vector<Joiner*> present;
+  std::vector<SessionId> ids;
+  relay.watch = [&](const Flight& flight) {
+    if (flight.bytes[0] == kRoutedKind) {
+      std::copy_n(flight.bytes.begin() + 1, 8, ids.emplace_back().begin());
+    }
+    return true;
+  };
+  for (size_t i = 0; i < 5; ++i) {
+    present.push_back(&relay.join(address_of(i), 1));
+  }
+  relay.run_for(2s);
+  ASSERT_FALSE(ids.empty());
+  relay.watch = nullptr;
+  const TimePoint since = relay.now();
+  const auto opened = relay.listener->stats().records_opened;
+  Rng rng{1};
+  uint64_t injected_opened = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    std::vector<std::byte> bytes(rng.below(80));
+    for (std::byte& byte : bytes) {
+      byte = static_cast<std::byte>(rng.below(256));
+    }
+    if (!bytes.empty()) {
+      bytes[0] = static_cast<std::byte>(0x10 + rng.below(10));
+      if (bytes.size() > 12 && rng.chance(0.3)) {
+        bytes[0] = kRoutedKind;
+        const SessionId id = ids[rng.below(ids.size())];
+        std::copy(id.begin(), id.end(), bytes.begin() + 1);
+        bytes[9] = rng.chance(0.5) ? kRecordKind : kControlKind;
+      }
+    }
+    const auto before = relay.listener->stats().records_opened;
+    relay.listener->handle_datagram(
+        relay.now(), rng.chance(0.5) ? address_of(rng.below(5)) : address_of(rng.below(60'000)),
+        bytes);
+    injected_opened += relay.listener->stats().records_opened - before;
+    if (i % 100 == 0) {
+      relay.run_for(1ms);
+    }
+  }
+  EXPECT_EQ(injected_opened, 0U);
+  EXPECT_GT(relay.listener->stats().records_opened, opened);
+  EXPECT_EQ(relay.listener->peers(), 5U);
+  EXPECT_EQ(relay.count<PathChanged>(), 0U);
+  for (const Joiner* joiner : present) {
+    EXPECT_LE(joiner->longest_gap(since, relay.now()), 55ms);
+  }
+}
+
+TEST(Listener, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
+  ScriptedRelay relay;
+  Connection joiner{kTimeZero,
+                    {.role = Role::kJoiner,
+                     .credential = room_credential(test_access(1)),
+                     .listener = relay.address()}};
+  auto hello = joiner.poll_transmit(kTimeZero)->bytes;
+  for (size_t i = 0; i < 20'000; ++i) {
+    hello[27] = static_cast<std::byte>(i & 255U);  // in its random number
+    relay.inject(address_of(i), hello);
+  }
+  EXPECT_EQ(relay.listener->pending(), 0U);
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 0U);
+  EXPECT_GT(relay.listener->stats().cookies_sent, 1000U);
+  EXPECT_GT(relay.listener->stats().rate_limited, 1000U);
+  for (const auto& [address, sent] : relay.sent_to) {
+    EXPECT_LE(sent.second, hello.size()) << "amplified";
+  }
+}
+
+TEST(Listener, ManyJoinAndLeaveUnderLossAndNothingRemains) {
+  ScriptedRelay relay{{.peers_max = 40}};
+  relay.open_room(1);
+  Rng rng{3};
+  relay.watch = [&](const Flight&) { return !rng.chance(0.1); };
+  std::vector<Joiner*> joiners;
+  for (size_t i = 0; i < 120; ++i) {
+    joiners.push_back(&relay.join(address_of(i), 1));
+    relay.run_for(100ms);
+    if (joiners.size() >= 25) {
+      Joiner& leaver = *joiners[joiners.size() - 25];
+      if (rng.chance(0.5)) {
+        leaver.connection->hang_up(relay.now());
+      } else {
+        relay.move(leaver, address_of(10'000 + i));
+        leaver.connection->hang_up(relay.now());
+      }
+    }
+  }
+  for (Joiner* joiner : joiners) {
+    joiner->connection->hang_up(relay.now());
+  }
+  relay.run_for(90s);
+  EXPECT_EQ(relay.listener->peers(), 0U);
+  EXPECT_EQ(relay.listener->pending(), 0U);
+  EXPECT_EQ(relay.listener->poll_timeout(), kNever);
+  EXPECT_EQ(relay.count<Connected>(), relay.count<Closed>());
+  EXPECT_GE(relay.count<Connected>(), 115U);
+}
+
+TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const PeerId peer = relay.events.front().second.peer;
+  EXPECT_EQ(relay.listener->path(peer), address_of(1));
+  EXPECT_GE(relay.listener->datagram_max(peer), DataSize{1184});
+  joiner.connection->hang_up(relay.now());
+  relay.run_for(1s);
+  relay.listener->send(relay.now(), peer, plain_datagram(1'000'000));
+  relay.listener->send(relay.now(), PeerId{}, plain_datagram(1'000'000));
+  relay.listener->send(relay.now(), PeerId{~uint64_t{0}}, plain_datagram(1'000'000));
+  EXPECT_EQ(relay.listener->stats().not_connected, 3U);
+  EXPECT_EQ(relay.listener->path(peer), std::nullopt);
+}
+
+}  // namespace
+}  // namespace cress::secure

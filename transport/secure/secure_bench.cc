@@ -1,0 +1,86 @@
+#include <benchmark/benchmark.h>
+
+#include "transport/secure/control_record.hh"
+#include "transport/secure/handshake.hh"
+#include "transport/secure/records.hh"
+#include "transport/secure/scripted_network.hh"
+
+namespace cress::secure {
+namespace {
+
+constexpr size_t kPlain = 1200 - kTagSize;
+constexpr size_t kHeaderSize = 16;
+
+/// What one core does for a call: seal at one end, open at the other, of full datagrams.
+void seal_and_open(benchmark::State& state, Aead aead) {
+  const Secret one = extract(std::as_bytes(std::span{"one"}));
+  const Secret two = extract(std::as_bytes(std::span{"two"}));
+  Records sender{kTimeZero, {one, two}, aead};
+  Records receiver{kTimeZero, {two, one}, aead};
+  const auto base = plain_datagram(0, kPlain - kHeaderSize);
+  uint32_t sequence = 0;
+  for (auto _ : state) {
+    auto plain = base;
+    for (size_t i = 0; i < 4; ++i) {
+      plain[4 + i] = static_cast<std::byte>((sequence >> (8 * (3 - i))) & 255U);
+    }
+    sequence += 1234;
+    const auto opened = receiver.open(kTimeZero, sender.seal(kTimeZero, std::move(plain)));
+    check(opened.has_value(), "bench: did not open");
+    benchmark::DoNotOptimize(opened->plain.data());
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * 1200);
+  state.counters["gbit_per_s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * 1200 * 8 / 1e9, benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(seal_and_open, aes_128_gcm, Aead::kAes128Gcm);
+BENCHMARK_CAPTURE(seal_and_open, chacha20_poly1305, Aead::kChaCha20Poly1305);
+
+/// A record that nobody sealed: what a flood of them costs each.
+void refuse_a_forgery(benchmark::State& state) {
+  const Secret one = extract(std::as_bytes(std::span{"one"}));
+  Records receiver{kTimeZero, {one, one}};
+  auto forged = plain_datagram(1000, kPlain);
+  forged[0] = kRecordKind;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(receiver.open(kTimeZero, forged).has_value());
+  }
+}
+BENCHMARK(refuse_a_forgery);
+
+/// The stateless answer to a hello from anywhere.
+void answer_a_hello(benchmark::State& state) {
+  const Address listener = test_address(1);
+  Connection joiner{kTimeZero,
+                    {.role = Role::kJoiner, .secret = test_secret(), .listener = listener}};
+  const auto hello = joiner.poll_transmit(kTimeZero)->bytes;
+  const HelloGate gate;
+  const auto from = plain_datagram(0, 6);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(gate.judge(kTimeZero, from, hello).answer.data());
+  }
+}
+BENCHMARK(answer_a_hello);
+
+/// Both ends' work of one handshake.
+void handshake(benchmark::State& state) {
+  const Address left = test_address(1);
+  const Address right = test_address(2);
+  for (auto _ : state) {
+    Connection listener{kTimeZero, {.secret = test_secret()}};
+    Connection joiner{kTimeZero,
+                      {.role = Role::kJoiner, .secret = test_secret(), .listener = left}};
+    while (!joiner.is_connected()) {
+      while (const auto t = joiner.poll_transmit(kTimeZero)) {
+        listener.handle_datagram(kTimeZero, right, t->bytes);
+      }
+      while (const auto t = listener.poll_transmit(kTimeZero)) {
+        joiner.handle_datagram(kTimeZero, left, t->bytes);
+      }
+    }
+  }
+}
+BENCHMARK(handshake)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace cress::secure
