@@ -76,6 +76,10 @@ vpx_codec_enc_cfg_t make_config(const Vp8EncoderOptions& options) {
   return config;
 }
 
+// libvpx's levels: 1 luma, 2 colour too, 3 strongly, 4 chosen by the noise it finds.
+constexpr int kDenoiseOff = 0;
+constexpr int kDenoiseAdaptive = 4;
+
 // A key frame may cost what half the optimal buffer holds, in per cent of an average frame, but at
 // least three frames: WebRTC's rule.
 int max_intra_percent(const vpx_codec_enc_cfg_t& config, FrameRate frame_rate) {
@@ -121,7 +125,7 @@ struct Vp8Encoder::Impl {
       fail(&context, "set-up");
     }
     set_control(VP8E_SET_CPUUSED, options.cpu_used);
-    set_control(VP8E_SET_NOISE_SENSITIVITY, 0);
+    set_control(VP8E_SET_NOISE_SENSITIVITY, options.denoise ? kDenoiseAdaptive : kDenoiseOff);
     set_control(VP8E_SET_STATIC_THRESHOLD, 1);
     set_control(VP8E_SET_TOKEN_PARTITIONS, VP8_ONE_TOKENPARTITION);
     set_control(VP8E_SET_ENABLEAUTOALTREF, 0);

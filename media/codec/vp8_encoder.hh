@@ -33,6 +33,10 @@ struct Vp8EncoderOptions {
   /// bitrate libvpx also spreads key-frame refresh over several frames. With fixed quantizers it
   /// costs 8 bytes a frame, and makes libvpx keep to a ReferencePlan.
   bool error_resilient = false;
+  /// libvpx's adaptive noise reduction, as WebRTC sets it for cameras on desktops: what a camera
+  /// adds is not coded. The reconstruction is then nearer to the scene and further from the
+  /// picture.
+  bool denoise = false;
   RateMode rate_mode = RateMode::kQuantizer;
 
   // For constant bitrate only.

@@ -53,6 +53,32 @@ TEST(Vp8Encoder, EachFrameHasExactlyTheQuantizerAskedFor) {
   }
 }
 
+// A camera that does not move, in bad light.
+Picture add_noise(Picture picture, Rng& rng) {
+  uint8_t* luma = picture.y();
+  for (size_t i = 0; i < picture.luma_size(); ++i) {
+    luma[i] = static_cast<uint8_t>(std::clamp(luma[i] + 5 * rng.normal(), 0.0, 255.0));
+  }
+  return picture;
+}
+
+TEST(Vp8Encoder, DenoisingCodesTheSceneAndNotTheCamerasNoise) {
+  const Picture scene = *make_camera().picture(0);
+  std::array<double, 2> quality{};
+  std::array<double, 2> bytes{};
+  for (const bool denoise : {false, true}) {
+    Vp8Encoder encoder{{.width = kWidth, .height = kHeight, .denoise = denoise}};
+    Rng rng{8};
+    for (int i = 0; i < 40; ++i) {
+      const CodedPicture coded = encoder.encode(add_noise(scene, rng), {.quantizer = 14});
+      bytes.at(denoise) += static_cast<double>(coded.data.size());
+    }
+    quality.at(denoise) = psnr(encoder.reference(ReferenceBuffer::kLast), scene);
+  }
+  EXPECT_LT(bytes[1], 0.95 * bytes[0]);
+  EXPECT_GT(quality[1], quality[0]) << "dB, against the scene without noise";
+}
+
 TEST(Vp8Encoder, LibvpxsOwnRateControlNeverMovesTheQuantizer) {
   // With an everyday target instead of plenty, libvpx codes most frames of both runs one index too
   // coarse once its buffer has filled or drained.

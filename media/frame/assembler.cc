@@ -200,6 +200,7 @@ EncodedFrame Assembler::take(Partials::iterator partial) {
                      .capture_time = header.capture_time,
                      .key_frame = header.key_frame,
                      .temporal_layer = header.temporal_layer,
+                     .anchor = header.anchor,
                      .data = std::move(partial->second.data)};
   reserved_ -= reserved_for(partial->second);
   partial_.erase(partial);

@@ -24,6 +24,7 @@ EncodedFrame random_frame(Rng& rng, uint32_t id, uint64_t bytes_max) {
     frame.key_frame = false;
     frame.reference_id = id - 1 - static_cast<uint32_t>(rng.below(id));
     frame.temporal_layer = static_cast<int>(rng.below(kTemporalLayersMax));
+    frame.anchor = frame.temporal_layer == 0 && rng.chance(0.5);
   }
   for (std::byte& b : frame.data) {
     b = static_cast<std::byte>(rng.next());
@@ -437,7 +438,9 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
   const std::vector<Hostile> cases{
       {"version 2", 0, {2}, FragmentError::kBadVersion},
       {"reserved flag", 1, {0x81}, FragmentError::kBadFlags},
-      {"lowest reserved flag", 1, {0x09}, FragmentError::kBadFlags},
+      {"lowest reserved flag", 1, {0x11}, FragmentError::kBadFlags},
+      {"anchor of layer 1", 1, {0x0A}, FragmentError::kBadFlags},
+      {"key anchor of layer 2", 1, {0x0D}, FragmentError::kBadFlags},
       {"layer 3", 1, {0x06}, FragmentError::kBadFlags},
       {"key frame of layer 1", 1, {0x03}, FragmentError::kBadFlags},
       {"index beyond all parity", 2, {0, 255}, FragmentError::kBadCount},

@@ -27,6 +27,9 @@ struct EncodedFrame {
   bool key_frame = false;
   /// 0..kTemporalLayersMax - 1; 0 for a key frame.
   int temporal_layer = 0;
+  /// In a room: a frame of layer 0 that needs no frames but anchors (docs/protocol/room.md), where
+  /// a receiver that missed others goes on. A key frame is one, said or not.
+  bool anchor = false;
   std::vector<std::byte> data{};
 
   DataSize size() const { return DataSize{static_cast<int64_t>(data.size())}; }

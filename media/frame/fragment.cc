@@ -11,6 +11,7 @@ namespace {
 constexpr uint8_t kKeyFrameFlag = 1;
 constexpr unsigned kLayerShift = 1;
 constexpr uint8_t kLayerMask = 3U << kLayerShift;
+constexpr uint8_t kAnchorFlag = 8;
 
 // docs/protocol/media.md, "Fragment": offsets in bytes, all numbers big-endian.
 constexpr size_t kVersionAt = 0;
@@ -40,8 +41,8 @@ uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
   return value;
 }
 
-bool is_layer(int layer, bool key_frame) {
-  return 0 <= layer && layer < kTemporalLayersMax && (layer == 0 || !key_frame);
+bool is_layer(int layer, bool key_frame_or_anchor) {
+  return 0 <= layer && layer < kTemporalLayersMax && (layer == 0 || !key_frame_or_anchor);
 }
 
 std::vector<std::byte> message_without_payload(const EncodedFrame& frame, int64_t index,
@@ -49,7 +50,8 @@ std::vector<std::byte> message_without_payload(const EncodedFrame& frame, int64_
   const DataSize payload = fragment_payload(frame.size(), index, count);
   std::vector<std::byte> message(kHeaderBytes + static_cast<size_t>(payload.bytes()));
   const auto flags = (frame.key_frame ? kKeyFrameFlag : 0U) |
-                     static_cast<unsigned>(frame.temporal_layer) << kLayerShift;
+                     static_cast<unsigned>(frame.temporal_layer) << kLayerShift |
+                     (frame.anchor ? kAnchorFlag : 0U);
   put(message, kVersionAt, 1, kFragmentVersion);
   put(message, kFlagsAt, 1, flags);
   put(message, kIndexAt, 2, static_cast<uint64_t>(index));
@@ -111,13 +113,14 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
     return FragmentError::kBadVersion;
   }
   const uint64_t flags = get(message, kFlagsAt, 1);
-  if ((flags & ~uint64_t{kKeyFrameFlag | kLayerMask}) != 0) {
+  if ((flags & ~uint64_t{kKeyFrameFlag | kLayerMask | kAnchorFlag}) != 0) {
     return FragmentError::kBadFlags;
   }
   FragmentHeader header;
   header.key_frame = (flags & kKeyFrameFlag) != 0;
   header.temporal_layer = static_cast<int>((flags & kLayerMask) >> kLayerShift);
-  if (!is_layer(header.temporal_layer, header.key_frame)) {
+  header.anchor = (flags & kAnchorFlag) != 0;
+  if (!is_layer(header.temporal_layer, header.key_frame || header.anchor)) {
     return FragmentError::kBadFlags;
   }
   header.index = static_cast<uint16_t>(get(message, kIndexAt, 2));
@@ -158,7 +161,8 @@ std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize
   check(frame.reference_id <= frame.id && frame.id - frame.reference_id <= kReferenceDistanceMax &&
             frame.key_frame == (frame.reference_id == frame.id),
         "fragment: impossible reference");
-  check(is_layer(frame.temporal_layer, frame.key_frame), "fragment: impossible layer");
+  check(is_layer(frame.temporal_layer, frame.key_frame || frame.anchor),
+        "fragment: impossible layer");
   check(parity >= 0, "fragment: negative parity");
   const int64_t count = fragment_count(frame.size(), message_max);
   const int64_t parity_count =

@@ -25,10 +25,11 @@ inline constexpr uint32_t kReferenceDistanceMax = (1U << 24U) - 1;
 /// What a fragment says about itself and its frame.
 /// Shape: a header made by `parse_fragment` keeps count <= frame_size, index < count or, for
 /// parity, < kCodedFragmentsMax, 0 < frame_size <= kEncodedFrameMax, reference_distance <=
-/// frame_id, and 0 exactly for a key frame, whose layer is 0.
+/// frame_id, and 0 exactly for a key frame; the layer of a key frame or an anchor is 0.
 struct FragmentHeader {
   bool key_frame = false;
   int temporal_layer = 0;
+  bool anchor = false;  ///< as the flag says; a key frame is one without it too
   /// Below `count`: a part of the frame. From there on: parity number index - count.
   uint16_t index = 0;
   /// Of the parts; parity does not count.
@@ -43,11 +44,11 @@ struct FragmentHeader {
 
 /// Why bytes of the peer are not a fragment, or not one of this frame.
 enum class FragmentError {
-  kTruncated,     ///< shorter than the header
-  kBadVersion,    ///< not kFragmentVersion
-  kBadFlags,      ///< a reserved flag is set, a layer beyond the last, a key frame above layer 0
-  kBadCount,      ///< no fragments, an index beyond them, or more fragments than bytes
-  kBadSize,       ///< an empty frame or one beyond kEncodedFrameMax
+  kTruncated,   ///< shorter than the header
+  kBadVersion,  ///< not kFragmentVersion
+  kBadFlags,    ///< a reserved flag is set, a layer beyond the last, a key frame or anchor above 0
+  kBadCount,    ///< no fragments, an index beyond them, or more fragments than bytes
+  kBadSize,     ///< an empty frame or one beyond kEncodedFrameMax
   kBadReference,  ///< refers before frame 0, or a key frame that refers, or a delta that does not
   kBadLength,     ///< not the bytes that the even split gives this index, or parity has
   kConflict,      ///< contradicts an earlier fragment of the same frame
@@ -85,7 +86,7 @@ constexpr DataSize fragment_payload(DataSize frame_size, int64_t index, int64_t 
 /// the same size, and appends `parity` (>= 0) parity fragments, or as many as the code allows:
 /// kCodedFragmentsMax with the others (parity.hh). `frame`: 1..kEncodedFrameMax bytes, its
 /// reference at most kReferenceDistanceMax back and == id exactly for a key frame, its layer below
-/// kTemporalLayersMax and 0 for a key frame.
+/// kTemporalLayersMax and 0 for a key frame or an anchor.
 std::vector<std::vector<std::byte>> fragment(const EncodedFrame& frame, DataSize message_max,
                                              int parity = 0);
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "media/gst/gst_handles.hh"
 #include "media/source/audio_clip.hh"
 #include "transport/base/check.hh"
 
@@ -22,27 +23,8 @@ namespace {
   throw std::runtime_error(path.string() + ": " + what);
 }
 
-struct Release {
-  void operator()(GstBus* bus) const { gst_object_unref(bus); }
-  void operator()(GstPad* pad) const { gst_object_unref(pad); }
-  void operator()(GstElement* element) const { gst_object_unref(element); }
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
-};
-struct StopAndRelease {
-  void operator()(GstElement* pipeline) const {
-    gst_element_set_state(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
-  }
-};
 template <class T>
-using Owned = std::unique_ptr<T, Release>;
-
-std::string take_words(GError* error) {
-  std::string words = error != nullptr ? error->message : "no reason given";
-  g_clear_error(&error);
-  return words;
-}
+using Owned = GstOwned<T>;
 
 // Pictures find nothing to be linked to and stop. No dither: the same file gives the same samples.
 constexpr const char* kPipeline =
@@ -75,7 +57,7 @@ class Decoding {
   int idle_looks_ = 0;
   // Set by a thread of GStreamer when all streams of the file are known; outlives the pipeline.
   std::atomic<bool> streams_known_ = false;
-  std::unique_ptr<GstElement, StopAndRelease> pipeline_;
+  GstPipelinePtr pipeline_;
   Owned<GstElement> convert_;
   Owned<GstElement> sink_;
   Owned<GstBus> bus_;

@@ -8,11 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "media/gst/gst_handles.hh"
+#include "media/gst/gst_picture.hh"
 #include "media/source/y4m.hh"
 #include "transport/base/check.hh"
 
@@ -24,31 +25,12 @@ namespace {
   throw std::runtime_error(path.string() + ": " + what);
 }
 
-struct StopAndUnref {
-  void operator()(GstElement* pipeline) const {
-    gst_element_set_state(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
-  }
-};
-struct Unref {
-  void operator()(GstElement* element) const { gst_object_unref(element); }
-  void operator()(GstBus* bus) const { gst_object_unref(bus); }
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-};
-using Pipeline = std::unique_ptr<GstElement, StopAndUnref>;
-using Element = std::unique_ptr<GstElement, Unref>;
-using Bus = std::unique_ptr<GstBus, Unref>;
-using Sample = std::unique_ptr<GstSample, Unref>;
-using Message = std::unique_ptr<GstMessage, Unref>;
-using Caps = std::unique_ptr<GstCaps, Unref>;
-
-std::string take_words(GError* error) {
-  std::string words = error != nullptr ? error->message : "no reason given";
-  g_clear_error(&error);
-  return words;
-}
+using Pipeline = GstPipelinePtr;
+using Element = GstOwned<GstElement>;
+using Bus = GstOwned<GstBus>;
+using Sample = GstOwned<GstSample>;
+using Message = GstOwned<GstMessage>;
+using Caps = GstOwned<GstCaps>;
 
 // Sound finds nothing to be linked to and stops. appsink holds four pictures back at most: decoding
 // waits for us.
@@ -204,29 +186,6 @@ Sample Decoding::next() {
                   " s; is the file damaged?");
 }
 
-void copy_plane(const GstVideoFrame& frame, guint plane, uint8_t* to, int width, int height) {
-  const auto* from = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
-  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
-  for (int row = 0; row < height; ++row) {
-    std::memcpy(to + static_cast<ptrdiff_t>(row) * width,
-                from + static_cast<ptrdiff_t>(row) * stride, static_cast<size_t>(width));
-  }
-}
-
-/// Null when the sample cannot be mapped.
-PicturePtr to_picture(GstSample* sample, const GstVideoInfo& info) {
-  GstVideoFrame frame;
-  if (gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ) == 0) {
-    return nullptr;
-  }
-  auto picture = std::make_shared<Picture>(make_picture(info.width, info.height));
-  copy_plane(frame, 0, picture->y(), picture->width, picture->height);
-  copy_plane(frame, 1, picture->u(), picture->chroma_width(), picture->chroma_height());
-  copy_plane(frame, 2, picture->v(), picture->chroma_width(), picture->chroma_height());
-  gst_video_frame_unmap(&frame);
-  return picture;
-}
-
 // What the caps say, unless the time stamps say otherwise: a file of varying rate has 0/1 there,
 // and some decoders give their clock's rate. Then it is the mean of the stamps, as a whole number
 // where rounding of the stamps is all that keeps it from being one.
@@ -253,6 +212,8 @@ FrameRate rate_of(const GstVideoInfo& info, size_t pictures, GstClockTime first,
                                                     : FrameRate{gaps * 1'000'000'000, span};
 }
 
+}  // namespace
+
 bool is_y4m(const std::filesystem::path& path) {
   if (path.extension() == ".y4m") {
     return true;
@@ -263,8 +224,6 @@ bool is_y4m(const std::filesystem::path& path) {
   file.read(begin.data(), begin.size());
   return file && std::string_view(begin.data(), begin.size()) == kMagic;
 }
-
-}  // namespace
 
 GstFileSource::GstFileSource(const std::filesystem::path& path, const OpenVideoOptions& options)
     : name_(path.filename().string()) {

@@ -52,7 +52,10 @@ class GstFileSource final : public VideoSource {
   std::vector<PicturePtr> pictures_;
 };
 
-/// Opens `path`: YUV4MPEG2 (by its name or first bytes) is read from the disk as it is played and
+/// YUV4MPEG2, by its name or first bytes.
+bool is_y4m(const std::filesystem::path& path);
+
+/// Opens `path`: YUV4MPEG2 is read from the disk as it is played and
 /// may be of any length; all else goes through GStreamer. Errors as those of Y4mSource and
 /// GstFileSource.
 std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,

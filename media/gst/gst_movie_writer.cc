@@ -1,6 +1,7 @@
 #include "media/gst/gst_movie_writer.hh"
 
 #include <fcntl.h>
+#include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,7 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "media/frame/ivf.hh"
 #include "media/frame/scale_picture.hh"
+#include "media/gst/gst_handles.hh"
+#include "media/gst/gst_picture.hh"
 #include "media/source/y4m.hh"
 #include "transport/base/check.hh"
 
@@ -107,40 +110,31 @@ class Y4mMovie final : public MovieWriter::Format {
   Y4mWriter writer_;
 };
 
-struct StopAndUnref {
-  void operator()(GstElement* pipeline) const {
-    gst_element_set_state(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
-  }
-};
-struct Unref {
-  void operator()(GstElement* element) const { gst_object_unref(element); }
-  void operator()(GstBus* bus) const { gst_object_unref(bus); }
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-};
 template <class T>
-using Owned = std::unique_ptr<T, Unref>;
+using Owned = GstOwned<T>;
 
 // The quantizer's range gives the quality, whatever it costs (the rate is out of reach); measured
 // in the test: over 40 dB. One thread: where all cores are busy, libvpx's threads wait for each
 // other by spinning, and two took 16 s of processor time for what one does in 1 s. The muxer waits
 // for the slower of sound and picture; meanwhile the others' coded data lie in the queues.
 // timebase: Matroska's, so that no two times that differ there are one in the encoder.
-constexpr const char* kVideoPart =
-    "webmmux name=mux writing-app=Cress ! filesink name=file "
+constexpr const char* kEncoder =
     "appsrc name=pictures format=time max-buffers=4 max-bytes=0 "
     "! vp8enc deadline=1 cpu-used=-6 threads=1 end-usage=vbr target-bitrate=100000000 "
-    "min-quantizer=4 max-quantizer=16 keyframe-max-dist=120 timebase=1/1000 "
-    "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. ";
+    "min-quantizer=4 max-quantizer=16 keyframe-max-dist=120 timebase=1/1000 ";
+constexpr const char* kWebmPart =
+    "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. "
+    "webmmux name=mux writing-app=Cress ! filesink name=file ";
 constexpr const char* kSoundPart =
-    "appsrc name=sound format=time max-buffers=64 max-bytes=0 ! opusenc bitrate=96000 "
+    " appsrc name=sound format=time max-buffers=64 max-bytes=0 ! opusenc bitrate=96000 "
     "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. ";
+// Taken from there whenever a picture is added, so a handful waits at most.
+constexpr const char* kIvfPart = "! appsink name=coded sync=false wait-on-eos=false";
 
-class WebmMovie final : public MovieWriter::Format {
+/// Pictures through VP8: .webm with GStreamer's muxer, .ivf with our own writer.
+class Vp8Movie final : public MovieWriter::Format {
  public:
-  WebmMovie(path shown, const path& file, const MovieOptions& options);
+  Vp8Movie(path shown, const path& file, const MovieOptions& options);
 
   void show(const Picture& picture, Duration from, Duration until, bool last) override;
   void hear(Duration at, const AudioFrame& frame) override;
@@ -150,6 +144,7 @@ class WebmMovie final : public MovieWriter::Format {
   Owned<GstElement> element(const char* name) const;
   void set_caps(const MovieOptions& options);
   void push(GstElement* to, Owned<GstBuffer> buffer);
+  void take_coded();
   void push_samples(std::span<const int16_t> samples);
   void push_silence(int64_t until);
   [[noreturn]] void fail_with(GstMessage* message) const;
@@ -158,16 +153,20 @@ class WebmMovie final : public MovieWriter::Format {
   path shown_;
   GstVideoInfo info_;
   int64_t samples_ = 0;  // of sound so far
-  std::unique_ptr<GstElement, StopAndUnref> pipeline_;
+  GstPipelinePtr pipeline_;
   Owned<GstBus> bus_;
   Owned<GstElement> pictures_;
   Owned<GstElement> sound_;  // null without
+  Owned<GstElement> coded_;  // only of an .ivf
+  std::unique_ptr<IvfWriter> ivf_;
 };
 
-WebmMovie::WebmMovie(path shown, const path& file, const MovieOptions& options)
+Vp8Movie::Vp8Movie(path shown, const path& file, const MovieOptions& options)
     : shown_(std::move(shown)) {
   check(gst_is_initialized() != 0, "MovieWriter: make a GstRuntime first");
-  const std::string description = std::string{kVideoPart} + (options.with_sound ? kSoundPart : "");
+  const bool is_ivf = shown_.extension() == ".ivf";
+  const std::string description = std::string{kEncoder} + (is_ivf ? kIvfPart : kWebmPart) +
+                                  (options.with_sound ? kSoundPart : "");
   GError* error = nullptr;
   pipeline_.reset(gst_parse_launch(description.c_str(), &error));
   if (error != nullptr || pipeline_ == nullptr) {
@@ -179,21 +178,25 @@ WebmMovie::WebmMovie(path shown, const path& file, const MovieOptions& options)
   bus_.reset(gst_element_get_bus(pipeline_.get()));
   pictures_ = element("pictures");
   sound_ = options.with_sound ? element("sound") : nullptr;
-  g_object_set(element("file").get(), "location", file.c_str(), nullptr);
+  if (is_ivf) {
+    coded_ = element("coded");
+    ivf_ = std::make_unique<IvfWriter>(file, IvfHeader{.width = options.width,
+                                                       .height = options.height,
+                                                       .timebase_numerator = 1,
+                                                       .timebase_denominator = 1000});
+  } else {
+    g_object_set(element("file").get(), "location", file.c_str(), nullptr);
+  }
   set_caps(options);
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
 }
 
-Owned<GstElement> WebmMovie::element(const char* name) const {
+Owned<GstElement> Vp8Movie::element(const char* name) const {
   return Owned<GstElement>{gst_bin_get_by_name(GST_BIN(pipeline_.get()), name)};
 }
 
-void WebmMovie::set_caps(const MovieOptions& options) {
-  gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(options.width),
-                            static_cast<guint>(options.height));
-  info_.fps_n = narrow<int>(options.frame_rate.numerator);
-  info_.fps_d = narrow<int>(options.frame_rate.denominator);
-  gst_video_colorimetry_from_string(&info_.colorimetry, GST_VIDEO_COLORIMETRY_BT601);
+void Vp8Movie::set_caps(const MovieOptions& options) {
+  info_ = video_info(options.width, options.height, options.frame_rate);
   const Owned<GstCaps> caps{gst_video_info_to_caps(&info_)};
   gst_app_src_set_caps(GST_APP_SRC(pictures_.get()), caps.get());
   if (sound_ != nullptr) {
@@ -205,7 +208,7 @@ void WebmMovie::set_caps(const MovieOptions& options) {
   }
 }
 
-void WebmMovie::fail_with(GstMessage* message) const {
+void Vp8Movie::fail_with(GstMessage* message) const {
   GError* error = nullptr;
   gst_message_parse_error(message, &error, nullptr);
   const bool full =
@@ -216,7 +219,7 @@ void WebmMovie::fail_with(GstMessage* message) const {
 }
 
 // The first message of these kinds, or null when time is up; an error is thrown.
-Owned<GstMessage> WebmMovie::wait_for(unsigned kinds, Duration patience) const {
+Owned<GstMessage> Vp8Movie::wait_for(unsigned kinds, Duration patience) const {
   Owned<GstMessage> message{gst_bus_timed_pop_filtered(
       bus_.get(), static_cast<GstClockTime>(patience.count()),
       static_cast<GstMessageType>(kinds | static_cast<unsigned>(GST_MESSAGE_ERROR)))};
@@ -227,7 +230,7 @@ Owned<GstMessage> WebmMovie::wait_for(unsigned kinds, Duration patience) const {
 }
 
 // An appsrc that blocks would wait for ever after an error, so the waiting is ours.
-void WebmMovie::push(GstElement* to, Owned<GstBuffer> buffer) {
+void Vp8Movie::push(GstElement* to, Owned<GstBuffer> buffer) {
   constexpr Duration kLook = 2ms;
   GstAppSrc* source = GST_APP_SRC(to);
   const uint64_t most = gst_app_src_get_max_buffers(source);
@@ -246,17 +249,7 @@ void WebmMovie::push(GstElement* to, Owned<GstBuffer> buffer) {
   }
 }
 
-void copy_plane(const GstVideoFrame& frame, guint plane, const uint8_t* from, int width,
-                int height) {
-  auto* to = static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
-  const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane);
-  for (int row = 0; row < height; ++row) {
-    std::memcpy(to + static_cast<ptrdiff_t>(row) * stride,
-                from + static_cast<ptrdiff_t>(row) * width, static_cast<size_t>(width));
-  }
-}
-
-void WebmMovie::show(const Picture& picture, Duration from, Duration until, bool last) {
+void Vp8Movie::show(const Picture& picture, Duration from, Duration until, bool last) {
   // Whole milliseconds, as in the file; what is replaced within one was never seen.
   const auto begin = std::chrono::floor<std::chrono::milliseconds>(from);
   const auto end = std::chrono::floor<std::chrono::milliseconds>(until);
@@ -266,20 +259,34 @@ void WebmMovie::show(const Picture& picture, Duration from, Duration until, bool
   if (sound_ != nullptr && from > MovieWriter::kSoundLagMax) {
     push_silence(audio_samples(from - MovieWriter::kSoundLagMax));
   }
-  Owned<GstBuffer> buffer{gst_buffer_new_allocate(nullptr, info_.size, nullptr)};
-  GstVideoFrame frame;
-  check(gst_video_frame_map(&frame, &info_, buffer.get(), GST_MAP_WRITE) != 0,
-        "MovieWriter: a buffer of our own cannot be mapped");
-  copy_plane(frame, 0, picture.y(), picture.width, picture.height);
-  copy_plane(frame, 1, picture.u(), picture.chroma_width(), picture.chroma_height());
-  copy_plane(frame, 2, picture.v(), picture.chroma_width(), picture.chroma_height());
-  gst_video_frame_unmap(&frame);
+  Owned<GstBuffer> buffer = to_buffer(picture, info_);
   GST_BUFFER_PTS(buffer.get()) = static_cast<GstClockTime>(Duration{begin}.count());
   GST_BUFFER_DURATION(buffer.get()) = static_cast<GstClockTime>(Duration{end - begin}.count());
   push(pictures_.get(), std::move(buffer));
+  take_coded();
 }
 
-void WebmMovie::push_samples(std::span<const int16_t> samples) {
+// What the encoder has finished goes into the .ivf.
+void Vp8Movie::take_coded() {
+  if (ivf_ == nullptr) {
+    return;
+  }
+  const auto next = [this] {
+    return Owned<GstSample>{gst_app_sink_try_pull_sample(GST_APP_SINK(coded_.get()), 0)};
+  };
+  while (const Owned<GstSample> sample = next()) {
+    GstBuffer* buffer = gst_sample_get_buffer(sample.get());
+    std::vector<std::byte> data(gst_buffer_get_size(buffer));
+    gst_buffer_extract(buffer, 0, data.data(), data.size());
+    try {
+      ivf_->write(GST_BUFFER_PTS(buffer) / GST_MSECOND, data);
+    } catch (const std::runtime_error&) {  // knows the file by its temporary name
+      fail(shown_, "cannot be written whole; is the disk full?");
+    }
+  }
+}
+
+void Vp8Movie::push_samples(std::span<const int16_t> samples) {
   std::vector<uint8_t> bytes;
   bytes.reserve(2 * samples.size());
   for (const int16_t sample : samples) {
@@ -296,7 +303,7 @@ void WebmMovie::push_samples(std::span<const int16_t> samples) {
   push(sound_.get(), std::move(buffer));
 }
 
-void WebmMovie::push_silence(int64_t until) {
+void Vp8Movie::push_silence(int64_t until) {
   constexpr AudioFrame kSilence{};
   while (samples_ < until) {
     const auto missing = static_cast<size_t>(until - samples_);
@@ -304,7 +311,7 @@ void WebmMovie::push_silence(int64_t until) {
   }
 }
 
-void WebmMovie::hear(Duration at, const AudioFrame& frame) {
+void Vp8Movie::hear(Duration at, const AudioFrame& frame) {
   check(sound_ != nullptr, "MovieWriter: sound into a movie made without");
   constexpr auto kJitter = static_cast<int64_t>(kAudioFrameSamples / 2);
   const int64_t gap = audio_samples(at) - samples_;
@@ -317,7 +324,7 @@ void WebmMovie::hear(Duration at, const AudioFrame& frame) {
   }
 }
 
-void WebmMovie::finish() {
+void Vp8Movie::finish() {
   for (GstElement* source : {pictures_.get(), sound_.get()}) {
     if (source != nullptr) {
       gst_app_src_end_of_stream(GST_APP_SRC(source));
@@ -325,6 +332,14 @@ void WebmMovie::finish() {
   }
   if (wait_for(GST_MESSAGE_EOS, kPatience) == nullptr) {
     fail(shown_, "GStreamer does not come to an end");
+  }
+  take_coded();
+  if (ivf_ != nullptr) {
+    try {
+      ivf_->finish();
+    } catch (const std::runtime_error&) {
+      fail(shown_, "cannot be written whole; is the disk full?");
+    }
   }
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);  // closes the file
 }
@@ -334,7 +349,7 @@ std::unique_ptr<MovieWriter::Format> open(const path& shown, const path& file,
   if (shown.extension() == ".y4m") {
     return std::make_unique<Y4mMovie>(shown, file, options);
   }
-  return std::make_unique<WebmMovie>(shown, file, options);
+  return std::make_unique<Vp8Movie>(shown, file, options);
 }
 
 // Studio range: what every player shows as black.
@@ -358,11 +373,12 @@ MovieWriter::MovieWriter(const path& path, const MovieOptions& options)
   const auto status = std::filesystem::status(path, trouble);
   const bool direct = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   const std::string ending = path.extension();
-  if (!direct && ending != ".webm" && ending != ".y4m") {
-    fail(path, "a movie's name ends in .webm or .y4m");
+  if (!direct && ending != ".webm" && ending != ".ivf" && ending != ".y4m") {
+    fail(path, "a movie's name ends in .webm, .ivf or .y4m");
   }
-  if (ending == ".y4m" && options.with_sound) {
-    fail(path, "a .y4m holds no sound; name a .webm, or write the sound to a file of its own");
+  if (ending != ".webm" && options.with_sound && !direct) {
+    fail(path,
+         "a " + ending + " holds no sound; name a .webm, or write the sound to a file of its own");
   }
   if (!direct) {
     part_ += ".part";

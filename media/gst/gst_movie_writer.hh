@@ -15,7 +15,8 @@ struct MovieOptions {
   /// Pictures of another size are scaled to this one; 1..kPictureSideMax.
   int width = 640;
   int height = 360;
-  /// Of a .y4m: exactly. Of a .webm, whose pictures keep their own times: what the encoder expects.
+  /// Of a .y4m: exactly. Of the others, whose pictures keep their own times: what the encoder
+  /// expects.
   FrameRate frame_rate{};
   /// Only in a .webm.
   bool with_sound = false;
@@ -25,12 +26,13 @@ struct MovieOptions {
 /// - .webm: VP8 and Opus through GStreamer, so good that what it adds is not seen beside what a
 ///   call did to the pictures. Times are kept to the millisecond. The bytes may differ from run to
 ///   run.
+/// - .ivf: the same pictures, without a sound and without an index.
 /// - .y4m: uncompressed, one picture for each tick of the frame rate: the newest one by then. Equal
 ///   calls give equal bytes.
 /// Until the first picture the movie is black. The file appears whole at `finish`, in place of an
 /// older one, which stays till then; before, there is a sibling PATH.part, which goes if `finish`
 /// is never reached. A path that is there but no regular file is written directly.
-/// Needs a GstRuntime for a .webm.
+/// Needs a GstRuntime for a .webm and an .ivf.
 /// Errors: std::runtime_error "PATH: what", from any call; those of the disk may come calls later.
 /// Threads: GStreamer's own inside, at most four pictures ahead; one owner.
 class MovieWriter {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "media/frame/ivf.hh"
 #include "media/frame/scale_picture.hh"
 #include "media/gst/gst_audio_source.hh"
 #include "media/gst/gst_file_source.hh"
@@ -198,6 +199,33 @@ TEST_F(Movie, AWebmIsSoGoodThatACallsOwnFaultsAreWhatIsSeen) {
   EXPECT_GT(worst, 40.0);
 }
 
+TEST_F(Movie, AnIvfHoldsEveryPictureWithItsTimeAndStartsWithAKeyFrame) {
+  SyntheticCamera camera{{.width = 160, .height = 90}};
+  MovieWriter movie{at("m.ivf"), {.width = 160, .height = 90}};
+  for (uint64_t i = 0; i < 30; ++i) {
+    movie.add_picture(33ms * static_cast<int64_t>(i), *camera.picture(i));
+  }
+  movie.finish();
+  std::ifstream file(at("m.ivf"), std::ios::binary);
+  IvfReader reader{file};
+  const auto header = reader.read_header();
+  ASSERT_TRUE(header.has_value());
+  EXPECT_EQ(header->width, 160);
+  EXPECT_EQ(header->height, 90);
+  EXPECT_EQ(header->frame_count, 30U);
+  EXPECT_EQ(header->timebase_denominator, 1000U);
+  for (uint64_t i = 0; i < 30; ++i) {
+    const auto frame = reader.read_frame();
+    ASSERT_TRUE(frame.has_value() && frame->has_value()) << i;
+    EXPECT_EQ((*frame)->time, 33 * i);
+    const bool is_key = (std::to_integer<int>((*frame)->data[0]) & 1) == 0;  // RFC 6386 §9.1
+    EXPECT_TRUE(is_key || i > 0);
+  }
+  EXPECT_FALSE(reader.read_frame().value().has_value());
+  const auto seen = open_video(at("m.ivf"));
+  EXPECT_GT(psnr_db(*camera.picture(29), *seen->picture(29)), 40.0) << "and others read it too";
+}
+
 // The sound's loudness in a window, as a share of full scale.
 double loudness(const std::vector<int16_t>& samples, Duration from, Duration until) {
   double sum = 0;
@@ -248,7 +276,7 @@ TEST_F(Movie, PicturesWithoutTheirSoundAreNotHeldUp) {
 }
 
 TEST_F(Movie, TheOldFileStaysWholeUntilTheNewOneIs) {
-  for (const char* name : {"m.webm", "m.y4m"}) {
+  for (const char* name : {"m.webm", "m.ivf", "m.y4m"}) {
     std::ofstream(at(name)) << "precious";
     {
       MovieWriter movie{at(name), {.width = 32, .height = 16}};
@@ -261,7 +289,7 @@ TEST_F(Movie, TheOldFileStaysWholeUntilTheNewOneIs) {
     EXPECT_FALSE(fs::exists(at(name).string() + ".part"));
     MovieWriter movie{at(name), {.width = 32, .height = 16}};
     movie.finish();
-    EXPECT_GT(bytes_of(at(name)).size(), 100U);
+    EXPECT_GT(bytes_of(at(name)).size(), 44U);
     EXPECT_NE(bytes_of(at(name)).substr(0, 8), "precious");
   }
 }
@@ -273,7 +301,7 @@ TEST_F(Movie, WhatCannotBeWrittenIsToldInOneLineWithTheReason) {
               at(name).string() + ": cannot be opened for writing: No such file or directory");
   }
   EXPECT_EQ(error_of([&] { MovieWriter movie(at("m.avi"), small); }),
-            at("m.avi").string() + ": a movie's name ends in .webm or .y4m");
+            at("m.avi").string() + ": a movie's name ends in .webm, .ivf or .y4m");
   EXPECT_NE(error_of([&] {
               MovieWriter movie(at("m.y4m"), {.width = 32, .height = 16, .with_sound = true});
             }).find("m.y4m: a .y4m holds no sound"),
@@ -286,7 +314,7 @@ TEST_F(Movie, AFullDiskIsToldAndNeverWaitedFor) {
     GTEST_SKIP() << "no /dev/full here";
   }
   SyntheticCamera camera{{.width = 320, .height = 180}};
-  for (const char* name : {"full.webm", "full.y4m"}) {
+  for (const char* name : {"full.webm", "full.ivf", "full.y4m"}) {
     fs::create_symlink("/dev/full", at(name));
     const std::string error = error_of([&] {
       MovieWriter movie{at(name), {.width = 320, .height = 180}};

@@ -21,6 +21,14 @@ constexpr double kStepDownGain = 1.4;
 // And no worse than 30 dB: beyond, a moment's blur is better than a size that stays for seconds.
 constexpr double kStepDownErrorMax = 65.0;
 
+// Of only attempts so many may be too large: each is a skipped picture. Rarer ones cost more window
+// than they save.
+constexpr double kOnlyAttemptOverShare = 0.03;
+// By how much the margin follows each, in log2 of bytes, and where it begins.
+constexpr double kMarginStep = 0.2;
+constexpr double kMarginFirst = 0.4;
+constexpr double kMarginMax = 2.0;
+
 // Sides at a rung of the ladder, even as long as the picture has two pixels.
 int side_at(int side, int rung) {
   return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
@@ -98,7 +106,9 @@ AdaptiveEncoder::AdaptiveEncoder(const AdaptiveEncoderOptions& options)
       model_({.quantizer_min = options.quantizer_min,
               .quantizer_max = kQuantizerMax,
               .pixels = static_cast<double>(options.width) * options.height}),
-      policy_(options.temporal_layers) {
+      policy_(
+          {.temporal_layers = options.temporal_layers, .anchor_interval = options.anchor_interval}),
+      margin_(kMarginFirst) {
   check(options.attempts_max > 0, "AdaptiveEncoder: no attempts");
   encoder_ = std::make_unique<Vp8Encoder>(encoder_options(0));
 }
@@ -121,17 +131,19 @@ AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const Pic
   if (budget > DataSize{0} && choice.key_frame) {
     key_frame_wanted_since_ = key_frame_wanted_since_.value_or(now);
     const bool must_go = now - *key_frame_wanted_since_ >= kKeyFrameWaitMax;
-    sent = encode_key(picture, ladder_.rung(), must_go, out);
+    sent = encode_key(picture, {.rung = ladder_.rung(), .must_go = must_go}, out);
   } else if (budget > DataSize{0}) {
     sent = step(now, picture, out);
     choice = sent ? ReferenceChoice{.key_frame = true} : choice;
-    sent = sent || encode_delta(choice, at_rung(picture, ladder_.rung()), out);
+    sent = sent || (out.attempts < options_.attempts_max &&
+                    encode_delta(choice, at_rung(picture, ladder_.rung()), out));
   }
   ++stats_.frames;
   stats_.attempts += static_cast<uint64_t>(out.attempts);
   stats_.skipped += sent ? 0 : 1;
   if (sent) {
     out.frame.key_frame = choice.key_frame;
+    out.frame.anchor = choice.anchor || (choice.key_frame && options_.anchor_interval > 0);
     out.frame.temporal_layer = choice.key_frame ? 0 : choice.temporal_layer;
     out.frame.reference_id = choice.key_frame ? frame_id : choice.reference_id;
     policy_.handle_sent(frame_id, choice);
@@ -181,21 +193,31 @@ FrameContext AdaptiveEncoder::context(const ReferenceChoice& choice, const Pictu
           .reference_quantizer = reference.quantizer};
 }
 
-QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, DataSize budget) const {
+// With the attempts that are left to the picture, but for those to be kept: at least one.
+QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const AdaptedFrame& out,
+                                             int attempts_kept) const {
   QuantizerSearch::LogSizes expected{};
   for (int quantizer = 0; quantizer <= kQuantizerMax; ++quantizer) {
     expected.at(static_cast<size_t>(quantizer)) = model_.log_size(quantizer, frame);
   }
-  return {{.quantizer_min = options_.quantizer_min, .attempts_max = options_.attempts_max},
-          budget,
-          expected};
+  QuantizerSearchOptions search;
+  search.quantizer_min = options_.quantizer_min;
+  search.attempts_max = std::max(1, options_.attempts_max - out.attempts - attempts_kept);
+  search.first_aim = options_.attempts_max == 1 ? std::exp2(-margin_) : search.first_aim;
+  return {search, out.budget, expected};
+}
+
+// A running quantile: it stands still where kOnlyAttemptOverShare of the attempts are too large.
+void AdaptiveEncoder::learn_margin(bool fitted) {
+  margin_ += kMarginStep * (fitted ? -kOnlyAttemptOverShare : 1 - kOnlyAttemptOverShare);
+  margin_ = std::clamp(margin_, 0.0, kMarginMax);
 }
 
 // True when a frame is in `out`: the encoder's buffers are then those of that frame.
 bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PicturePtr& picture,
                                    AdaptedFrame& out) {
   const FrameContext frame = context(choice, *picture);
-  QuantizerSearch search = make_search(frame, out.budget);
+  QuantizerSearch search = make_search(frame, out);
   const bool writes = choice.temporal_layer == 0;
   if (writes) {
     encoder_->save_reference(ReferenceBuffer::kLast, before_);
@@ -217,6 +239,10 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
       best_index = search.best();
       best = std::move(coded.data);
     }
+  }
+  // Beyond the coarsest quantizer no margin helps.
+  if (best_index || search.attempts().back().quantizer != kQuantizerMax) {
+    learn_margin(best_index.has_value());
   }
   const size_t last_index = search.attempts().size() - 1;
   out.attempts += static_cast<int>(search.attempts().size());
@@ -260,44 +286,47 @@ bool AdaptiveEncoder::encode_reduced(const ReferenceChoice& choice, const Pictur
   return true;
 }
 
-// Key frames are tried in an encoder of their own, so that the old one goes on as if nothing had
-// happened when none of them is sent.
-bool AdaptiveEncoder::encode_key(const PicturePtr& picture, int rung, bool must_go,
+// Key frames are tried in encoders of their own, so that the old one goes on as if nothing had
+// happened when none of them is sent, and the best of them is there when a later one was worse.
+bool AdaptiveEncoder::encode_key(const PicturePtr& picture, const KeyFrameWish& wish,
                                  AdaptedFrame& out) {
-  auto fresh = std::make_unique<Vp8Encoder>(encoder_options(rung));
-  const PicturePtr scaled = at_rung(picture, rung);
+  const PicturePtr scaled = at_rung(picture, wish.rung);
   QuantizerModel model = model_;
-  if (rung != ladder_.rung()) {
-    model.handle_resize(static_cast<double>(scaled->luma_size()) /
-                        (static_cast<double>(encoder_->width()) * encoder_->height()));
+  if (wish.rung != ladder_.rung()) {
+    model_.handle_resize(static_cast<double>(scaled->luma_size()) /
+                         (static_cast<double>(encoder_->width()) * encoder_->height()));
   }
-  std::swap(model_, model);
   const FrameContext frame{.type = FrameType::kKey};
-  QuantizerSearch search = make_search(frame, out.budget);
-  std::optional<CodedPicture> coded;
+  QuantizerSearch search = make_search(frame, out, wish.attempts_kept);
+  std::unique_ptr<Vp8Encoder> best;
+  std::vector<std::byte> data;
   const auto attempt = [&](int quantizer) {
-    coded = fresh->encode(*scaled, {.quantizer = quantizer, .key_frame = true});
-    search.handle_attempt(quantizer, coded->size());
-    model_.learn(quantizer, frame, coded->size());
+    auto fresh = std::make_unique<Vp8Encoder>(encoder_options(wish.rung));
+    CodedPicture coded = fresh->encode(*scaled, {.quantizer = quantizer, .key_frame = true});
+    const std::optional<size_t> best_before = search.best();
+    search.handle_attempt(quantizer, coded.size());
+    model_.learn(quantizer, frame, coded.size());
+    if (search.best() != best_before || !search.best()) {
+      best = std::move(fresh);
+      data = std::move(coded.data);
+      out.quantizer = quantizer;
+    }
   };
   while (const std::optional<int> quantizer = search.next()) {
-    attempt(*quantizer);
-  }
-  // The encoder holds the last attempt: should an earlier one be the best, that is coded again.
-  const std::optional<size_t> best = search.best();
-  const int quantizer = best ? search.attempts()[*best].quantizer : kQuantizerMax;
-  if ((best || must_go) && search.attempts().back().quantizer != quantizer) {
-    attempt(quantizer);
+    // The last attempt at what must go is as small as it gets, unless something fits already.
+    const bool is_last = std::ssize(search.attempts()) + 1 == search.attempts_max();
+    attempt(wish.must_go && is_last && !search.best() ? kQuantizerMax : *quantizer);
   }
   out.attempts += static_cast<int>(search.attempts().size());
-  if (!best && !must_go) {
-    std::swap(model_, model);
+  if (!search.best() && !wish.must_go) {
+    if (wish.rung != ladder_.rung()) {
+      model_ = model;
+    }
     return false;
   }
-  encoder_ = std::move(fresh);
-  out.quantizer = quantizer;
-  out.frame.data = std::move(coded->data);
-  remember({.key_frame = true}, scaled, quantizer);
+  encoder_ = std::move(best);
+  out.frame.data = std::move(data);
+  remember({.key_frame = true}, scaled, out.quantizer);
   return true;
 }
 
@@ -335,7 +364,7 @@ bool AdaptiveEncoder::step(TimePoint now, const PicturePtr& picture, AdaptedFram
   if (!must_go && !key_frame_may_fit(wanted, out.budget)) {
     return false;
   }
-  if (!encode_key(picture, wanted, must_go, out)) {
+  if (!encode_key(picture, {.rung = wanted, .must_go = must_go, .attempts_kept = 1}, out)) {
     return false;
   }
   ladder_.handle_step(now);

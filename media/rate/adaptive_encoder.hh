@@ -26,10 +26,13 @@ struct AdaptiveEncoderOptions {
   FrameRate frame_rate{};
   /// libvpx's effort, as in Vp8EncoderOptions.
   int cpu_used = -8;
-  /// How often one picture may be coded at most.
+  /// How often one picture may be coded at most. With 1 a picture whose attempt is too large is
+  /// skipped, so attempts keep clear of the budget by what makes that rare.
   int attempts_max = 3;
   /// 1..kTemporalLayersMax; see ReferencePolicy.
   int temporal_layers = 1;
+  /// See ReferencePolicyOptions.
+  int anchor_interval = 0;
   /// Step down to 3/4 and 1/2 of the size when the budgets are too small for all of it.
   bool resolution_steps = true;
   /// 0..kQuantizerMax; below 2 bits are spent that nobody sees.
@@ -110,18 +113,26 @@ class AdaptiveEncoder {
     int quantizer = 0;
   };
 
+  struct KeyFrameWish {
+    int rung = 0;
+    bool must_go = false;   // even if it does not fit
+    int attempts_kept = 0;  // for coding the picture otherwise, should it not go
+  };
+
   Vp8EncoderOptions encoder_options(int rung) const;
   PicturePtr at_rung(const PicturePtr& picture, int rung) const;
   FrameContext context(const ReferenceChoice& choice, const Picture& picture) const;
-  QuantizerSearch make_search(const FrameContext& frame, DataSize budget) const;
+  QuantizerSearch make_search(const FrameContext& frame, const AdaptedFrame& out,
+                              int attempts_kept = 0) const;
   bool key_frame_may_fit(int rung, DataSize budget) const;
 
   bool encode_delta(const ReferenceChoice& choice, const PicturePtr& picture, AdaptedFrame& out);
   bool encode_reduced(const ReferenceChoice& choice, const Picture& picture, double excess,
                       AdaptedFrame& out);
-  bool encode_key(const PicturePtr& picture, int rung, bool must_go, AdaptedFrame& out);
+  bool encode_key(const PicturePtr& picture, const KeyFrameWish& wish, AdaptedFrame& out);
   bool step_down_shows_more(const PicturePtr& picture, int rung) const;
   bool step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out);
+  void learn_margin(bool fitted);
   void remember(const ReferenceChoice& choice, const PicturePtr& picture, int quantizer);
 
   AdaptiveEncoderOptions options_;
@@ -136,6 +147,7 @@ class AdaptiveEncoder {
   std::optional<TimePoint> key_frame_wanted_since_;
   std::optional<TimePoint> last_key_frame_at_;
   TimePoint last_now_{TimePoint::min()};
+  double margin_;  // in log2 of bytes, of an only attempt
 };
 
 }  // namespace cress::media

@@ -177,6 +177,60 @@ TEST(AdaptiveEncoder, AnyUpperLayersMayBeDroppedAndTheRestDecodesBitForBit) {
   }
 }
 
+TEST(AdaptiveEncoder, AnchorsAloneAndAnchorsWithTheBaseDecodeBitForBit) {
+  constexpr int kWidth = 96;
+  constexpr int kHeight = 80;
+  SyntheticCamera camera{{.width = kWidth, .height = kHeight}};
+  AdaptiveEncoder encoder{{.width = kWidth,
+                           .height = kHeight,
+                           .temporal_layers = 3,
+                           .anchor_interval = 4,
+                           .resolution_steps = false}};
+  Receiver relay;  // answers for what it has; the others get what it passes on
+  Receiver base;
+  Receiver anchors;
+  Budgets budgets{9, 60, 2500};
+  Rng rng{10};
+  std::vector<News> news;
+  int lost = 0;
+  int seen_by_base = 0;
+  int seen_by_anchors = 0;
+  for (uint32_t id = 0; id < 4000; ++id) {
+    deliver(news, id, encoder);
+    const AdaptedFrame coded =
+        encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id),
+                       id == 0 ? DataSize{20'000} : budgets.next());
+    if (coded.skipped()) {
+      continue;
+    }
+    ASSERT_TRUE(coded.frame.anchor || !coded.frame.key_frame);
+    ASSERT_TRUE(!coded.frame.anchor || coded.frame.temporal_layer == 0);
+    const bool is_lost = id > 0 && rng.chance(id / 500 % 2 == 0 ? 0.02 : 0.2);
+    const bool decoded = !is_lost && relay.handle_frame(coded.frame);
+    lost += is_lost ? 1 : 0;
+    if (is_lost || decoded) {
+      news.push_back({id + 1 + static_cast<uint32_t>(rng.below(12)), id, decoded});
+    }
+    if (!decoded || coded.frame.temporal_layer > 0) {
+      continue;
+    }
+    ASSERT_EQ(*relay.shown, encoder.reference(ReferenceBuffer::kLast)) << "frame " << id;
+    ASSERT_TRUE(base.handle_frame(coded.frame)) << "frame " << id;
+    ASSERT_EQ(*base.shown, *relay.shown) << "frame " << id;
+    ++seen_by_base;
+    if (coded.frame.anchor) {
+      ASSERT_TRUE(anchors.handle_frame(coded.frame)) << "frame " << id;
+      ASSERT_EQ(*anchors.shown, *relay.shown) << "frame " << id;
+      ++seen_by_anchors;
+    }
+  }
+  EXPECT_EQ(encoder.stats().key_frames, 1U);
+  EXPECT_GT(lost, 200);
+  EXPECT_GT(seen_by_base, 600);
+  EXPECT_GT(seen_by_anchors, 150);
+  EXPECT_LT(2 * seen_by_anchors, seen_by_base);
+}
+
 TEST(AdaptiveEncoder, SizeStepsKeepTheReceiverInStepAndCostOneKeyFrameEach) {
   constexpr int kWidth = 322;
   constexpr int kHeight = 182;
@@ -239,6 +293,87 @@ TEST(AdaptiveEncoder, AKeyFrameThatNeverFitsGoesAfterABoundedWait) {
     EXPECT_EQ(encoder.stats().over_budget, 1U);
     break;
   }
+}
+
+// A first key frame into any budget: one that the size model thinks wide enough and is not, one for
+// which an earlier attempt was better than the last, one into which nothing fits.
+TEST(AdaptiveEncoder, NoKeyFrameTakesMoreThanItsAttempts) {
+  constexpr std::pair<int, int> kSize{322, 182};
+  for (int attempts_max = 1; attempts_max <= 3; ++attempts_max) {
+    int went_too_large = 0;
+    for (double bytes = 60; bytes < 40'000; bytes *= 1.15) {
+      SCOPED_TRACE(std::to_string(bytes) + " bytes, attempts " + std::to_string(attempts_max));
+      SyntheticCamera camera{{.width = kSize.first, .height = kSize.second}};
+      AdaptiveEncoder encoder{
+          {.width = kSize.first, .height = kSize.second, .attempts_max = attempts_max}};
+      Receiver receiver;
+      for (uint32_t id = 0; receiver.shown == nullptr; ++id) {
+        const TimePoint now = kTimeZero + FrameRate{}.time_of(id);
+        const AdaptedFrame coded =
+            encoder.encode(now, id, camera.picture(id), DataSize{static_cast<int64_t>(bytes)});
+        ASSERT_LE(coded.attempts, attempts_max) << "picture " << id;
+        if (!coded.skipped()) {
+          ASSERT_TRUE(receiver.handle_frame(coded.frame));
+          ASSERT_EQ(*receiver.shown, encoder.reference(ReferenceBuffer::kLast));
+          went_too_large += coded.frame.size() > coded.budget ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(went_too_large, 3) << "none had to go";
+  }
+}
+
+// Lost references, steps of the size, budgets from nothing to plenty.
+TEST(AdaptiveEncoder, NoPictureTakesMoreThanItsAttempts) {
+  for (int attempts_max = 1; attempts_max <= 3; ++attempts_max) {
+    SCOPED_TRACE("at most " + std::to_string(attempts_max));
+    SyntheticCamera camera{{.width = 322, .height = 182}};
+    AdaptiveEncoder encoder{{.width = 322, .height = 182, .attempts_max = attempts_max}};
+    Receiver receiver;
+    Budgets budgets{11, 60, 9000};
+    Rng rng{12};
+    for (uint32_t id = 0; id < 700; ++id) {
+      const TimePoint now = kTimeZero + FrameRate{}.time_of(id);
+      if (rng.chance(0.02)) {
+        encoder.handle_references_lost(now);
+      }
+      const bool narrow = id >= 200 && id < 400;
+      const DataSize budget = narrow ? DataSize{90} : budgets.next();
+      const AdaptedFrame coded = encoder.encode(now, id, camera.picture(id % 300), budget);
+      ASSERT_LE(coded.attempts, attempts_max) << "picture " << id;
+      if (coded.skipped()) {
+        continue;
+      }
+      ASSERT_TRUE(receiver.handle_frame(coded.frame));
+      ASSERT_EQ(*receiver.shown, encoder.reference(ReferenceBuffer::kLast)) << "picture " << id;
+      encoder.handle_decoded(id);
+    }
+    EXPECT_GT(encoder.stats().key_frames, 5U);
+    EXPECT_GT(encoder.stats().resolution_steps, 0U);
+  }
+}
+
+// The first attempt must already be good: with no second one, pictures are rarely lost, and the
+// price is window that stays unused.
+TEST(AdaptiveEncoder, WithOneAttemptFewPicturesAreLost) {
+  SyntheticCamera camera{{.width = 320, .height = 180}};
+  AdaptiveEncoder encoder{{.width = 320, .height = 180, .attempts_max = 1}};
+  Budgets budgets{21, 1500, 12'000};
+  int skipped = 0;
+  std::vector<double> use;
+  for (uint32_t id = 0; id < 500; ++id) {
+    const DataSize budget = budgets.next();
+    const AdaptedFrame coded =
+        encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id % 300), budget);
+    skipped += coded.skipped() && id >= 30 ? 1 : 0;
+    if (!coded.skipped() && coded.quantizer > AdaptiveEncoderOptions{}.quantizer_min) {
+      use.push_back(static_cast<double>(coded.frame.size().bytes()) /
+                    static_cast<double>(budget.bytes()));
+    }
+  }
+  EXPECT_LE(skipped, 24) << "5 %";
+  std::ranges::sort(use);
+  EXPECT_GE(use.at(use.size() / 2), 0.5);
 }
 
 TEST(AdaptiveEncoder, OnlyLostReferencesBringAKeyFrameAndARequestThatCrossesOneDoesNot) {

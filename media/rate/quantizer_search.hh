@@ -49,6 +49,7 @@ class QuantizerSearch {
   std::optional<size_t> best() const;
 
   std::span<const Attempt> attempts() const { return attempts_; }
+  int attempts_max() const { return options_.attempts_max; }
 
  private:
   double expected_at(int quantizer) const;

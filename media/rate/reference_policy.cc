@@ -24,14 +24,16 @@ ReferencePlan ReferenceChoice::plan() const {
           .update_entropy = false};
 }
 
-ReferencePolicy::ReferencePolicy(int temporal_layers) : temporal_layers_(temporal_layers) {
-  check(temporal_layers >= 1 && temporal_layers <= kTemporalLayersMax,
+ReferencePolicy::ReferencePolicy(const ReferencePolicyOptions& options) : options_(options) {
+  check(options.temporal_layers >= 1 && options.temporal_layers <= kTemporalLayersMax,
         "ReferencePolicy: number of layers out of range");
+  check(options.anchor_interval >= 0, "ReferencePolicy: negative interval");
 }
 
 ReferenceChoice ReferencePolicy::next() const {
+  const ReferenceChoice key_frame{.key_frame = true, .anchor = options_.anchor_interval > 0};
   if (key_frame_wanted_) {
-    return {.key_frame = true};
+    return key_frame;
   }
   ReferenceChoice choice;
   if (last_) {
@@ -40,12 +42,14 @@ ReferenceChoice ReferencePolicy::next() const {
   } else {
     const std::optional<size_t> slot = known_slot() ? known_slot() : newest_slot();
     if (!slot) {
-      return {.key_frame = true};
+      return key_frame;
     }
     choice.reads = kSlotBuffers.at(*slot);
     choice.reference_id = slots_.at(*slot)->id;
   }
-  if (choice.temporal_layer == 0) {
+  if (choice.temporal_layer == 0 && options_.anchor_interval > 0) {
+    choose_anchor(choice);
+  } else if (choice.temporal_layer == 0) {
     const std::optional<size_t> free = free_slot();
     // A frame that reads the oldest of two pending frames must not write over it.
     if (free && (choice.reads == ReferenceBuffer::kLast || slot_of(choice.reads) != *free)) {
@@ -53,6 +57,41 @@ ReferenceChoice ReferencePolicy::next() const {
     }
   }
   return choice;
+}
+
+bool ReferencePolicy::anchor_is_due() const {
+  const bool is_there = std::ranges::any_of(
+      slots_, [this](const std::optional<Slot>& slot) { return slot && slot->id == anchor_id_; });
+  return !is_there || since_anchor_ >= options_.anchor_interval;
+}
+
+// Makes `choice`, of layer 0, an anchor if it should be one.
+void ReferencePolicy::choose_anchor(ReferenceChoice& choice) const {
+  std::optional<size_t> free = free_slot();
+  const std::optional<size_t> known = known_slot();
+  // What reads K, and not the candidate after it, must not leave that one to later anchors: a
+  // receiver may have this frame and never that.
+  const auto passes = [this](size_t slot) {
+    const std::optional<Slot>& other = slots_.at(1 - slot);
+    return other && !other->decoded && other->id > slots_.at(slot)->id;
+  };
+  const bool passes_candidate = !last_ && known && passes(*known);
+  // A candidate whose report is that late is held back for somebody who has not got it yet.
+  const bool is_held_back = known && !free && since_anchor_ >= 2 * options_.anchor_interval;
+  if (passes_candidate || is_held_back) {
+    free = 1 - *known;
+  }
+  if (!free || !(anchor_is_due() || passes_candidate)) {
+    return;
+  }
+  const std::optional<Slot>& spare = slots_.at(1 - *free);
+  if (!spare) {
+    return;  // nothing an anchor could read: a key frame comes with the next loss
+  }
+  choice.anchor = true;
+  choice.reads = kSlotBuffers.at(1 - *free);
+  choice.reference_id = spare->id;
+  choice.candidate_for = kSlotBuffers.at(*free);
 }
 
 void ReferencePolicy::handle_sent(uint32_t frame_id, const ReferenceChoice& choice) {
@@ -72,6 +111,11 @@ void ReferencePolicy::handle_sent(uint32_t frame_id, const ReferenceChoice& choi
   if (choice.temporal_layer == 0) {
     last_ = frame_id;
     since_base_ = 1;
+    ++since_anchor_;
+  }
+  if (choice.key_frame || choice.anchor) {
+    anchor_id_ = frame_id;
+    since_anchor_ = 1;
   }
   if (sent_.size() == kFramesMax) {
     if (sent_.front().fate == Fate::kPending) {
@@ -202,7 +246,7 @@ std::optional<size_t> ReferencePolicy::free_slot() const {
 
 int ReferencePolicy::next_layer() const {
   constexpr std::array<int, 4> kThreeLayers{0, 2, 1, 2};
-  switch (temporal_layers_) {
+  switch (options_.temporal_layers) {
     case 2:
       return since_base_ % 2;
     case 3:

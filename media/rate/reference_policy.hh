@@ -14,6 +14,8 @@ namespace cress::media {
 /// What the next frame reads and writes.
 struct ReferenceChoice {
   bool key_frame = false;
+  /// With anchors: one that later anchors may read.
+  bool anchor = false;
   int temporal_layer = 0;
   /// For a delta frame: the buffer it reads, the only one, and the frame that is in there.
   ReferenceBuffer reads = ReferenceBuffer::kLast;
@@ -26,6 +28,13 @@ struct ReferenceChoice {
   friend bool operator==(const ReferenceChoice&, const ReferenceChoice&) = default;
 };
 
+struct ReferencePolicyOptions {
+  /// 1..kTemporalLayersMax.
+  int temporal_layers = 1;
+  /// At least so many frames of layer 0 from one anchor to the next; 0: no anchors.
+  int anchor_interval = 0;
+};
+
 /// Decides which of VP8's three buffers each frame reads and writes, so that whatever is lost, the
 /// next frame can be decoded: no key frame after the first.
 ///
@@ -35,6 +44,13 @@ struct ReferenceChoice {
 /// candidate. When a frame is lost, all that descends from it is lost too; if that is what "last"
 /// holds, the next frame reads K. Frames of upper temporal layers read "last" and write nothing, so
 /// nobody misses them.
+///
+/// With anchors there are receivers behind the one that reports (docs/protocol/room.md), who may go
+/// without the frames between: a candidate reads K in place of "last", is rarer, and is marked an
+/// anchor, as key frames are. A candidate without report for two intervals makes room for a newer
+/// one. A frame that reads K after a loss drops a candidate without report in favour of itself, so
+/// that an anchor always descends from the newest one before it that is of use. All others of layer
+/// 0 read the frame of layer 0 before.
 ///
 /// Why that is safe: K's buffer is written only after a newer frame in the other one has been
 /// reported, and each frame reads one buffer. So a receiver that decodes frames in the order of
@@ -49,8 +65,7 @@ class ReferencePolicy {
   /// at 30 a second, longer than any path on which one talks.
   static constexpr size_t kCandidateAgeMax = 120;
 
-  /// `temporal_layers`: 1..kTemporalLayersMax.
-  explicit ReferencePolicy(int temporal_layers = 1);
+  explicit ReferencePolicy(const ReferencePolicyOptions& options = {});
 
   /// A key frame at the start, on request, or when no buffer is left that the receiver may have.
   ReferenceChoice next() const;
@@ -92,14 +107,18 @@ class ReferencePolicy {
   std::optional<size_t> newest_slot() const;
   std::optional<size_t> free_slot() const;
   int next_layer() const;
+  bool anchor_is_due() const;
+  void choose_anchor(ReferenceChoice& choice) const;
   void spread_loss();
 
-  int temporal_layers_;
+  ReferencePolicyOptions options_;
   std::deque<Sent> sent_;  // since the last key frame, ascending
   Slots slots_;
   std::optional<uint32_t> last_;  // what "last" holds; none: nothing the receiver can have
   uint64_t sent_count_ = 0;
-  int since_base_ = 0;  // frames sent since the last of layer 0, itself included
+  int since_base_ = 0;      // frames sent since the last of layer 0, itself included
+  uint32_t anchor_id_ = 0;  // the newest anchor
+  int since_anchor_ = 0;    // frames of layer 0 sent since then, itself included
   bool key_frame_wanted_ = true;
   std::optional<uint32_t> forgotten_;  // the newest frame whose fate was open when it left `sent_`
   uint32_t key_frame_id_ = 0;

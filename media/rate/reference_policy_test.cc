@@ -60,6 +60,7 @@ class Receiver {
 
 struct Path {
   int layers = 1;
+  int anchor_interval = 0;
   // Frames sent between a frame and the news of it.
   size_t delay_min = 1;
   size_t delay_max = 1;
@@ -71,10 +72,35 @@ struct Path {
 
 struct Outcome {
   int sent = 0;
+  int anchors = 0;
   int undecodable = 0;  // arrived, but its reference had not
   int key_frames = 0;
   int recoveries = 0;
   size_t longest_freeze = 0;
+};
+
+// Those behind who reports, to whom only some kinds of frames are passed on: each of them must be
+// able to decode all that it gets.
+class Behind {
+ public:
+  void handle_frame(const Receiver::Frame& frame) {
+    if (frame.choice.anchor) {
+      EXPECT_TRUE(anchors_.handle_frame(frame)) << "frame " << frame.id << ", anchors only";
+    }
+    if (frame.choice.temporal_layer == 0) {
+      EXPECT_TRUE(base_.handle_frame(frame)) << "frame " << frame.id << ", layer 0";
+    }
+    // One that takes what comes, but misses much, and goes on wherever the references allow.
+    if (frame.choice.key_frame || frame.choice.anchor || !rng_.chance(0.3)) {
+      patchy_.handle_frame(frame);
+    }
+  }
+
+ private:
+  Receiver anchors_;
+  Receiver base_;
+  Receiver patchy_;
+  Rng rng_{11};
 };
 
 // `is_lost(i)` decides the fate of frame i; the first frame always arrives.
@@ -85,8 +111,9 @@ Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
     uint32_t id = 0;
     bool decoded = false;
   };
-  ReferencePolicy policy{path.layers};
+  ReferencePolicy policy{{.temporal_layers = path.layers, .anchor_interval = path.anchor_interval}};
   Receiver receiver;
+  Behind behind;
   std::vector<News> news;
   Outcome outcome;
   size_t freeze = 0;
@@ -110,6 +137,10 @@ Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
     outcome.recoveries += choice.reads != ReferenceBuffer::kLast ? 1 : 0;
     const bool lost = id > 0 && is_lost(id);
     const bool decoded = !lost && receiver.handle_frame({id, choice});
+    if (decoded && path.anchor_interval > 0) {
+      behind.handle_frame({id, choice});
+    }
+    outcome.anchors += choice.anchor ? 1 : 0;
     outcome.undecodable += !lost && !decoded ? 1 : 0;
     freeze = decoded ? 0 : freeze + 1;
     outcome.longest_freeze = std::max(outcome.longest_freeze, freeze);
@@ -140,6 +171,113 @@ TEST(ReferencePolicy, EveryPatternOfLossesOverTwelveFramesKeepsTheReceiverInStep
   }
 }
 
+TEST(ReferencePolicy, WithAnchorsEveryPatternOfLossesKeepsAllKindsOfReceiversInStep) {
+  constexpr int kFrames = 13;
+  for (const int layers : {1, 3}) {
+    for (const int interval : {1, 2, 4}) {
+      for (const size_t delay : {1U, 3U, 5U}) {
+        for (uint32_t pattern = 0; pattern < 1U << (kFrames - 1); ++pattern) {
+          SCOPED_TRACE("layers " + std::to_string(layers) + ", interval " +
+                       std::to_string(interval) + ", delay " + std::to_string(delay) +
+                       ", pattern " + std::to_string(pattern));
+          Rng rng{1};
+          const Outcome outcome =
+              run({.layers = layers,
+                   .anchor_interval = interval,
+                   .delay_min = delay,
+                   .delay_max = delay},
+                  kFrames, rng, [&](uint32_t id) { return (pattern >> (id - 1) & 1U) != 0; });
+          ASSERT_EQ(outcome.key_frames, 1);
+          ASSERT_FALSE(testing::Test::HasFailure());
+        }
+      }
+    }
+  }
+}
+
+TEST(ReferencePolicy, AnchorsComeAsOftenAsAskedAndReadTheNewestReportedOne) {
+  constexpr uint32_t kDelay = 3;
+  for (const int layers : {1, 2, 3}) {
+    const int per_base = layers == 1 ? 1 : (layers == 2 ? 2 : 4);
+    ReferencePolicy policy{{.temporal_layers = layers, .anchor_interval = 5}};
+    std::vector<uint32_t> anchors;
+    for (uint32_t id = 0; id < 600; ++id) {
+      if (id >= kDelay) {
+        policy.handle_decoded(id - kDelay);
+      }
+      const ReferenceChoice choice = policy.next();
+      policy.handle_sent(id, choice);
+      if (choice.anchor) {
+        ASSERT_EQ(choice.temporal_layer, 0);
+        ASSERT_TRUE(choice.key_frame || choice.reference_id == anchors.back());
+        anchors.push_back(id);
+      } else {
+        ASSERT_EQ(choice.reads, ReferenceBuffer::kLast);
+        ASSERT_FALSE(choice.candidate_for.has_value());
+      }
+    }
+    EXPECT_EQ(anchors.size(), 600U / static_cast<size_t>(5 * per_base));
+  }
+}
+
+TEST(ReferencePolicy, ALostAnchorIsReplacedAtOnceAndALostBaseFrameCostsNone) {
+  ReferencePolicy policy{{.anchor_interval = 10}};
+  for (uint32_t id = 0; id <= 10; ++id) {
+    policy.handle_sent(id, policy.next());
+    policy.handle_decoded(id == 0 ? 0 : id - 1);
+  }
+  ReferencePolicy lost_anchor = policy;
+  lost_anchor.handle_sent(11, lost_anchor.next());
+  lost_anchor.handle_lost(10);
+  EXPECT_TRUE(lost_anchor.next().anchor);
+  EXPECT_EQ(lost_anchor.next().reference_id, 0U);
+  policy.handle_decoded(10);
+  policy.handle_sent(11, policy.next());
+  policy.handle_lost(11);
+  EXPECT_FALSE(policy.next().anchor);
+  EXPECT_EQ(policy.next().reference_id, 10U);
+}
+
+TEST(ReferencePolicy, AnAnchorThatIsNotReportedForTwoIntervalsMakesRoomForAnother) {
+  ReferencePolicy policy{{.anchor_interval = 5}};
+  std::vector<uint32_t> anchors;
+  for (uint32_t id = 0; id < 30; ++id) {
+    const ReferenceChoice choice = policy.next();
+    policy.handle_sent(id, choice);
+    policy.handle_decoded(0);
+    if (choice.anchor) {
+      EXPECT_EQ(choice.reference_id, 0U) << "what everybody has";
+      anchors.push_back(id);
+    }
+  }
+  EXPECT_EQ(anchors, (std::vector<uint32_t>{0, 5, 15, 25}));
+  policy.handle_decoded(15);
+  EXPECT_FALSE(policy.next().anchor);
+  policy.handle_decoded(25);
+  EXPECT_EQ(policy.next().reference_id, 25U) << "it is time for one, and this is reported";
+}
+
+TEST(ReferencePolicy, WhatReadsPastAnUnreportedAnchorReplacesIt) {
+  // Otherwise a receiver that has this frame but not the anchor before it could never go on.
+  ReferencePolicy policy{{.anchor_interval = 10}};
+  for (uint32_t id = 0; id <= 10; ++id) {
+    policy.handle_sent(id, policy.next());
+    policy.handle_decoded(0);
+  }
+  policy.handle_sent(11, policy.next());
+  policy.handle_lost(11);  // and 10, an anchor, is under way
+  const ReferenceChoice choice = policy.next();
+  EXPECT_TRUE(choice.anchor);
+  EXPECT_EQ(choice.reference_id, 0U);
+  policy.handle_sent(12, choice);
+  policy.handle_decoded(10);
+  policy.handle_decoded(12);
+  for (uint32_t id = 13; id < 40; ++id) {
+    EXPECT_NE(policy.next().reference_id, 10U);
+    policy.handle_sent(id, policy.next());
+  }
+}
+
 TEST(ReferencePolicy, RandomPathsKeepTheReceiverInStepWithOneKeyFrame) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -150,6 +288,7 @@ TEST(ReferencePolicy, RandomPathsKeepTheReceiverInStepWithOneKeyFrame) {
               .rejection = rng.uniform(0, 0.3),
               .silence = rng.chance(0.3) ? rng.uniform(0, 0.9) : 0};
     path.delay_max = path.delay_min + rng.below(40);
+    path.anchor_interval = seed % 2 == 0 ? 0 : static_cast<int>(1 + rng.below(12));
     const Outcome outcome = run(path, 1500, rng, [&](uint32_t) { return rng.chance(path.loss); });
     ASSERT_EQ(outcome.key_frames, 1);
     ASSERT_FALSE(testing::Test::HasFailure());
@@ -172,7 +311,7 @@ TEST(ReferencePolicy, TheFirstFrameAfterTheNewsOfALossIsDecodable) {
 TEST(ReferencePolicy, LossesOfUpperLayersAreNobodysBusiness) {
   for (const int layers : {2, 3}) {
     Rng rng{4};
-    ReferencePolicy shape{layers};
+    ReferencePolicy shape{{.temporal_layers = layers}};
     std::vector<int> layer_of;
     for (uint32_t id = 0; id < 500; ++id) {
       const ReferenceChoice choice = shape.next();
@@ -260,8 +399,9 @@ TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
 }
 
 TEST(ReferencePolicy, MisuseIsOurBug) {
-  EXPECT_DEATH(ReferencePolicy{0}, "layers");
-  EXPECT_DEATH(ReferencePolicy{4}, "layers");
+  EXPECT_DEATH(ReferencePolicy{{.temporal_layers = 0}}, "layers");
+  EXPECT_DEATH(ReferencePolicy{{.temporal_layers = 4}}, "layers");
+  EXPECT_DEATH(ReferencePolicy{{.anchor_interval = -1}}, "interval");
   ReferencePolicy policy;
   policy.handle_sent(5, policy.next());
   EXPECT_DEATH(policy.handle_sent(5, policy.next()), "grow");
