@@ -12,6 +12,7 @@
 
 #include "traces/links.hh"
 #include "traces/model_json.hh"
+#include "traces/saturate_command.hh"
 #include "traces/trace_formats.hh"
 #include "traces/trace_plot.hh"
 #include "traces/trace_statistics.hh"
@@ -358,6 +359,7 @@ constexpr const char* kExamples =
     "  cress-trace generate --model drive.json --seconds 600 -o drive-again.down\n"
     "  cress-trace convert drive.down drive.csv\n"
     "  cress-trace convert rates.txt rates.down --from steps\n"
+    "  cress-trace saturate --help\n"
     "\n"
     "Formats: mahimahi, one millisecond a line, each delivering 1500 bytes;\n"
     "csv, rows of time_s,bytes; steps, rows of time_s,kbps that hold until the next.\n"
@@ -370,13 +372,14 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
   FitOptions fit_options;
   StatOptions stat_options;
   ConvertOptions convert_options;
-  CLI::App app{"Recorded and modelled links: make, fit, measure and convert traces.",
+  CLI::App app{"Recorded and modelled links: make, record, fit, measure and convert traces.",
                "cress-trace"};
   app.set_version_flag("--version", "cress-trace " CRESS_VERSION);
   app.footer(kExamples);
   app.require_subcommand(1);
   add_generate(app, generate_options);
   add_others(app, fit_options, stat_options, convert_options);
+  const SaturateCommand saturate{app};
   try {
     require_known_command(app, arguments);
     // CLI11 takes a vector back to front.
@@ -387,6 +390,8 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
       fit_command(fit_options, streams);
     } else if (app.got_subcommand("stat")) {
       stat_command(stat_options, streams);
+    } else if (app.got_subcommand("saturate")) {
+      saturate.run(streams);
     } else {
       convert_command(convert_options, streams);
     }

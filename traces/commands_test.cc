@@ -181,7 +181,7 @@ TEST_F(TraceProgram, ConvertsThroughEveryFormatAndBack) {
 
 TEST_F(TraceProgram, RefusesBadArgumentsInOneLine) {
   expect_refused("", "A subcommand is required");
-  expect_refused("fly", "no command \"fly\"; there are generate, fit, stat, convert");
+  expect_refused("fly", "no command \"fly\"; there are generate, fit, stat, convert, saturate");
   expect_refused("generate -o a", "--link or --model");
   expect_refused("generate --link 3g", "--output");
   expect_refused("generate --link 5g -o a", "no embedded link is called \"5g\"");

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "transport/base/address.hh"
+#include "transport/base/time.hh"
+#include "transport/runtime/datagram_machine.hh"
+#include "transport/sim/link.hh"
+
+namespace cress::traces {
+
+/// An emulated path between two UDP programs, in real time: what one sends to the emulator's socket
+/// goes through a link of the simulator and then to the other. The one is whoever wrote last, the
+/// other the server, which sees the emulator's address in its place. As a machine it needs a
+/// Driver, and one socket for both sides.
+///
+/// A link's time begins at `start`; links charge whole IP packets, as a World does. Of what a late
+/// process missed, everything still leaves the queue at its own time, in its order; it is only
+/// delivered late (Driver::stats().timeout_lateness_max says by how much).
+/// Bounded: what a link queues, by its queue; each link keeps a record of every datagram it
+/// delivered. Threads: none inside; one owner.
+class PathEmulator final : public runtime::DatagramMachine {
+ public:
+  struct Options {
+    Address server;
+    sim::LinkOptions forward;  ///< to the server
+    sim::LinkOptions reverse;  ///< from it
+  };
+
+  PathEmulator(TimePoint start, Options options);
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+
+  const sim::Link& forward() const { return forward_; }
+  const sim::Link& reverse() const { return reverse_; }
+  /// When the links' kTimeZero was.
+  TimePoint start() const { return start_; }
+
+ private:
+  TimePoint link_time(TimePoint now) const { return kTimeZero + (now - start_); }
+
+  TimePoint start_;
+  Address server_;
+  std::optional<Address> client_;
+  sim::Link forward_;
+  sim::Link reverse_;
+};
+
+}  // namespace cress::traces

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "traces/saturate/saturator.hh"
+#include "transport/base/address.hh"
+#include "transport/runtime/clock.hh"
+#include "transport/runtime/datagram_machine.hh"
+#include "transport/runtime/driver.hh"
+#include "transport/runtime/event_loop.hh"
+#include "transport/runtime/udp_socket.hh"
+
+namespace cress::traces {
+
+/// A saturator's side of one path as a machine for a Driver. Time-outs are those of the link's side
+/// alone. Threads: the loop's.
+class SaturatorWay final : public runtime::DatagramMachine {
+ public:
+  /// `saturator` is borrowed. `on_drained` is called after every change, from inside the driver.
+  SaturatorWay(Saturator& saturator, SaturatePath path, std::function<void()> on_drained)
+      : saturator_(saturator), path_(path), on_drained_(std::move(on_drained)) {}
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    saturator_.handle_datagram(now, path_, from, bytes);
+  }
+  void handle_timeout(TimePoint now) override { saturator_.handle_timeout(now); }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    return saturator_.poll_transmit(now, path_);
+  }
+  TimePoint poll_timeout() const override {
+    return path_ == SaturatePath::kLink ? saturator_.poll_timeout() : kNever;
+  }
+  void drained(TimePoint /*now*/) override { on_drained_(); }
+  void handle_path_error(TimePoint now, const runtime::PathError& error) override;
+
+ private:
+  Saturator& saturator_;
+  SaturatePath path_;
+  std::function<void()> on_drained_;
+};
+
+/// A saturator in real time: a socket for each path, and the two sides told of each other's
+/// changes. Errors: the constructor throws what UdpSocket's throws. Threads: the loop's.
+class SaturateEnd {
+ public:
+  struct Parts {
+    const runtime::MonotonicClock& clock;  ///< this and the loop are borrowed
+    runtime::EventLoop& loop;
+    Address bind{};                          ///< of the link's socket
+    std::optional<Address> feedback_bind{};  ///< and of the feedback path's, if there is to be one
+  };
+
+  /// `on_end` is called once, from the loop, when there is nothing left to do.
+  SaturateEnd(const Parts& parts, const SaturatorOptions& options, std::function<void()> on_end);
+  ~SaturateEnd();
+  SaturateEnd(const SaturateEnd&) = delete;
+  SaturateEnd& operator=(const SaturateEnd&) = delete;
+
+  const Saturator& saturator() const { return saturator_; }
+  /// Ends measuring; what was measured is still collected.
+  void finish();
+
+  Address link_address() const { return link_socket_.local_address(); }
+  std::optional<Address> feedback_address() const;
+  /// Datagrams that reached this machine and found its buffer full: lost by us, not by the link.
+  uint64_t dropped_by_kernel() const { return link_socket_.dropped_by_kernel(); }
+  /// Datagrams that never left this machine.
+  uint64_t unsent() const;
+  const runtime::DriverStats& link_stats() const { return link_driver_->stats(); }
+
+ private:
+  void look_around();
+
+  runtime::EventLoop& loop_;
+  std::function<void()> on_end_;
+  Saturator saturator_;
+  runtime::UdpSocket link_socket_;
+  std::optional<runtime::UdpSocket> feedback_socket_;
+  SaturatorWay link_;
+  std::optional<SaturatorWay> feedback_;
+  std::unique_ptr<runtime::Driver> link_driver_;
+  std::unique_ptr<runtime::Driver> feedback_driver_;
+  // Posted work finds out whether this still exists.
+  std::shared_ptr<bool> alive_;
+  bool link_woken_ = false;
+  bool feedback_woken_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace cress::traces
