@@ -1,0 +1,295 @@
+#include "relay/daemon/daemon.hh"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "relay/daemon/json_log.hh"
+#include "relay/daemon/metrics.hh"
+#include "transport/runtime/address_text.hh"
+#include "transport/runtime/driver.hh"
+#include "transport/runtime/udp_socket.hh"
+#include "transport/secure/connection.hh"
+#include "transport/secure/records.hh"
+
+namespace cress::relay {
+namespace {
+
+constexpr Duration kTick = 500ms;
+constexpr Duration kLookInterval = 100ms;
+// Good-byes are told within a second; who has not heard by then is not there.
+constexpr Duration kDrainMax = 4s;
+
+/// The relay's machine, whose datagrams' waiting is measured, and whose news are taken.
+class WatchedMachine : public runtime::DatagramMachine {
+ public:
+  WatchedMachine(const runtime::MonotonicClock& clock, RelayMachine& relay,
+                 std::function<void()> drained)
+      : clock_(clock), relay_(relay), drained_(std::move(drained)) {}
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    wait_.add(std::max(clock_.now() - now, Duration{}));
+    relay_.handle_datagram(now, from, bytes);
+  }
+  void handle_timeout(TimePoint now) override { relay_.handle_timeout(now); }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    return relay_.poll_transmit(now);
+  }
+  TimePoint poll_timeout() const override { return relay_.poll_timeout(); }
+  void drained(TimePoint /*now*/) override { drained_(); }
+
+  const DurationHistogram& wait() const { return wait_; }
+
+ private:
+  const runtime::MonotonicClock& clock_;
+  RelayMachine& relay_;
+  std::function<void()> drained_;
+  DurationHistogram wait_;
+};
+
+runtime::UdpSocketOptions socket_options(const RelayConfig& config) {
+  return {.bind = runtime::resolve(config.listen).front(),
+          .receive_buffer = DataSize{16 << 20},
+          .send_buffer = DataSize{8 << 20},
+          .first_bytes = runtime::FirstBytes{secure::kRecordKind, secure::kLastKind}};
+}
+
+uint64_t resident_bytes() {
+  std::ifstream file{"/proc/self/statm"};
+  uint64_t all = 0;
+  uint64_t resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+const char* name_of(RelayEvent::Kind kind) {
+  switch (kind) {
+    case RelayEvent::Kind::kJoined:
+      return "joined";
+    case RelayEvent::Kind::kLeft:
+      return "left";
+    case RelayEvent::Kind::kRefused:
+      return "refused";
+    case RelayEvent::Kind::kPathChanged:
+      return "moved";
+  }
+  return "";
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  Impl(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, RelayConfig config,
+       WallClock wall_clock, std::ostream& log)
+      : clock_(clock),
+        loop_(loop),
+        config_(std::move(config)),
+        wall_clock_(std::move(wall_clock)),
+        log_(log, config_.log_addresses),
+        store_(config_.rooms),
+        socket_(clock, socket_options(config_)),
+        relay_(clock.now(), machine_options()),
+        watched_(clock, relay_, [this] { tell_events(); }),
+        driver_({clock, loop, socket_, watched_}),
+        ticks_(loop, [this] { tick(); }) {
+    if (!config_.metrics.empty()) {
+      metrics_ = std::make_unique<MetricsServer>(config_.metrics);
+    }
+    store_.take_kicks();  // of members that an earlier run had
+    read_rooms();
+    publish();
+    log_.write("info", "listening",
+               {{"address", runtime::format_address(socket_.local_address())},
+                {"rooms", relay_.open_rooms()}});
+    ticks_.arm(clock.now() + kTick);
+  }
+
+  Address local_address() const { return socket_.local_address(); }
+  int metrics_port() const { return metrics_ ? metrics_->port() : 0; }
+
+  void drain() {
+    if (drain_until_) {
+      loop_.stop();
+      return;
+    }
+    drain_until_ = clock_.now() + kDrainMax;
+    log_.write("info", "draining", {{"members", relay_.members()}});
+    driver_.wake([this](TimePoint now) { relay_.drain_members(now, config_.drain_again_in); });
+    publish();
+  }
+
+ private:
+  void tick() {
+    ticks_.arm(clock_.now() + kTick);
+    if (!drain_until_) {
+      look_at_store();
+    }
+    publish();
+    if (drain_until_ && clock_.now() >= *drain_until_) {
+      loop_.stop();
+    }
+  }
+
+  RelayMachineOptions machine_options() {
+    RelayMachineOptions options = config_.machine;
+    options.look_for_rooms = [this] { open_new_rooms(); };
+    return options;
+  }
+
+  // Somebody asks for a room that is not open: it may have been made a moment ago. Who asks may be
+  // anybody, so that this is done only now and then.
+  void open_new_rooms() {
+    const TimePoint now = clock_.now();
+    if (now < next_look_ || drain_until_) {
+      return;
+    }
+    next_look_ = now + kLookInterval;
+    try {
+      for (const StoredRoom& room : store_.rooms()) {
+        const bool is_over = room.expires && *room.expires <= wall_clock_();
+        if (!is_over && !open_.contains(room.door.name) && relay_.open(room.door)) {
+          open_.insert(room.door.name);
+        }
+      }
+    } catch (const std::exception& error) {
+      log_.write("error", "rooms", {{"words", error.what()}});
+    }
+  }
+
+  // Somebody may have changed the rooms, or time has ended one.
+  void look_at_store() {
+    try {
+      const int64_t version = store_.version();
+      const bool has_expired = wall_clock_() >= next_expiry_;
+      if (version == version_ && !has_expired) {
+        return;
+      }
+      read_rooms();
+      for (const auto& [name, member] : store_.take_kicks()) {
+        driver_.wake([&](TimePoint now) {
+          log_.write(
+              "info", "kick",
+              {{"room", name}, {"member", member}, {"there", relay_.kick(now, name, member)}});
+        });
+      }
+      version_ = version;
+    } catch (const std::exception& error) {
+      log_.write("error", "rooms", {{"words", error.what()}});
+    }
+  }
+
+  void read_rooms() {
+    const UnixSeconds now = wall_clock_();
+    next_expiry_ = std::numeric_limits<UnixSeconds>::max();
+    std::set<std::string> gone = std::exchange(open_, {});
+    for (const StoredRoom& room : store_.rooms()) {
+      if (room.expires && *room.expires <= now) {
+        close_room(room.door.name, FarewellReason::kExpired);
+        store_.remove(room.door.name);
+      } else {
+        next_expiry_ = std::min(next_expiry_, room.expires.value_or(next_expiry_));
+        open_room(room.door);
+        open_.insert(room.door.name);
+      }
+      gone.erase(room.door.name);
+    }
+    for (const std::string& name : gone) {
+      close_room(name, FarewellReason::kClosed);
+    }
+  }
+  void open_room(const RoomDoor& door) {
+    if (!relay_.open(door)) {  // another room of the same name
+      close_room(door.name, FarewellReason::kClosed);
+      relay_.open(door);
+    }
+  }
+  void close_room(const std::string& name, FarewellReason reason) {
+    driver_.wake([&](TimePoint now) {
+      if (relay_.close(now, name, reason)) {
+        log_.write("info", reason == FarewellReason::kExpired ? "expired" : "closed",
+                   {{"room", name}});
+      }
+    });
+  }
+
+  void tell_events() {
+    while (const auto event = relay_.poll_event()) {
+      nlohmann::ordered_json fields{{"room", event->room}};
+      if (event->member != kNobody) {
+        fields["member"] = event->member;
+      }
+      if (event->address != Address{}) {
+        fields["address"] = log_.shown(event->address);
+      }
+      if (*event->words != '\0') {
+        fields["words"] = event->words;
+      }
+      log_.write(event->kind == RelayEvent::Kind::kRefused ? "warning" : "info",
+                 name_of(event->kind), fields);
+    }
+    if (drain_until_ && relay_.is_finished()) {
+      loop_.stop();
+    }
+  }
+
+  void publish() {
+    if (metrics_) {
+      metrics_->publish({.members = relay_.members(),
+                         .live_rooms = relay_.live_rooms(),
+                         .open_rooms = relay_.open_rooms(),
+                         .is_draining = drain_until_.has_value(),
+                         .resident_bytes = resident_bytes(),
+                         .rooms = relay_.room_stats(),
+                         .door = relay_.listener_stats(),
+                         .network = driver_.stats(),
+                         .wait = watched_.wait()});
+    }
+  }
+
+  const runtime::MonotonicClock& clock_;
+  runtime::EventLoop& loop_;
+  RelayConfig config_;
+  WallClock wall_clock_;
+  JsonLog log_;
+  RoomStore store_;
+  int64_t version_ = -1;
+  UnixSeconds next_expiry_ = 0;
+  TimePoint next_look_ = kTimeZero;
+  std::set<std::string> open_;  // rooms that the machine knows
+  runtime::UdpSocket socket_;
+  RelayMachine relay_;
+  WatchedMachine watched_;
+  std::unique_ptr<MetricsServer> metrics_;
+  std::optional<TimePoint> drain_until_;
+  runtime::Driver driver_;
+  runtime::EventLoop::Timer ticks_;
+};
+
+Daemon::Daemon(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, RelayConfig config,
+               WallClock wall_clock, std::ostream& log)
+    : impl_(std::make_unique<Impl>(clock, loop, std::move(config), std::move(wall_clock), log)) {}
+Daemon::~Daemon() = default;
+Address Daemon::local_address() const { return impl_->local_address(); }
+int Daemon::metrics_port() const { return impl_->metrics_port(); }
+void Daemon::drain() { impl_->drain(); }
+
+int run_daemon(const RelayConfig& config, const WallClock& wall_clock, std::ostream& log) {
+  const runtime::MonotonicClock clock;
+  runtime::EventLoop loop{clock};
+  Daemon daemon{clock, loop, config, wall_clock, log};
+  loop.on_signals([&daemon](int /*signal*/) { daemon.drain(); });
+  loop.run();
+  return 0;
+}
+
+}  // namespace cress::relay

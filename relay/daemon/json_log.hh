@@ -1,0 +1,37 @@
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "transport/base/address.hh"
+
+namespace spdlog {
+class logger;
+}
+
+namespace cress::relay {
+
+/// Lines of JSON: {"time": ..., "level": ..., "event": ..., and what belongs to it}. Nothing of a
+/// room's secret is ever put in. Threads: one owner.
+class JsonLog {
+ public:
+  /// `out` is borrowed. Without `whole_addresses` the end of an address, which would name a
+  /// household, is left out.
+  JsonLog(std::ostream& out, bool whole_addresses);
+  ~JsonLog();
+  JsonLog(const JsonLog&) = delete;
+  JsonLog& operator=(const JsonLog&) = delete;
+
+  /// `level`: "info", "warning" or "error"; `fields`: a JSON object.
+  void write(const char* level, const char* event, const nlohmann::ordered_json& fields);
+  /// An address as it may be written.
+  std::string shown(const Address& address) const;
+
+ private:
+  std::unique_ptr<spdlog::logger> logger_;
+  bool whole_addresses_;
+};
+
+}  // namespace cress::relay

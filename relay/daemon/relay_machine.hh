@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "relay/forward/room.hh"
+#include "transport/runtime/datagram_machine.hh"
+#include "transport/secure/credential.hh"
+#include "transport/secure/listener.hh"
+#include "transport/secure/member_card.hh"
+#include "transport/secure/timer_heap.hh"
+
+namespace cress::relay {
+
+/// A card greets everybody else in the room, and has a largest size (secure::RoomKeys).
+inline constexpr int kRoomMembersMax = secure::kRoomOthersMax + 1;
+static_assert(kRoomMembersMax <= kLegsMax);
+
+struct RelayMachineOptions {
+  secure::ListenerOptions listener{};  ///< its lookup is the machine's own
+  /// Of rooms, where they do not say otherwise; the name is each room's own.
+  RoomOptions room{};
+  /// Rooms with somebody in them, at once.
+  size_t live_rooms_max = 1024;
+  /// Called when somebody asks for a room that is not open, by anybody who can receive: a time to
+  /// open() what is new. Must not throw, and do little when called often. May be empty.
+  std::function<void()> look_for_rooms{};
+};
+
+/// What a relay knows of a room: everything but what is said there.
+struct RoomDoor {
+  std::string name;  ///< secure::is_room_name
+  secure::Secret access{};
+  std::optional<size_t> members_max{};
+};
+
+/// For logs and metrics.
+struct RelayEvent {
+  enum class Kind : uint8_t {
+    kJoined,
+    kLeft,         ///< `words` say why
+    kRefused,      ///< had the key, but there was no place
+    kPathChanged,  ///< `address` is the new one
+  };
+  Kind kind = Kind::kJoined;
+  std::string room;
+  MemberNumber member = kNobody;
+  Address address{};
+  const char* words = "";
+  friend bool operator==(const RelayEvent&, const RelayEvent&) = default;
+};
+
+/// A relay without I/O: a door for all rooms, and a Room for each in which somebody is. Rooms take
+/// turns to send, so that none makes another wait for more than a turn; a datagram costs its own
+/// room's work, whatever the number of rooms. Rooms come and go while it runs. Whoever is not in
+/// possession of a room's link gets no further than the Listener.
+/// Threads: none inside; one owner. `now` never goes back. Peer data never fails a check.
+class RelayMachine : public runtime::DatagramMachine {
+ public:
+  RelayMachine(TimePoint start, RelayMachineOptions options);
+  RelayMachine(const RelayMachine&) = delete;
+  RelayMachine& operator=(const RelayMachine&) = delete;
+
+  /// From now on members may enter; of a room that is open already, its limits change with its next
+  /// first member. False: another room has this access key, or another key this name.
+  bool open(const RoomDoor& door);
+  /// Everybody in it is told to go, and nobody enters any more. False: there is none of that name.
+  bool close(TimePoint now, const std::string& name, FarewellReason reason);
+  /// False: nobody of that number is there.
+  bool kick(TimePoint now, const std::string& name, MemberNumber number);
+  /// All members are told to come back `again_in` from now and nobody enters any more; poll on
+  /// until is_finished().
+  void drain_members(TimePoint now, Duration again_in);
+  /// Drained, and all good-byes are said.
+  bool is_finished() const { return listener_.is_finished(); }
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+  /// Over kEventsMax of them wait: the oldest goes.
+  std::optional<RelayEvent> poll_event();
+
+  size_t members() const { return places_.size(); }
+  size_t live_rooms() const { return live_rooms_; }
+  size_t open_rooms() const { return doors_.size(); }
+  /// Those of one room; none if it is empty or closed.
+  std::vector<MemberView> member_views(const std::string& name) const;
+  /// Of all rooms together, also of those that are empty now.
+  RoomStats room_stats() const;
+  const secure::ListenerStats& listener_stats() const { return listener_.stats(); }
+
+  static constexpr size_t kEventsMax = 1024;
+
+ private:
+  struct Door {
+    RoomDoor door;
+    std::optional<size_t> slot;  // of its live room
+  };
+  struct LiveRoom {
+    LiveRoom(TimePoint start, std::string key, RoomOptions options)
+        : identity(std::move(key)), name(options.name), room(start, std::move(options)) {}
+    std::string identity;
+    std::string name;
+    Room room;
+    std::unordered_map<MemberNumber, secure::PeerId> peers;
+    bool has_turn = false;  // is in turns_
+  };
+  struct Place {
+    size_t slot = 0;
+    MemberNumber number = kNobody;
+  };
+
+  std::optional<secure::Secret> find_key(std::string_view identity);
+  void drain(TimePoint now);
+  void handle_event(TimePoint now, const secure::PeerEvent& event);
+  void handle_plain(TimePoint now, const secure::PeerDatagram& datagram);
+  void let_in(TimePoint now, const secure::PeerEvent& event, const Address& address);
+  std::optional<size_t> live_room(TimePoint now, const std::string& identity);
+  Door* find_door(const std::string& name);
+  /// After every change of a room.
+  void settle(TimePoint now, size_t slot);
+  void take_departures(TimePoint now, size_t slot);
+  void take_turn(TimePoint now);
+  void retire(size_t slot);
+  void depart(TimePoint now, size_t slot, const Departure& departure);
+  void note(RelayEvent event);
+
+  RelayMachineOptions options_;
+  secure::Listener listener_;
+  std::map<std::string, Door, std::less<>> doors_;  // by identity
+  std::map<std::string, std::string> identities_;   // by name
+  std::vector<std::unique_ptr<LiveRoom>> slots_;    // live_rooms_max
+  std::vector<size_t> free_;
+  size_t live_rooms_ = 0;
+  secure::TimerHeap timers_;                    // by slot
+  std::deque<size_t> turns_;                    // slots that may have something to send
+  std::unordered_map<uint64_t, Place> places_;  // by PeerId
+  std::deque<RelayEvent> events_;
+  RoomStats past_;  // of rooms that are empty now
+  bool is_draining_ = false;
+};
+
+}  // namespace cress::relay

@@ -1,0 +1,353 @@
+#include "relay/daemon/relay_machine.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <queue>
+#include <set>
+
+#include "relay/forward/room_test_tools.hh"
+#include "transport/secure/connection.hh"
+#include "transport/secure/records.hh"
+
+namespace cress::relay {
+namespace {
+
+constexpr Duration kOneWay = 10ms;
+
+Address address_of(uint32_t n) {
+  Address address;
+  address.ip = {0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0xff,
+                0xff,
+                10,
+                1,
+                static_cast<uint8_t>(n >> 8U),
+                static_cast<uint8_t>(n)};
+  address.port = 4000;
+  return address;
+}
+
+secure::Secret access_of(uint8_t fill) {
+  return secure::derive_room(std::vector<std::byte>(16, std::byte{fill})).access;
+}
+
+/// A member with its connection to the relay.
+struct Caller {
+  Caller(TimePoint now, uint32_t n, const secure::Secret& access, bool speaks)
+      : address(address_of(n)),
+        seed(n),
+        speaks_at_all(speaks),
+        connection(now, {.role = secure::Role::kJoiner,
+                         .credential = secure::room_credential(access),
+                         .listener = address_of(0)}) {}
+
+  void drain(TimePoint now) {
+    while (const auto event = connection.poll_event()) {
+      if (std::holds_alternative<secure::Connected>(*event)) {
+        member =
+            std::make_unique<TestMember>(now, TestMemberOptions{.speaks = speaks_at_all}, seed);
+        member->endpoint().set_datagram_max(kLegDatagramMax - secure::kRecordOverhead);
+      } else if (const auto* over = std::get_if<secure::Closed>(&*event)) {
+        closed = over->reason;
+      }
+    }
+    while (const auto datagram = connection.poll_datagram()) {
+      if (member) {
+        member->handle_datagram(now, *datagram);
+      }
+    }
+  }
+  std::optional<Transmit> poll_transmit(TimePoint now) {
+    for (;;) {
+      if (auto transmit = connection.poll_transmit(now)) {
+        return transmit;
+      }
+      auto plain = member && !closed ? member->poll_transmit(now) : std::nullopt;
+      if (!plain) {
+        return std::nullopt;
+      }
+      connection.send(now, *std::move(plain));
+    }
+  }
+  void handle_timeout(TimePoint now) {
+    connection.handle_timeout(now);
+    if (member && !closed) {
+      member->handle_timeout(now);
+    }
+    drain(now);
+  }
+  TimePoint poll_timeout() const {
+    return std::min(connection.poll_timeout(), member && !closed ? member->poll_timeout() : kNever);
+  }
+  std::set<MemberNumber> seen() const {
+    std::set<MemberNumber> numbers;
+    for (const SeenFrame& frame : member->shown()) {
+      numbers.insert(frame.from);
+    }
+    return numbers;
+  }
+
+  Address address;
+  uint64_t seed;
+  bool speaks_at_all;
+  secure::Connection connection;
+  std::unique_ptr<TestMember> member;
+  std::optional<secure::CloseReason> closed;
+};
+
+/// A relay and its callers on a perfect network in virtual time.
+class RelayWorld {
+ public:
+  explicit RelayWorld(RelayMachineOptions options = {}) : relay(kTimeZero, std::move(options)) {}
+
+  Caller& call(const secure::Secret& access, bool speaks = false) {
+    callers.push_back(std::make_unique<Caller>(now, next_++, access, speaks));
+    return *callers.back();
+  }
+  void run_for(Duration duration) {
+    const TimePoint end = now + duration;
+    for (;;) {
+      drain();
+      TimePoint next = std::min(end, relay.poll_timeout());
+      for (const auto& caller : callers) {
+        next = std::min(next, caller->poll_timeout());
+      }
+      if (!flying_.empty()) {
+        next = std::min(next, flying_.front().at);
+      }
+      if (next >= end) {
+        now = end;
+        return;
+      }
+      now = std::max(now, next);
+      step();
+    }
+  }
+
+  TimePoint now = kTimeZero;
+  RelayMachine relay;
+  std::vector<std::unique_ptr<Caller>> callers;
+
+ private:
+  struct Flying {
+    TimePoint at{};
+    Address from;
+    Transmit datagram;
+  };
+
+  void step() {
+    while (!flying_.empty() && flying_.front().at <= now) {
+      const Flying flying = std::move(flying_.front());
+      flying_.pop_front();
+      if (flying.datagram.to == address_of(0)) {
+        relay.handle_datagram(now, flying.from, flying.datagram.bytes);
+      }
+      for (const auto& caller : callers) {
+        if (caller->address == flying.datagram.to) {
+          caller->connection.handle_datagram(now, flying.from, flying.datagram.bytes);
+          caller->drain(now);
+        }
+      }
+    }
+    if (relay.poll_timeout() <= now) {
+      relay.handle_timeout(now);
+    }
+    for (const auto& caller : callers) {
+      if (caller->poll_timeout() <= now) {
+        caller->handle_timeout(now);
+      }
+    }
+  }
+  void drain() {
+    while (auto transmit = relay.poll_transmit(now)) {
+      flying_.push_back({now + kOneWay, address_of(0), *std::move(transmit)});
+    }
+    for (const auto& caller : callers) {
+      while (auto transmit = caller->poll_transmit(now)) {
+        flying_.push_back({now + kOneWay, caller->address, *std::move(transmit)});
+      }
+    }
+  }
+
+  uint32_t next_ = 1;
+  std::deque<Flying> flying_;  // all take equally long: in order
+};
+
+TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
+  for (int i = 0; i < 3; ++i) {
+    world.call(access_of(1), i == 0);
+  }
+  Caller& alone = world.call(access_of(2));
+  world.run_for(4s);
+
+  EXPECT_EQ(world.relay.members(), 4U);
+  EXPECT_EQ(world.relay.live_rooms(), 2U);
+  for (size_t i = 0; i < 3; ++i) {
+    const Caller& caller = *world.callers[i];
+    ASSERT_TRUE(caller.member);
+    std::set<MemberNumber> others;
+    for (size_t k = 0; k < 3; ++k) {
+      if (k != i) {
+        others.insert(world.callers[k]->member->number());
+      }
+    }
+    EXPECT_EQ(caller.seen(), others) << i;
+    EXPECT_EQ(caller.member->undecodable(), 0U);
+    EXPECT_EQ(caller.member->wrong_bytes(), 0U);
+  }
+  EXPECT_TRUE(alone.seen().empty());
+  EXPECT_TRUE(alone.member->others().empty());
+  EXPECT_GT(world.relay.room_stats().sounds_out, 2 * 4 * 40U);
+}
+
+TEST(RelayMachine, WhoHasNoRoomsKeyIsNotLetIn) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  const Caller& stranger = world.call(access_of(9));
+  world.run_for(3s);
+  EXPECT_EQ(world.relay.members(), 0U);
+  EXPECT_EQ(world.relay.live_rooms(), 0U);
+  EXPECT_EQ(stranger.closed, secure::CloseReason::kWrongSecret);
+  EXPECT_GT(world.relay.listener_stats().unknown_identity, 0U);
+}
+
+TEST(RelayMachine, ARoomMayBeOpenedWhenItIsAskedFor) {
+  int asked = 0;
+  RelayMachine* relay = nullptr;
+  RelayMachineOptions options;
+  options.look_for_rooms = [&] {
+    ++asked;
+    relay->open({.name = "kitchen", .access = access_of(1)});
+  };
+  RelayWorld world{options};
+  relay = &world.relay;
+  const Caller& caller = world.call(access_of(1));
+  world.run_for(1s);
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(caller.member);
+}
+
+TEST(RelayMachine, NamesAndKeysBelongTogether) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  EXPECT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 4}));
+  EXPECT_FALSE(world.relay.open({.name = "kitchen", .access = access_of(2)}));
+  EXPECT_FALSE(world.relay.open({.name = "garden", .access = access_of(1)}));
+  EXPECT_TRUE(world.relay.close(world.now, "kitchen", FarewellReason::kClosed));
+  EXPECT_FALSE(world.relay.close(world.now, "kitchen", FarewellReason::kClosed));
+  EXPECT_TRUE(world.relay.open({.name = "garden", .access = access_of(1)}));
+}
+
+TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 2}));
+  world.call(access_of(1));
+  world.call(access_of(1));
+  world.run_for(1s);
+  const Caller& third = world.call(access_of(1));
+  world.run_for(2s);
+  EXPECT_EQ(world.relay.members(), 2U);
+  ASSERT_TRUE(third.member);
+  ASSERT_TRUE(third.member->farewell());
+  EXPECT_EQ(third.member->farewell()->reason, FarewellReason::kFull);
+  EXPECT_EQ(third.closed, secure::CloseReason::kFull);
+}
+
+TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  Caller& a = world.call(access_of(1));
+  const Caller& b = world.call(access_of(1));
+  world.run_for(1s);
+  EXPECT_FALSE(world.relay.kick(world.now, "kitchen", 60'000));
+  EXPECT_FALSE(world.relay.kick(world.now, "garden", b.member->number()));
+  ASSERT_TRUE(world.relay.kick(world.now, "kitchen", b.member->number()));
+  world.run_for(2s);
+  EXPECT_EQ(b.closed, secure::CloseReason::kRemoved);
+  EXPECT_EQ(world.relay.members(), 1U);
+  EXPECT_FALSE(a.closed);
+  EXPECT_TRUE(a.member->others().empty());
+}
+
+TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
+  const Caller& a = world.call(access_of(1));
+  const Caller& b = world.call(access_of(2));
+  world.run_for(1s);
+  ASSERT_TRUE(world.relay.close(world.now, "kitchen", FarewellReason::kExpired));
+  world.run_for(2s);
+  ASSERT_TRUE(a.member->farewell());
+  EXPECT_EQ(a.member->farewell()->reason, FarewellReason::kExpired);
+  EXPECT_TRUE(a.closed);
+  EXPECT_FALSE(b.closed);
+  EXPECT_EQ(world.relay.open_rooms(), 1U);
+  EXPECT_EQ(world.relay.live_rooms(), 1U);
+}
+
+TEST(RelayMachine, DrainingTellsEverybodyToComeBackAndEnds) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
+  world.call(access_of(1));
+  world.call(access_of(1));
+  world.call(access_of(2));
+  world.run_for(1s);
+  world.relay.drain_members(world.now, 1500ms);
+  world.run_for(5s);
+  EXPECT_TRUE(world.relay.is_finished());
+  for (const auto& caller : world.callers) {
+    ASSERT_TRUE(caller->member->farewell());
+    EXPECT_EQ(*caller->member->farewell(),
+              (Farewell{.reason = FarewellReason::kDraining, .again_in = 1500ms}));
+    EXPECT_EQ(caller->closed, secure::CloseReason::kGoingAway);
+  }
+}
+
+TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
+  RelayWorld world{{.live_rooms_max = 2}};
+  for (uint8_t room = 1; room <= 6; ++room) {
+    ASSERT_TRUE(
+        world.relay.open({.name = "room" + std::to_string(room), .access = access_of(room)}));
+  }
+  for (uint8_t round = 0; round < 6; ++round) {
+    Caller& a = world.call(access_of(round + 1));
+    Caller& b = world.call(access_of(round + 1));
+    world.run_for(1s);
+    EXPECT_EQ(world.relay.live_rooms(), 1U);
+    EXPECT_EQ(world.relay.members(), 2U);
+    a.connection.hang_up(world.now);
+    b.connection.hang_up(world.now);
+    world.run_for(1s);
+    EXPECT_EQ(world.relay.live_rooms(), 0U);
+    EXPECT_EQ(world.relay.members(), 0U);
+  }
+  EXPECT_EQ(world.relay.room_stats().joins, 12U);
+  EXPECT_EQ(world.relay.room_stats().leaves, 12U);
+  size_t joined = 0;
+  size_t left = 0;
+  while (const auto event = world.relay.poll_event()) {
+    joined += event->kind == RelayEvent::Kind::kJoined ? 1 : 0;
+    left += event->kind == RelayEvent::Kind::kLeft ? 1 : 0;
+  }
+  EXPECT_EQ(joined, 12U);
+  EXPECT_EQ(left, 12U);
+}
+
+}  // namespace
+}  // namespace cress::relay

@@ -1,0 +1,130 @@
+#include "relay/daemon/room_store.hh"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace cress::relay {
+namespace {
+
+class RoomStoreFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path{::testing::TempDir()} / "cress-room-store" /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path file() const { return folder_ / "rooms.db"; }
+
+  static StoredRoom room(const std::string& name, uint8_t key) {
+    StoredRoom room{.door = {}, .created = 1'700'000'000};
+    room.door.name = name;
+    std::ranges::fill(room.door.access.bytes(), std::byte{key});
+    return room;
+  }
+  /// What opening, or reading, complains about.
+  std::string complaint() const {
+    try {
+      (void)RoomStore{file()}.rooms();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "nothing";
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(RoomStoreFile, RoomsOutliveTheProgram) {
+  {
+    RoomStore store{file()};
+    StoredRoom limited = room("kitchen", 1);
+    limited.door.members_max = 4;
+    limited.expires = 1'800'000'000;
+    EXPECT_TRUE(store.create(limited));
+    EXPECT_TRUE(store.create(room("garden", 2)));
+  }
+  const auto rooms = RoomStore{file()}.rooms();
+  ASSERT_EQ(rooms.size(), 2U);
+  EXPECT_EQ(rooms[0].door.name, "garden");
+  EXPECT_EQ(rooms[0].door.access, room("", 2).door.access);
+  EXPECT_FALSE(rooms[0].expires);
+  EXPECT_FALSE(rooms[0].door.members_max);
+  EXPECT_EQ(rooms[1].door.members_max, 4U);
+  EXPECT_EQ(rooms[1].expires, 1'800'000'000);
+  EXPECT_EQ(rooms[1].created, 1'700'000'000);
+}
+
+TEST_F(RoomStoreFile, ANameIsTakenOnce) {
+  RoomStore store{file()};
+  EXPECT_TRUE(store.create(room("kitchen", 1)));
+  EXPECT_FALSE(store.create(room("kitchen", 2)));
+  EXPECT_EQ(store.rooms().front().door.access, room("", 1).door.access);
+  EXPECT_TRUE(store.remove("kitchen"));
+  EXPECT_FALSE(store.remove("kitchen"));
+  EXPECT_TRUE(store.create(room("kitchen", 2)));
+}
+
+TEST_F(RoomStoreFile, ARunningRelayNoticesWhatOthersChange) {
+  RoomStore relay{file()};
+  RoomStore terminal{file()};
+  const int64_t before = relay.version();
+  EXPECT_EQ(relay.version(), before);
+  ASSERT_TRUE(terminal.create(room("kitchen", 1)));
+  EXPECT_NE(relay.version(), before);
+  EXPECT_EQ(relay.rooms().size(), 1U);
+}
+
+TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
+  RoomStore relay{file()};
+  RoomStore terminal{file()};
+  terminal.ask_to_kick("kitchen", 3);
+  terminal.ask_to_kick("garden", 65'535);
+  using Kicks = std::vector<std::pair<std::string, MemberNumber>>;
+  EXPECT_EQ(relay.take_kicks(), (Kicks{{"kitchen", 3}, {"garden", 65'535}}));
+  EXPECT_EQ(relay.take_kicks(), Kicks{});
+}
+
+TEST_F(RoomStoreFile, NobodyElseMayReadIt) {
+  (void)RoomStore{file()}.create(room("kitchen", 1));
+  struct stat status {};
+  ASSERT_EQ(stat(file().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(RoomStoreFile, WhatIsNoRoomFileIsLeftAsItIs) {
+  const std::string text = "This is a letter, not a database. " + std::string(5000, 'x');
+  std::ofstream{file()} << text;
+  EXPECT_NE(complaint().find("is not a room file"), std::string::npos) << complaint();
+  std::ifstream again{file()};
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{again}, {}}), text);
+}
+
+TEST_F(RoomStoreFile, ATruncatedFileIsToldAsDamaged) {
+  {
+    RoomStore store{file()};
+    for (uint8_t i = 0; i < 200; ++i) {
+      ASSERT_TRUE(store.create(room("room" + std::to_string(i), i)));
+    }
+  }
+  ASSERT_GT(std::filesystem::file_size(file()), 8192U);
+  std::filesystem::resize_file(file(), 6000);
+  EXPECT_NE(complaint().find("damaged"), std::string::npos) << complaint();
+}
+
+TEST_F(RoomStoreFile, AFolderThatIsNotThereIsToldByName) {
+  try {
+    const RoomStore store{folder_ / "no" / "rooms.db"};
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string{error.what()}.find("no/rooms.db"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace cress::relay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "media/frame/fragment.hh"
+
+namespace cress::relay {
+
+/// The kinds of frames, each needing only those before it (docs/protocol/room.md, "Pictures").
+/// Also a level: who is at kBase gets anchors and base; who is at kNone nothing.
+enum class FrameKind : uint8_t { kNone, kAnchor, kBase, kLayer1, kLayer2 };
+inline constexpr size_t kFrameKinds = 5;
+
+inline FrameKind kind_of(const media::FragmentHeader& header) {
+  if (header.key_frame || header.anchor) {
+    return FrameKind::kAnchor;
+  }
+  return header.temporal_layer == 0   ? FrameKind::kBase
+         : header.temporal_layer == 1 ? FrameKind::kLayer1
+                                      : FrameKind::kLayer2;
+}
+
+/// The most legs that one room may have: sets of them are bits of one word.
+inline constexpr size_t kLegsMax = 64;
+
+}  // namespace cress::relay

@@ -1,0 +1,579 @@
+#include "relay/forward/room.hh"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "media/frame/frame_report.hh"
+#include "relay/forward/member.hh"
+#include "relay/protocol/media_head.hh"
+#include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
+
+namespace cress::relay {
+namespace {
+
+// Frame reports and their like leave at this pace; every fifth time the plans are looked at.
+constexpr Duration kTick = 20ms;
+constexpr Duration kReportInterval = 60ms;
+constexpr uint32_t kReportedFrames = 32;
+// A leg that takes longer for an anchor is not waited for: anchors that refer far back are large.
+constexpr Duration kHoldBackMax = 2s;
+constexpr size_t kHeldAnchorsMax = 16;
+// A frame is looked at again when its reference has become whole: so far behind that at most.
+constexpr uint32_t kReconsiderSpan = 64;
+
+uint64_t bit(size_t i) { return uint64_t{1} << i; }
+
+// Calls `act(slot)` for each bit set.
+template <class Act>
+void for_each_slot(uint64_t slots, Act act) {
+  for (; slots != 0; slots &= slots - 1) {
+    act(static_cast<size_t>(std::countr_zero(slots)));
+  }
+}
+
+}  // namespace
+
+Room::Member::Member(TimePoint now, MemberNumber its_number, size_t its_slot,
+                     const RoomOptions& options, RoomStats& stats)
+    : source(now, its_number, its_slot, options),
+      leg(now, its_slot, options, stats),
+      heard_at(now),
+      bits(static_cast<double>(options.member_rate_max.bits_per_second()),
+           static_cast<double>(options.member_rate_max.bits_per_second()) *
+               to_seconds(options.member_burst)),
+      datagrams(static_cast<double>(options.member_datagrams_per_second),
+                static_cast<double>(options.member_datagrams_per_second) *
+                    to_seconds(options.member_burst)),
+      control(static_cast<double>(options.control_messages_per_second),
+              static_cast<double>(options.control_messages_per_second)),
+      cards(static_cast<double>(options.cards_per_second),
+            static_cast<double>(options.cards_per_second)),
+      key_frame_wishes(1 / to_seconds(options.key_frame_interval),
+                       static_cast<double>(options.key_frames_per_leg_burst)) {}
+
+Room::Room(TimePoint start, RoomOptions options)
+    : options_(std::move(options)), speakers_(options_.speaker), last_now_(start) {
+  check(options_.members_max > 0 && options_.members_max <= kLegsMax &&
+            options_.name.size() <= kRoomNameSizeMax &&
+            options_.endpoint.datagram_max <= kLegDatagramMax,
+        "Room: options out of range");
+  timeouts_.fill(kNever);
+}
+
+Room::~Room() = default;
+
+// A number names its slot, so that it is found at once: slot + 1, and kLegsMax more for each new
+// member there, so that nobody gets a number that another has just left.
+Room::Member* Room::find(MemberNumber number) const {
+  if (number == kNobody) {
+    return nullptr;
+  }
+  Member* member = slots_.at((number - 1U) % kLegsMax).get();
+  return member != nullptr && member->number() == number ? member : nullptr;
+}
+
+std::optional<size_t> Room::free_slot() const {
+  for (size_t i = 0; i < kLegsMax; ++i) {
+    const size_t slot = (next_slot_ + i) % kLegsMax;
+    if (!slots_.at(slot)) {
+      return slot;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<MemberNumber> Room::join(TimePoint now) {
+  const auto slot = free_slot();
+  if (!slot) {
+    ++stats_.refused_joins;
+    return std::nullopt;
+  }
+  constexpr uint16_t kGenerations = (UINT16_MAX - kLegsMax) / kLegsMax;
+  const uint16_t generation = generations_.at(*slot);
+  generations_[*slot] = static_cast<uint16_t>((generation + 1) % kGenerations);
+  next_slot_ = (*slot + 1) % kLegsMax;
+  const auto number = static_cast<MemberNumber>(1 + *slot + kLegsMax * generation);
+  slots_.at(*slot) = std::make_unique<Member>(now, number, *slot, options_, stats_);
+  Member& newcomer = *slots_[*slot];
+  touch(newcomer);
+  if (next_tick_ == kNever) {
+    next_tick_ = now + kTick;
+  }
+  if (closed_ || members_in_ == options_.members_max) {
+    ++stats_.refused_joins;
+    newcomer.farewell = closed_ ? closed_->reason : FarewellReason::kFull;
+    newcomer.farewell_until = now + options_.farewell_time;
+    tell(newcomer, closed_.value_or(Farewell{FarewellReason::kFull, {}}));
+    return number;
+  }
+  ++stats_.joins;
+  ++members_in_;
+  introduce(newcomer);
+  next_tick_ = now;  // whom it sees, and who is seen by it, is decided at once
+  next_step_ = now;
+  steps_changed_ = true;
+  return number;
+}
+
+void Room::touch(const Member& member) {
+  dirty_ |= bit(member.slot());
+  fed_ &= ~bit(member.slot());
+}
+
+void Room::introduce(Member& newcomer) {
+  const size_t slot = newcomer.slot();
+  tell(newcomer, Welcome{.number = newcomer.number(),
+                         .members_max = static_cast<uint32_t>(options_.members_max),
+                         .video_rate_max = options_.video_rate_max,
+                         .datagram_max = kLegDatagramMax,
+                         .room = options_.name});
+  if (speaker_) {
+    tell(newcomer, SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
+  }
+  for (const auto& other : slots_) {
+    if (other && other.get() != &newcomer && other->is_in()) {
+      tell(newcomer, MemberNews{other->number(), other->card});
+      tell(*other, MemberNews{newcomer.number(), {}});
+      other->source.cache.reset_fates(slot, Fate::kLeftOut);
+    }
+  }
+  sources_.at(slot) = &newcomer.source;
+}
+
+void Room::tell(Member& member, const RoomMessage& message) {
+  if (member.is_gone) {
+    return;
+  }
+  if (!member.leg.outbox().put(message)) {
+    member.is_gone = true;  // has not heard of hundreds of news: it is not there
+    member.reason = LeaveReason::kLost;
+  }
+  touch(member);
+}
+
+void Room::tell_all(const RoomMessage& message, const Member* except) {
+  for (const auto& member : slots_) {
+    if (member && member.get() != except && member->is_in()) {
+      tell(*member, message);
+    }
+  }
+}
+
+void Room::leave(TimePoint now, MemberNumber number, LeaveReason reason) {
+  check(now >= last_now_, "Room: time went back");
+  last_now_ = now;
+  if (Member* member = find(number)) {
+    member->reason = member->farewell ? member->reason : reason;
+    remove(*member);
+  }
+}
+
+void Room::kick(TimePoint now, MemberNumber number) {
+  check(now >= last_now_, "Room: time went back");
+  last_now_ = now;
+  Member* member = find(number);
+  if (member != nullptr && member->is_in()) {
+    member->reason = LeaveReason::kKicked;
+    withdraw(*member, LeaveReason::kKicked);
+    send_away(now, *member, {FarewellReason::kKicked, {}});
+  }
+}
+
+void Room::close(TimePoint now, Farewell farewell) {
+  check(now >= last_now_, "Room: time went back");
+  last_now_ = now;
+  closed_ = farewell;
+  for (const auto& member : slots_) {
+    if (member && member->is_in()) {
+      send_away(now, *member, farewell);
+    }
+  }
+  members_in_ = 0;
+  sources_ = {};
+}
+
+void Room::send_away(TimePoint now, Member& member, Farewell farewell) {
+  member.leg.set_plan(now, {}, sources_);
+  member.leg.outbox().clear();
+  tell(member, farewell);
+  member.farewell = farewell.reason;
+  member.farewell_until = now + options_.farewell_time;
+}
+
+// The others go on without it.
+void Room::withdraw(Member& member, LeaveReason reason) {
+  const size_t slot = member.slot();
+  for (const auto& other : slots_) {
+    if (other && other.get() != &member) {
+      other->leg.forget_source(slot);
+      other->source.watchers &= ~bit(slot);
+      std::erase_if(other->shown, [slot](const Leg::Place& place) { return place.slot == slot; });
+    }
+  }
+  sources_.at(slot) = nullptr;
+  speakers_.forget(slot);
+  --members_in_;
+  tell_all(MemberLeft{member.number(), reason}, &member);
+  tell_speaker();
+  next_step_ = std::min(next_step_, last_now_);
+  steps_changed_ = true;
+}
+
+void Room::remove(Member& member) {
+  const size_t slot = member.slot();
+  if (!member.farewell) {
+    withdraw(member, member.reason);
+  }
+  ++stats_.leaves;
+  departures_.push_back({member.number(), member.reason, member.farewell});
+  dirty_ &= ~bit(slot);
+  fed_ &= ~bit(slot);
+  timeouts_.at(slot) = kNever;
+  slots_.at(slot).reset();
+  if (std::ranges::none_of(slots_, [](const auto& other) { return other != nullptr; })) {
+    next_tick_ = kNever;
+    next_step_ = kNever;
+  }
+}
+
+void Room::handle_datagram(TimePoint now, MemberNumber number,
+                           std::span<const std::byte> datagram) {
+  check(now >= last_now_, "Room: time went back");
+  last_now_ = now;
+  ++stats_.datagrams_in;
+  Member* member = find(number);
+  if (member == nullptr) {
+    ++stats_.datagrams_unknown;
+    return;
+  }
+  if (!member->datagrams.take(now, 1) ||
+      !member->bits.take(now, static_cast<double>(datagram.size() * 8))) {
+    ++stats_.datagrams_over_limit;
+    return;
+  }
+  if (!member->leg.endpoint().handle_datagram(now, datagram)) {
+    ++stats_.datagrams_malformed;
+    return;
+  }
+  member->heard_at = now;
+  touch(*member);
+  drain(now, *member);
+}
+
+void Room::drain(TimePoint now, Member& member) {
+  session::Endpoint& endpoint = member.leg.endpoint();
+  while (auto message = endpoint.poll_message()) {
+    if (member.is_in()) {
+      handle_message(now, member, *std::move(message));
+    }
+  }
+  while (const auto outcome = endpoint.poll_outcome()) {
+    if (outcome->flow == session::kVideoFlow) {
+      member.leg.handle_outcome(now, *outcome, sources_);
+      continue;
+    }
+    member.leg.outbox().handle_outcome(now, *outcome);
+    if (member.key_frame_request == outcome->id) {
+      member.key_frame_request.reset();
+      if (outcome->kind != session::MessageOutcome::Kind::kDelivered) {
+        member.source.key_frames.handle_loss();
+      }
+    }
+  }
+  if (member.is_gone || (member.farewell && member.leg.outbox().empty())) {
+    remove(member);
+  }
+}
+
+void Room::handle_message(TimePoint now, Member& from, session::MessageReceived message) {
+  if (message.flow == session::kControlFlow) {
+    handle_control(now, from, message.bytes);
+    return;
+  }
+  // Larger than any leg could carry: from somebody who does not keep to kLegDatagramMax.
+  if (message.bytes.size() < static_cast<size_t>(kMemberHeadSize.bytes()) ||
+      static_cast<int64_t>(message.bytes.size()) > from.leg.endpoint().message_max().bytes()) {
+    ++stats_.messages_malformed;
+    return;
+  }
+  set_member(message.bytes, from.number());
+  if (message.flow == session::kAudioFlow) {
+    handle_sound(now, from, std::move(message.bytes));
+  } else {
+    handle_video(now, from, std::move(message.bytes));
+  }
+}
+
+void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> message) {
+  ++stats_.sounds_in;
+  const auto body = parse_sound_body(parse_member_message(message)->body);
+  if (!body) {
+    ++stats_.messages_malformed;
+    return;
+  }
+  from.source.sound.add(DataSize{static_cast<int64_t>(message.size())} +
+                        from.leg.endpoint().control().message_overhead());
+  speakers_.handle_level(now, from.slot(), body->level);
+  const uint64_t self = bit(from.slot());
+  for (const auto& member : slots_) {
+    if (!member || member.get() == &from || !member->is_in()) {
+      continue;
+    }
+    if (!speakers_.is_heard(from.slot()) || (member->hears & self) == 0) {
+      ++stats_.sounds_left_out;
+      continue;
+    }
+    member->leg.send_sound(now, message, body->level >= options_.speaker.floor_level);
+    touch(*member);
+  }
+}
+
+void Room::handle_video(TimePoint now, Member& from, std::vector<std::byte> message) {
+  ++stats_.fragments_in;
+  const DataSize cost = DataSize{static_cast<int64_t>(message.size())} +
+                        from.leg.endpoint().control().message_overhead();
+  Source& source = from.source;
+  const auto added = source.cache.handle_fragment(now, std::move(message));
+  if (!added) {
+    ++(added.error() == FrameCache::Refusal::kMalformed ? stats_.messages_malformed
+                                                        : stats_.fragments_refused);
+    return;
+  }
+  CachedFrame& frame = *added->frame;
+  if (added->is_first && !is_allowed(now, from, *added)) {
+    ++stats_.fragments_refused;
+    source.cache.refuse(frame);
+    return;
+  }
+  source.video.at(static_cast<size_t>(frame.kind)).add(cost);
+  source.last_fragment = now;
+  for_each_slot(source.watchers, [&](size_t slot) {
+    slots_.at(slot)->leg.handle_fragment(now, source, *added);
+    touch(*slots_[slot]);
+  });
+  if (added->became_whole) {
+    handle_whole(now, from, frame);
+  }
+}
+
+// A sender that sends more than it was told loses whole frames, before they cost anybody anything.
+bool Room::is_allowed(TimePoint now, Member& from, const FrameCache::Added& added) {
+  if (added.frame->header.key_frame) {
+    from.source.key_frames.handle_key_frame(now);
+  }
+  return from.source.allowance.take(now,
+                                    static_cast<double>(added.frame->header.frame_size.bytes()));
+}
+
+void Room::handle_whole(TimePoint now, Member& from, const CachedFrame& frame) {
+  Source& source = from.source;
+  source.newest_whole = std::max(source.newest_whole.value_or(0), frame.id());
+  source.has_news = true;
+  if (frame.kind == FrameKind::kAnchor) {
+    source.held_anchors.push_back(frame.id());
+    if (source.held_anchors.size() > kHeldAnchorsMax) {
+      source.held_anchors.pop_front();
+    }
+  }
+  report(now, from);
+  const uint32_t newest = source.cache.newest().value_or(0);
+  const uint32_t last =
+      newest - frame.id() > kReconsiderSpan ? frame.id() + kReconsiderSpan : newest;
+  for (uint32_t id = frame.id(); id < last;) {
+    ++id;
+    CachedFrame* later = source.cache.find(id);
+    if (later == nullptr || later->refused) {
+      continue;
+    }
+    for_each_slot(source.watchers,
+                  [&](size_t slot) { slots_.at(slot)->leg.reconsider(now, source, *later); });
+  }
+}
+
+void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte> message) {
+  if (!from.control.take(now, 1)) {
+    ++stats_.control_over_limit;
+    return;
+  }
+  if (!message.empty() && message[0] < kRoomMessageByte) {
+    return;  // of a call of two: the relay learns what arrived from the session
+  }
+  const auto parsed = parse_room_message(message);
+  if (!parsed) {
+    ++stats_.messages_malformed;
+    return;
+  }
+  if (const auto* card = std::get_if<Card>(&*parsed)) {
+    if (card->revision > from.card.revision) {
+      from.card = *card;
+      from.card_is_news = true;
+    }
+  } else if (const auto* view = std::get_if<View>(&*parsed)) {
+    if (!from.view || view->revision > from.view->revision) {
+      from.view = *view;
+    }
+  } else if (const auto* wanted = std::get_if<KeyFrameWanted>(&*parsed)) {
+    Member* of = find(wanted->of);
+    if (of != nullptr && of != &from && of->is_in()) {
+      from.leg.restart(now, of->source);
+    }
+  } else if (std::holds_alternative<Leaving>(*parsed)) {
+    from.is_gone = true;
+    from.reason = LeaveReason::kLeft;
+  } else {
+    ++stats_.messages_malformed;  // only the relay says these
+  }
+}
+
+void Room::handle_timeout(TimePoint now) {
+  check(now >= last_now_, "Room: time went back");
+  last_now_ = now;
+  for (size_t slot = 0; slot < kLegsMax; ++slot) {
+    if (timeouts_.at(slot) <= now) {
+      slots_.at(slot)->leg.endpoint().handle_timeout(now);
+      touch(*slots_[slot]);
+    }
+  }
+  if (next_tick_ <= now) {
+    tick(now);
+  }
+}
+
+void Room::tick(TimePoint now) {
+  next_tick_ = now + kTick;
+  for (const auto& member : slots_) {
+    if (member && member->is_in()) {
+      report(now, *member);
+    }
+  }
+  if (next_step_ <= now || next_step_ == kNever) {
+    next_step_ = now + SpeakerDetector::kStep;
+    step(now);
+  }
+}
+
+// The sender may refer to what is whole here: but not to an anchor that a slow leg is still on its
+// way to, or that leg could not read the next one.
+bool Room::is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const {
+  if (!frame.whole || frame.kind != FrameKind::kAnchor || now - frame.began > kHoldBackMax) {
+    return frame.whole;
+  }
+  bool is_held = false;
+  for_each_slot(source.watchers, [&](size_t slot) {
+    is_held = is_held || slots_.at(slot)->leg.holds_back(source, frame);
+  });
+  return !is_held;
+}
+
+void Room::report(TimePoint now, Member& member) {
+  Source& source = member.source;
+  if ((!source.has_news && source.held_anchors.empty()) ||
+      now - source.reported_at < kReportInterval ||
+      member.leg.endpoint().queued(session::kControlFlow) > DataSize{}) {
+    return;
+  }
+  // The newest that may be told; those held back come later, in reports of their own.
+  std::optional<uint32_t> newest_anchor;
+  for (const uint32_t id : source.held_anchors) {
+    const CachedFrame* anchor = source.cache.find(id);
+    if (anchor != nullptr && is_reportable(now, source, *anchor)) {
+      newest_anchor = id;
+    }
+  }
+  std::optional<uint32_t> newest = source.has_news ? source.newest_whole : std::nullopt;
+  for (int back = 0; newest && back < static_cast<int>(kReportedFrames); ++back) {
+    const CachedFrame* frame = source.cache.find(*newest);
+    if (frame != nullptr && is_reportable(now, source, *frame)) {
+      break;
+    }
+    newest = *newest > 0 ? std::optional{*newest - 1} : std::nullopt;
+  }
+  if (newest) {
+    send_report(now, member, *newest);
+  }
+  if (newest_anchor && (!newest || *newest - *newest_anchor > kReportedFrames)) {
+    send_report(now, member, *newest_anchor);
+  }
+  while (newest_anchor && !source.held_anchors.empty() &&
+         source.held_anchors.front() <= *newest_anchor) {
+    source.held_anchors.pop_front();
+  }
+  source.has_news = false;
+}
+
+void Room::send_report(TimePoint now, Member& to, uint32_t newest) {
+  const Source& source = to.source;
+  media::FrameReport report{.newest = newest, .before = 0};
+  for (uint32_t i = 0; i < kReportedFrames && i < newest; ++i) {
+    const CachedFrame* frame = source.cache.find(newest - 1 - i);
+    report.before |= frame != nullptr && is_reportable(now, source, *frame) ? 1U << i : 0U;
+  }
+  to.source.reported_at = now;
+  to.leg.endpoint().send(now, session::kControlFlow, media::build_message(report));
+  ++stats_.frame_reports;
+  touch(to);
+}
+
+std::optional<LegTransmit> Room::poll_transmit(TimePoint now) {
+  last_now_ = std::max(last_now_, now);
+  while (dirty_ != 0) {
+    const auto slot = static_cast<size_t>(std::countr_zero(dirty_));
+    Member& member = *slots_.at(slot);
+    Leg& leg = member.leg;
+    if ((fed_ & bit(slot)) == 0) {
+      leg.outbox().flush(now, leg.endpoint());
+      leg.feed(now, sources_);
+      fed_ |= bit(slot);
+    }
+    if (auto bytes = leg.endpoint().poll_transmit(now)) {
+      ++stats_.datagrams_out;
+      stats_.bytes_out += bytes->size();
+      return LegTransmit{member.number(), *std::move(bytes)};
+    }
+    timeouts_.at(slot) = std::min(leg.endpoint().poll_timeout(), leg.outbox().poll_timeout());
+    dirty_ &= ~bit(slot);
+    fed_ &= ~bit(slot);
+  }
+  return std::nullopt;
+}
+
+std::optional<Departure> Room::poll_departure() { return take_front(departures_); }
+
+TimePoint Room::poll_timeout() const {
+  return std::min(next_tick_, *std::ranges::min_element(timeouts_));
+}
+
+std::optional<MemberNumber> Room::speaker() const {
+  return speaker_ ? std::optional{slots_.at(*speaker_)->number()} : std::nullopt;
+}
+
+std::vector<MemberView> Room::member_views() const {
+  std::vector<MemberView> views;
+  for (const auto& member : slots_) {
+    if (member) {
+      views.push_back({.number = member->number(),
+                       .is_leaving = !member->is_in(),
+                       .forecast = member->leg.endpoint().control().forecast_rate(),
+                       .loss = member->leg.loss(),
+                       .video_rate = member->source.cap,
+                       .waiting = member->leg.waiting(),
+                       .cached = member->source.cache.held(),
+                       .senders_shown = static_cast<size_t>(
+                           std::ranges::count_if(member->shown, [](const Leg::Place& place) {
+                             return place.level > FrameKind::kNone;
+                           }))});
+    }
+  }
+  return views;
+}
+
+FrameKind Room::level(MemberNumber to, MemberNumber source) const {
+  const Member* receiver = find(to);
+  const Member* sender = find(source);
+  return receiver != nullptr && sender != nullptr ? receiver->leg.level(sender->slot())
+                                                  : FrameKind::kNone;
+}
+
+}  // namespace cress::relay

@@ -1,0 +1,440 @@
+#include "relay/forward/room.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "relay/forward/room_test_tools.hh"
+#include "traces/links.hh"
+
+namespace cress::relay {
+namespace {
+
+const LegLinks& fast_links() {
+  static const LegLinks links{.down = constant_trace(DataRate::kilobits_per_second(20'000)),
+                              .up = constant_trace(DataRate::kilobits_per_second(6'000))};
+  return links;
+}
+
+std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint to,
+                             const std::set<MemberNumber>& of) {
+  std::vector<Duration> all;
+  for (const SeenFrame& frame : member.shown()) {
+    if (frame.captured >= from && frame.captured < to && of.contains(frame.from)) {
+      all.push_back(frame.shown - frame.captured);
+    }
+  }
+  return all;
+}
+
+std::vector<Duration> delays(const TestMember& member, TimePoint from,
+                             const std::set<MemberNumber>& of) {
+  return delays(member, from, kNever, of);
+}
+
+Duration p95(std::vector<Duration> values) {
+  if (values.empty()) {
+    return Duration::max();
+  }
+  std::ranges::sort(values);
+  return values[values.size() * 95 / 100];
+}
+
+TEST(Room, MembersMeetAndSeeAndHearEachOther) {
+  RoomWorld world{RoomOptions{.name = "kitchen"}};
+  for (int i = 0; i < 3; ++i) {
+    world.join(fast_links(), {.speaks = i == 1});
+  }
+  world.run_until(kTimeZero + 5s);
+  for (size_t i = 0; i < 3; ++i) {
+    TestMember& member = world.member(i);
+    ASSERT_TRUE(member.welcome());
+    EXPECT_EQ(member.welcome()->room, "kitchen");
+    EXPECT_EQ(member.number(), world.number(i));
+    EXPECT_EQ(member.others().size(), 2U);
+    ASSERT_TRUE(member.speaker());
+    EXPECT_EQ(member.speaker()->number, world.number(1));
+    EXPECT_EQ(member.undecodable(), 0U);
+    EXPECT_EQ(member.wrong_bytes(), 0U);
+    for (size_t j = 0; j < 3; ++j) {
+      const auto seen = delays(member, kTimeZero + 1s, {world.number(j)});
+      if (i == j) {
+        EXPECT_TRUE(seen.empty());
+      } else {
+        EXPECT_GT(seen.size(), 110U) << i << " of " << j;
+        EXPECT_LT(p95(seen), 100ms);
+        EXPECT_EQ(member.others().at(world.number(j)).sealed.size(), 100U);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const sim::DeliveryTrace> third_generation() {
+  const std::filesystem::path recorded{CRESS_DATA "/traces/cellular/hsdpa-tram.down"};
+  if (std::filesystem::exists(recorded)) {
+    return std::make_shared<sim::DeliveryTrace>(sim::load_trace(recorded));
+  }
+  return std::make_shared<sim::DeliveryTrace>(
+      traces::embedded_trace("3g", traces::Direction::kDown));
+}
+
+struct TenMembers {
+  std::vector<Duration> p95_of_fast;  // each fast one's, of the other fast ones' pictures
+  std::vector<double> rate_of_fast;   // pictures a second, of each other
+  double sound_in_time[2];
+  double speaker_pictures_per_second[2];
+};
+
+// Members 0 and 1 may be slow, the others are not; 2 speaks.
+TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
+  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  const Duration length = 40s;
+  for (size_t i = 0; i < 10; ++i) {
+    world.join(i == 0 ? first : i == 1 ? second : fast_links(), {.speaks = i == 2});
+    world.run_until(world.now() + 200ms);
+  }
+  const TimePoint from = world.now() + 5s;
+  world.run_until(from + length);
+  std::set<MemberNumber> fast;
+  for (size_t i = 2; i < 10; ++i) {
+    fast.insert(world.number(i));
+  }
+  TenMembers result{};
+  for (size_t i = 2; i < 10; ++i) {
+    const auto seen = delays(world.member(i), from, fast);
+    result.p95_of_fast.push_back(p95(seen));
+    result.rate_of_fast.push_back(static_cast<double>(seen.size()) / to_seconds(length) / 7);
+    EXPECT_EQ(world.member(i).undecodable(), 0U);
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    size_t in_time = 0;
+    for (const HeardSound& sound : world.member(i).heard()) {
+      in_time += sound.from == world.number(2) && sound.captured >= from &&
+                         sound.heard - sound.captured <= 400ms
+                     ? 1
+                     : 0;
+    }
+    result.sound_in_time[i] =
+        static_cast<double>(in_time) / (to_seconds(length) / to_seconds(kSoundEvery));
+    result.speaker_pictures_per_second[i] =
+        static_cast<double>(delays(world.member(i), from, {world.number(2)}).size()) /
+        to_seconds(length);
+    EXPECT_EQ(world.member(i).undecodable(), 0U);
+  }
+  return result;
+}
+
+TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
+  const TenMembers all_fast = run_ten(fast_links(), fast_links());
+  const TenMembers two_slow = run_ten(
+      {.down = constant_trace(DataRate::kilobits_per_second(300)),
+       .up = constant_trace(DataRate::kilobits_per_second(300))},
+      {.down = third_generation(), .up = constant_trace(DataRate::kilobits_per_second(500))});
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_LT(two_slow.p95_of_fast[i], all_fast.p95_of_fast[i] * 105 / 100) << i;
+    EXPECT_GT(all_fast.rate_of_fast[i], 29) << i;
+    EXPECT_GT(two_slow.rate_of_fast[i], 29) << i;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_GE(two_slow.sound_in_time[i], 0.95) << i;
+    EXPECT_GE(two_slow.speaker_pictures_per_second[i], 1) << i;
+  }
+}
+
+// Whatever the links lose, and however narrow they are: what comes whole can be decoded, but for
+// what hangs on a frame that was lost under way.
+TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng{seed};
+    RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(800)}};
+    world.watch_references();
+    for (int i = 0; i < 4; ++i) {
+      const auto kbps = static_cast<int64_t>(rng.uniform(250, 6000));
+      world.join({.down = constant_trace(DataRate::kilobits_per_second(kbps)),
+                  .up = constant_trace(DataRate::kilobits_per_second(3000)),
+                  .loss = rng.chance(0.5) ? rng.uniform(0, 0.08) : 0},
+                 {.speaks = i == 2});
+    }
+    for (int second = 1; second <= 20; ++second) {
+      world.member(rng.below(4)).set_speaks(rng.chance(0.5));
+      world.run_until(kTimeZero + second * 1s);
+    }
+    EXPECT_EQ(world.sent_without_reference(), 0U);
+    for (size_t i = 0; i < 4; ++i) {
+      const TestMember& member = world.member(i);
+      std::map<MemberNumber, uint32_t> newest;
+      for (const SeenFrame& frame : member.shown()) {
+        EXPECT_TRUE(!newest.contains(frame.from) || newest[frame.from] < frame.id);
+        newest[frame.from] = frame.id;
+      }
+      EXPECT_GT(member.shown().size(), 15U) << i;
+      EXPECT_EQ(member.wrong_bytes(), 0U);
+      EXPECT_LE(static_cast<double>(member.undecodable()),
+                world.is_lossy(i) ? 0.05 * static_cast<double>(member.shown().size()) : 0)
+          << i;
+    }
+  }
+}
+
+TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
+  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  for (int i = 0; i < 9; ++i) {
+    world.join(fast_links(), {.speaks = i == 0});
+  }
+  world.run_until(kTimeZero + 10s);
+  const TimePoint joined = world.now();
+  const size_t newcomer = world.join(fast_links());
+  world.run_until(joined + 1s);
+  std::set<MemberNumber> seen;
+  for (const SeenFrame& frame : world.member(newcomer).shown()) {
+    seen.insert(frame.from);
+  }
+  EXPECT_EQ(seen.size(), 9U);
+  EXPECT_EQ(world.member(newcomer).others().size(), 9U);
+  ASSERT_TRUE(world.member(newcomer).welcome());
+  world.run_until(joined + 5s);
+  for (size_t i = 0; i < 9; ++i) {
+    std::set<MemberNumber> others;
+    for (size_t j = 0; j < 9; ++j) {
+      others.insert(i == j ? kNobody : world.number(j));
+    }
+    const auto calm = delays(world.member(i), joined - 5s, joined, others);
+    const auto after = delays(world.member(i), joined, joined + 5s, others);
+    EXPECT_LT(p95(after), p95(calm) * 12 / 10) << i;
+    EXPECT_EQ(world.member(i).others().size(), 9U);
+  }
+  EXPECT_LE(world.room().stats().key_frame_requests, 9U + 9U + 2U);
+}
+
+/// Says everything that must not be said.
+std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::FlowId flow) {
+  if (flow == session::kControlFlow) {
+    switch (rng.below(5)) {
+      case 0:
+        return build_room_message(KeyFrameWanted{static_cast<MemberNumber>(1 + rng.below(12))});
+      case 1:
+        return build_room_message(Card{.revision = static_cast<uint32_t>(rng.next()),
+                                       .sealed = std::vector<std::byte>(kCardSizeMax)});
+      case 2:
+        return build_room_message(View{.revision = static_cast<uint32_t>(rng.next()),
+                                       .pinned = static_cast<MemberNumber>(rng.below(70)),
+                                       .pictures = static_cast<uint32_t>(rng.below(65)),
+                                       .height = 4320});
+      case 3:
+        return build_room_message(Welcome{.number = 1});
+      default:
+        break;
+    }
+  } else if (flow == session::kAudioFlow) {
+    return std::vector<std::byte>(14 + rng.below(900));  // level 0: as loud as can be
+  } else if (rng.chance(0.8)) {
+    // Frames of all kinds that refer to anything and claim any size.
+    frame_id += static_cast<uint32_t>(rng.chance(0.01) ? rng.below(2000) : rng.below(3));
+    const bool key = rng.chance(0.3);
+    const auto layer = static_cast<int>(key ? 0 : rng.below(3));
+    const auto back = 1 + static_cast<uint32_t>(rng.below(40));
+    const media::EncodedFrame frame{
+        .id = frame_id,
+        .reference_id = key ? frame_id : frame_id - back,
+        .capture_time = TimePoint{Duration{static_cast<int64_t>(rng.next())}},
+        .key_frame = key,
+        .temporal_layer = layer,
+        .anchor = layer == 0 && rng.chance(0.7),
+        .data = std::vector<std::byte>(1 + rng.below(50'000))};
+    const auto pieces = media::fragment(frame, DataSize{1100}, static_cast<int>(rng.below(3)));
+    return build_member_message(static_cast<MemberNumber>(rng.next()),
+                                pieces[rng.below(pieces.size())]);
+  }
+  std::vector<std::byte> noise(rng.below(1100));
+  for (std::byte& b : noise) {
+    b = static_cast<std::byte>(rng.next());
+  }
+  return noise;
+}
+
+std::vector<std::byte> hostile_datagram(Rng& rng, uint32_t& frame_id, uint64_t& sequence) {
+  wire::DatagramBuilder builder{DataSize{1200}};
+  const auto flow = static_cast<session::FlowId>(rng.below(3));
+  (void)builder.add_message(flow, hostile_message(rng, frame_id, flow));
+  if (rng.chance(0.1)) {
+    // It has received everything, and long ago.
+    const uint64_t made = rng.next() >> 20U;
+    (void)builder.add_forecast({.received_or_lost = rng.next() >> 8U,
+                                .time_100us = made,
+                                .counts = {1000, 1'000'000},
+                                .arrivals = {{rng.next() >> 40U, made / 2}},
+                                .decided_before = 0,
+                                .lost_complete_from = 0,
+                                .lost = {}});
+  }
+  const DataSize payload = builder.payload();
+  wire::Header header;
+  header.sequence = wire::WireSeq::wrap(sequence);
+  auto datagram = builder.finish(header);
+  sequence += static_cast<uint64_t>(payload.bytes() + 50);
+  if (rng.chance(0.1)) {
+    datagram[rng.below(datagram.size())] = static_cast<std::byte>(rng.next());
+  }
+  return datagram;
+}
+
+// The others' worst p95 beside a tenth member that is quiet, or that floods and lies.
+Duration run_beside_tenth(bool is_hostile) {
+  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  std::set<MemberNumber> honest;
+  for (size_t i = 0; i < 9; ++i) {
+    world.join(fast_links(), {.speaks = i == 0});
+    honest.insert(world.number(i));
+  }
+  const size_t tenth = world.join(
+      {.down = fast_links().down, .up = constant_trace(DataRate::kilobits_per_second(30'000))},
+      {.has_camera = false});
+  world.run_until(kTimeZero + 5s);
+  Rng rng{5};
+  uint32_t frame_id = 1000;
+  uint64_t sequence = 1U << 20U;
+  for (TimePoint at = world.now(); at < kTimeZero + 25s; at += 1ms) {
+    world.run_until(at);
+    for (int i = 0; is_hostile && i < 3; ++i) {  // about 20 Mbit/s
+      world.push_up(tenth, hostile_datagram(rng, frame_id, sequence));
+    }
+    for (const MemberView& view : world.room().member_views()) {
+      EXPECT_LE(view.cached, DataSize{1'000'000});
+      EXPECT_LE(view.waiting, DataSize{256'000} * 2);
+    }
+  }
+  if (is_hostile) {
+    EXPECT_GT(world.room().stats().datagrams_over_limit, 10'000U);
+    EXPECT_GT(world.room().stats().messages_malformed, 1000U);
+    EXPECT_GT(world.room().stats().fragments_refused, 100U);
+  }
+  Duration worst{};
+  for (size_t i = 0; i < 9; ++i) {
+    const auto seen = delays(world.member(i), kTimeZero + 6s, honest);
+    EXPECT_GT(seen.size(), 8U * 18 * 25);
+    worst = std::max(worst, p95(seen));
+  }
+  return worst;
+}
+
+TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
+  const Duration calm = run_beside_tenth(false);
+  const Duration flooded = run_beside_tenth(true);
+  EXPECT_LT(flooded, calm * 12 / 10) << to_milliseconds(calm) << " ms before, "
+                                     << to_milliseconds(flooded) << " ms beside the flood";
+}
+
+TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
+  RoomWorld world;
+  const size_t stays = world.join(fast_links(), {.speaks = true});
+  std::set<MemberNumber> numbers;
+  for (int i = 0; i < 1000; ++i) {
+    const size_t guest = world.join(fast_links());
+    EXPECT_TRUE(numbers.insert(world.number(guest)).second) << "a number was given twice";
+    world.run_until(world.now() + 30ms);
+    world.leave(guest, i % 2 == 0 ? LeaveReason::kLeft : LeaveReason::kLost);
+    world.forget(guest);
+  }
+  world.run_until(world.now() + 2s);
+  EXPECT_EQ(world.room().members(), 1U);
+  EXPECT_EQ(world.room().member_views().size(), 1U);
+  EXPECT_TRUE(world.member(stays).others().empty());
+  EXPECT_EQ(world.departures().size(), 1000U);
+  EXPECT_EQ(world.room().stats().joins, 1001U);
+  EXPECT_EQ(world.room().stats().leaves, 1000U);
+  world.leave(stays);
+  EXPECT_EQ(world.room().poll_timeout(), kNever);
+}
+
+TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
+  RoomWorld world{RoomOptions{.members_max = 2}};
+  world.join(fast_links());
+  world.join(fast_links());
+  const size_t third = world.join(fast_links());
+  world.run_until(kTimeZero + 1s);
+  ASSERT_TRUE(world.member(third).farewell());
+  EXPECT_EQ(world.member(third).farewell()->reason, FarewellReason::kFull);
+  ASSERT_EQ(world.departures().size(), 1U);
+  EXPECT_EQ(world.departures()[0].number, world.number(third));
+  EXPECT_EQ(world.room().members(), 2U);
+
+  world.room().kick(world.now(), world.number(0));
+  world.drain_room();
+  world.run_until(kTimeZero + 2s);
+  EXPECT_EQ(world.member(0).farewell()->reason, FarewellReason::kKicked);
+  EXPECT_TRUE(world.member(1).others().empty());
+  EXPECT_EQ(world.room().members(), 1U);
+
+  world.room().close(world.now(), {FarewellReason::kDraining, 5s});
+  world.drain_room();
+  world.run_until(kTimeZero + 4s);
+  EXPECT_EQ(world.member(1).farewell(), (Farewell{FarewellReason::kDraining, 5s}));
+  EXPECT_TRUE(world.room().member_views().empty());
+  EXPECT_EQ(world.departures().size(), 3U);
+  const size_t late = world.join(fast_links());
+  world.run_until(kTimeZero + 6s);
+  EXPECT_EQ(world.member(late).farewell()->reason, FarewellReason::kDraining);
+}
+
+TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
+  RoomWorld world{RoomOptions{.lost_after = 3s}};
+  for (int i = 0; i < 3; ++i) {
+    world.join(fast_links());
+  }
+  world.run_until(kTimeZero + 1s);
+  world.member(0).put(Leaving{});
+  world.run_until(kTimeZero + 2s);
+  EXPECT_EQ(world.member(2).others().size(), 1U);
+  ASSERT_EQ(world.departures().size(), 1U);
+  EXPECT_EQ(world.departures()[0].reason, LeaveReason::kLeft);
+  world.forget(1);  // says nothing any more
+  world.run_until(kTimeZero + 6s);
+  EXPECT_TRUE(world.member(2).others().empty());
+  ASSERT_EQ(world.departures().size(), 2U);
+  EXPECT_EQ(world.departures()[1].reason, LeaveReason::kLost);
+}
+
+TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
+  RoomWorld world;
+  for (int i = 0; i < 4; ++i) {
+    world.join(fast_links());
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    world.member(i).put(View{.revision = 1,
+                             .pinned = world.number(i == 0 ? 1 : 0),
+                             .pictures = i == 3 ? 2U : 1U,
+                             .height = 720});
+  }
+  world.run_until(kTimeZero + 8s);
+  const size_t shown = world.member(0).shown().size();
+  world.run_until(kTimeZero + 10s);
+  EXPECT_EQ(world.room().level(world.number(0), world.number(1)), FrameKind::kLayer2);
+  EXPECT_EQ(world.room().level(world.number(0), world.number(2)), FrameKind::kNone);
+  EXPECT_EQ(world.room().level(world.number(1), world.number(0)), FrameKind::kLayer2);
+  ASSERT_TRUE(world.member(3).video_rate());
+  EXPECT_EQ(world.member(3).video_rate()->rate, DataRate{});  // nobody looks
+  EXPECT_EQ(world.member(0).video_rate()->rate, DataRate::kilobits_per_second(1500));
+  for (size_t i = shown; i < world.member(0).shown().size(); ++i) {
+    EXPECT_EQ(world.member(0).shown()[i].from, world.number(1));
+  }
+}
+
+TEST(Room, SameSeedsSameDatagrams) {
+  const auto run = [] {
+    RoomWorld world;
+    for (int i = 0; i < 4; ++i) {
+      world.join({.down = constant_trace(DataRate::kilobits_per_second(900)),
+                  .up = constant_trace(DataRate::kilobits_per_second(2000)),
+                  .loss = 0.02},
+                 {.speaks = i == 1});
+    }
+    world.run_until(kTimeZero + 8s);
+    return world.digest();
+  };
+  EXPECT_EQ(run(), run());
+}
+
+}  // namespace
+}  // namespace cress::relay

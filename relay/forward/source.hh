@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "relay/forward/frame_cache.hh"
+#include "relay/forward/key_frame_requests.hh"
+#include "relay/forward/rate_meter.hh"
+#include "relay/forward/room_options.hh"
+#include "relay/forward/token_bucket.hh"
+#include "relay/protocol/member_number.hh"
+
+namespace cress::relay {
+
+/// What one member sends, as all legs share it. A plain part of Room. Threads: none inside.
+struct Source {
+  Source(TimePoint now, MemberNumber its_number, size_t its_slot, const RoomOptions& options)
+      : number(its_number),
+        slot(its_slot),
+        cache(options.cache),
+        key_frames(options.key_frame_interval),
+        began(now),
+        allowance(static_cast<double>(options.thumbnail_rate.bits_per_second()) / 8,
+                  static_cast<double>(options.cache.frame_max.bytes())) {}
+
+  MemberNumber number;
+  size_t slot;
+  FrameCache cache;
+  KeyFrameRequests key_frames;
+  TimePoint began{};
+  /// The legs at a level above none, by slot.
+  uint64_t watchers = 0;
+
+  /// By kind, with what a message costs beside its bytes.
+  std::array<RateMeter, kFrameKinds> video{};
+  RateMeter sound;
+  TimePoint last_fragment = kTimeZero - 1h;
+
+  /// Told to the sender.
+  DataRate cap{};
+  uint32_t cap_revision = 0;
+  TimePoint cap_lower_since = kTimeZero;   // much less than told is wanted since
+  TimePoint asked_since = kTimeZero - 1h;  // for pictures at all
+  TokenBucket allowance;                   // bytes of frames
+
+  /// The sender has not heard of all whole frames.
+  bool has_news = false;
+  TimePoint reported_at = kTimeZero - 1h;
+
+  std::optional<uint32_t> newest_whole;
+  /// Anchors that are whole here and that the sender does not know of yet, for a leg is on its way
+  /// to them; oldest first.
+  std::deque<uint32_t> held_anchors;
+  uint32_t reported_anchor = 0;
+};
+
+}  // namespace cress::relay

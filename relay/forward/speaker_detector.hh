@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "relay/forward/frame_kind.hh"
+#include "transport/base/time.hh"
+
+namespace cress::relay {
+
+struct SpeakerDetectorOptions {
+  /// Louder than this is sound at all: -dBov. A quiet room's noise is at 60 to 80.
+  int floor_level = 60;
+  /// Speaks who is this many dB above that, smoothed.
+  double speaking = 8;
+  /// The speaker is replaced by who is this much louder for so long, smoothed,
+  double louder = 6;
+  Duration louder_for = 600ms;
+  /// or by anybody who speaks once the speaker has been silent for so long.
+  Duration silent_for = 400ms;
+  /// So many are heard at once: the loudest.
+  size_t heard_max = 6;
+};
+
+/// Who speaks, from the levels that members tell of their sound (RFC 6464), with hysteresis: a
+/// cough changes nothing. Members are named by their slots. Levels are peers' words: any are safe;
+/// who lies is the speaker, and nothing else. Deterministic. Threads: none inside; one owner. `now`
+/// never goes back.
+class SpeakerDetector {
+ public:
+  explicit SpeakerDetector(SpeakerDetectorOptions options = {});
+
+  /// `level`: 0 loudest .. 127.
+  void handle_level(TimePoint now, size_t slot, int level);
+  void forget(size_t slot);
+  /// Decides; wants to be called every kStep.
+  void advance(TimePoint now);
+  static constexpr Duration kStep = 100ms;
+
+  std::optional<size_t> speaker() const { return speaker_; }
+  /// kTimeZero - 1h: never.
+  TimePoint last_spoke(size_t slot) const { return voices_.at(slot).spoke_at; }
+  /// Among the heard_max loudest.
+  bool is_heard(size_t slot) const { return (heard_ >> slot & 1U) != 0; }
+  double loudness(size_t slot) const { return voices_.at(slot).loudness; }
+
+ private:
+  struct Voice {
+    double loudness = 0;  // dB above the floor, smoothed over about 300 ms
+    TimePoint heard_at = kTimeZero - 1h;
+    TimePoint spoke_at = kTimeZero - 1h;
+  };
+  void choose_heard();
+
+  SpeakerDetectorOptions options_;
+  std::array<Voice, kLegsMax> voices_{};
+  std::optional<size_t> speaker_;
+  // Who would replace the speaker, and since when without a break.
+  std::optional<size_t> challenger_;
+  TimePoint challenges_since_ = kTimeZero;
+  uint64_t heard_ = ~uint64_t{0};
+};
+
+}  // namespace cress::relay

@@ -1,0 +1,180 @@
+#include "relay/tunnel/secure_tunnel.hh"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "relay/tunnel/feedback_each_tick.hh"
+#include "transport/base/take_front.hh"
+#include "transport/secure/records.hh"
+#include "transport/sprout/cress_control.hh"
+#include "transport/sprout/sprout_control.hh"
+
+namespace cress::tunnel {
+namespace {
+
+// A greeting that was lost is repeated; most answers are there by then.
+constexpr Duration kGreetInterval = 250ms;
+
+}  // namespace
+
+struct ControlMaker::Tables {
+  sprout::BeliefDynamics dynamics{sprout::SproutModel{}};
+  sprout::ForecastTable table{dynamics};
+};
+
+ControlMaker::ControlMaker() = default;
+ControlMaker::~ControlMaker() = default;
+
+std::unique_ptr<sprout::Control> ControlMaker::make(ControlKind kind, DataSize tag) {
+  if (kind == ControlKind::kCress) {
+    sprout::CressControl::Options options;
+    options.datagram_overhead += tag;
+    return std::make_unique<sprout::CressControl>(options);
+  }
+  if (!tables_) {
+    tables_ = std::make_unique<Tables>();
+  }
+  return std::make_unique<FeedbackEachTick>(std::make_unique<sprout::SproutControl>(
+      std::make_unique<sprout::BayesianEstimator>(tables_->dynamics, tables_->table)));
+}
+
+SecureTunnel::SecureTunnel(TimePoint start, SecureTunnelOptions options)
+    : options_(std::move(options)),
+      is_listener_(options_.connection.role == secure::Role::kListener),
+      connection_(start, options_.connection) {}
+
+void SecureTunnel::handle_datagram(TimePoint now, const Address& from,
+                                   std::span<const std::byte> bytes) {
+  connection_.handle_datagram(now, from, bytes);
+  drain(now);
+}
+
+void SecureTunnel::handle_timeout(TimePoint now) {
+  connection_.handle_timeout(now);
+  if (tunnel_ && tunnel_->poll_timeout() <= now) {
+    tunnel_->handle_timeout(now);
+  }
+  drain(now);
+  if (greet_at_ <= now) {
+    greet(now);
+  }
+}
+
+void SecureTunnel::handle_path_error(TimePoint now, const runtime::PathError& error) {
+  // The others may be forged by anybody on the way; silence tells the same, surely.
+  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+    constexpr DataSize kHeaders{40 + 8};
+    connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
+    drain(now);
+  }
+}
+
+void SecureTunnel::greet(TimePoint now) {
+  const auto note = build_greeting({.is_answer = false, .network = options_.network});
+  tunnel_->send_note(now, {note.begin(), note.end()});
+  greet_at_ = now + kGreetInterval;
+}
+
+void SecureTunnel::drain_events(TimePoint now) {
+  while (auto event = connection_.poll_event()) {
+    if (std::holds_alternative<secure::Connected>(*event)) {
+      session::EndpointOptions endpoint;
+      endpoint.datagram_max = connection_.datagram_max();
+      tunnel_ = std::make_unique<Tunnel>(
+          now, endpoint, controls_.make(options_.network.control, secure::kRecordOverhead),
+          options_.network.control == ControlKind::kSprout);
+      network_.reset();
+      ++sessions_;
+      if (is_listener_) {
+        greet(now);
+      }
+    } else if (const auto* mtu = std::get_if<secure::MtuChanged>(&*event); mtu && tunnel_) {
+      tunnel_->set_datagram_max(mtu->datagram_max);
+    } else if (std::holds_alternative<secure::Closed>(*event)) {
+      tunnel_.reset();
+      network_.reset();
+      greet_at_ = kNever;
+    }
+    events_.push_back(*event);
+  }
+}
+
+void SecureTunnel::drain(TimePoint now) {
+  drain_events(now);
+  while (const auto datagram = connection_.poll_datagram()) {
+    if (tunnel_) {
+      (void)tunnel_->handle_datagram(now, *datagram);  // the endpoint counts bad ones itself
+    }
+  }
+  while (tunnel_) {
+    const auto note = tunnel_->poll_note();
+    if (!note) {
+      break;
+    }
+    handle_note(now, *note);
+  }
+}
+
+void SecureTunnel::handle_note(TimePoint now, std::span<const std::byte> note) {
+  const auto greeting = parse_greeting(note);
+  if (!greeting || greeting->is_answer != is_listener_) {
+    return;
+  }
+  if (is_listener_) {
+    greet_at_ = kNever;
+    network_ = options_.network;
+    return;
+  }
+  if (greeting->network.control != options_.network.control) {
+    disagreement_ = std::string{"the listener forecasts by --control "} +
+                    name_of(greeting->network.control) + "; say the same here";
+    return;
+  }
+  network_ = greeting->network;
+  const auto answer = build_greeting({.is_answer = true, .network = *network_});
+  tunnel_->send_note(now, {answer.begin(), answer.end()});
+}
+
+std::optional<Transmit> SecureTunnel::poll_transmit(TimePoint now) {
+  for (;;) {
+    if (auto transmit = connection_.poll_transmit(now)) {
+      return transmit;
+    }
+    auto datagram = tunnel_ ? tunnel_->poll_transmit(now) : std::nullopt;
+    if (!datagram) {
+      return std::nullopt;
+    }
+    connection_.send(now, *std::move(datagram));
+    drain_events(now);
+  }
+}
+
+TimePoint SecureTunnel::poll_timeout() const {
+  const TimePoint tunnel = tunnel_ ? tunnel_->poll_timeout() : kNever;
+  return std::min({connection_.poll_timeout(), tunnel, greet_at_});
+}
+
+void SecureTunnel::send(TimePoint now, std::span<const std::byte> packet) {
+  if (tunnel_) {
+    tunnel_->send(now, packet);
+  }
+}
+
+void SecureTunnel::handle_network_change(TimePoint now) {
+  connection_.handle_network_change(now);
+  drain(now);
+}
+
+void SecureTunnel::hang_up(TimePoint now) {
+  connection_.hang_up(now);
+  drain(now);
+}
+
+std::optional<std::vector<std::byte>> SecureTunnel::poll_packet() {
+  return tunnel_ ? tunnel_->poll_packet() : std::nullopt;
+}
+
+std::optional<secure::Event> SecureTunnel::poll_event() { return take_front(events_); }
+
+}  // namespace cress::tunnel

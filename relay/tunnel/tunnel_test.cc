@@ -1,0 +1,389 @@
+// Goal: SproutTunnel's promises: flows do not spoil each other, nothing is reordered within one,
+// queues hold no more than the forecast promises, packets of any size come out as they went in.
+// Method: two tunnels over simulated links, and their parts over random inputs.
+
+#include "relay/tunnel/tunnel.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "relay/tunnel/greeting.hh"
+#include "relay/tunnel/secure_tunnel.hh"
+#include "transport/base/rng.hh"
+#include "transport/sim/link.hh"
+#include "transport/sim/trace.hh"
+#include "transport/sim/world.hh"
+
+namespace cress::tunnel {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// A UDP packet over IPv4 of `size` bytes from port `flow`, which says when it was sent and its
+/// number.
+struct Numbered {
+  uint16_t flow = 0;
+  uint32_t number = 0;
+  TimePoint sent{};
+};
+
+Bytes packet_of(const Numbered& said, size_t size) {
+  Bytes packet(size);
+  const auto put = [&](size_t at, size_t value) { packet[at] = static_cast<std::byte>(value); };
+  put(0, 0x45);
+  put(2, size >> 8);
+  put(3, size & 0xff);
+  put(8, 64);
+  put(9, 17);
+  for (const size_t at : {size_t{12}, size_t{16}}) {
+    put(at, 10);
+    put(at + 3, at);
+  }
+  put(20, said.flow >> 8);
+  put(21, said.flow & 0xff);
+  const int64_t sent = said.sent.time_since_epoch().count();
+  std::memcpy(&packet[28], &said.number, sizeof said.number);
+  std::memcpy(&packet[32], &sent, sizeof sent);
+  return packet;
+}
+
+Numbered read_packet(const Bytes& packet) {
+  Numbered said;
+  said.flow = static_cast<uint16_t>(std::to_integer<unsigned>(packet[20]) << 8U |
+                                    std::to_integer<unsigned>(packet[21]));
+  int64_t sent = 0;
+  std::memcpy(&said.number, &packet[28], sizeof said.number);
+  std::memcpy(&sent, &packet[32], sizeof sent);
+  said.sent = kTimeZero + Duration{sent};
+  return said;
+}
+
+/// A program that sends `size` bytes every `interval`.
+struct Source {
+  uint16_t flow = 0;
+  size_t size = 0;
+  Duration interval{};
+  TimePoint next = kTimeZero + 1s;
+  uint32_t number = 0;
+};
+
+struct Seen {
+  uint32_t count = 0;
+  std::optional<uint32_t> last;
+  bool is_in_order = true;
+  Duration delay_max{};
+};
+
+class End final : public sim::Host {
+ public:
+  End(ControlKind kind, std::vector<Source> sources)
+      : sources_(std::move(sources)),
+        tunnel_(kTimeZero, {}, controls_.make(kind, {}), kind == ControlKind::kSprout) {}
+
+  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
+    EXPECT_TRUE(tunnel_.handle_datagram(now, datagram.bytes).has_value());
+    take(now);
+  }
+  void handle_timeout(TimePoint now) override {
+    tunnel_.handle_timeout(now);
+    for (Source& source : sources_) {
+      for (; source.next <= now; source.next += source.interval) {
+        EXPECT_TRUE(tunnel_.send(now, packet_of({source.flow, source.number, now}, source.size)));
+        ++source.number;
+        queued_max = std::max(queued_max, tunnel_.queued());
+        const auto& control = tunnel_.endpoint().control();
+        EXPECT_LE(tunnel_.queued(),
+                  std::max(control.forecast_total(), session::EndpointOptions{}.queue_floor));
+      }
+    }
+    take(now);
+  }
+  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+    auto bytes = tunnel_.poll_transmit(now);
+    if (!bytes) {
+      return std::nullopt;
+    }
+    const DataSize size{static_cast<int64_t>(bytes->size())};
+    return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+  }
+  TimePoint poll_timeout() const override {
+    TimePoint next = tunnel_.poll_timeout();
+    for (const Source& source : sources_) {
+      next = std::min(next, source.next);
+    }
+    return next;
+  }
+
+  const Tunnel& tunnel() const { return tunnel_; }
+  std::map<uint16_t, Seen> seen;
+  DataSize queued_max;
+
+ private:
+  void take(TimePoint now) {
+    while (const auto packet = tunnel_.poll_packet()) {
+      const Numbered said = read_packet(*packet);
+      Seen& flow = seen[said.flow];
+      ++flow.count;
+      flow.is_in_order = flow.is_in_order && (!flow.last || said.number > *flow.last);
+      flow.last = said.number;
+      flow.delay_max = std::max(flow.delay_max, now - said.sent);
+    }
+  }
+
+  std::vector<Source> sources_;
+  ControlMaker controls_;
+  Tunnel tunnel_;
+};
+
+/// 1500 bytes every `step`, with nothing between `from` and `to`.
+std::shared_ptr<const sim::DeliveryTrace> trace_of(Duration step, Duration length,
+                                                   Duration from = {}, Duration to = {}) {
+  auto trace = std::make_shared<sim::DeliveryTrace>();
+  for (Duration at = step; at <= length; at += step) {
+    if (at <= from || at > to) {
+      trace->opportunities.push_back({at});
+    }
+  }
+  return trace;
+}
+
+struct Path {
+  explicit Path(std::shared_ptr<const sim::DeliveryTrace> trace, double loss = 0)
+      : forward({.trace = trace, .loss = loss, .seed = 5, .queue = nullptr}),
+        reverse({.trace = trace, .loss = loss, .seed = 6, .queue = nullptr}) {}
+  sim::Link forward;
+  sim::Link reverse;
+};
+
+class TunnelOf : public ::testing::TestWithParam<ControlKind> {};
+
+TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
+  // 3 Mbit/s; the bulk flow offers twice that, the sparse one 64 kbit/s.
+  End left{
+      GetParam(),
+      {{.flow = 1, .size = 1000, .interval = 1333us}, {.flow = 2, .size = 160, .interval = 20ms}}};
+  End right{GetParam(), {}};
+  Path path{trace_of(4ms, 10s)};
+  sim::World world{{left, right, path.forward, path.reverse}};
+  world.run_until(kTimeZero + 21s);
+  const Seen& sparse = right.seen[2];
+  const Seen& bulk = right.seen[1];
+  std::printf("bulk %.0f kbit/s, sparse %u packets, at most %.0f ms late\n",
+              bulk.count * 1000.0 * 8 / 20 / 1000, sparse.count, to_milliseconds(sparse.delay_max));
+  EXPECT_GE(sparse.count, 990U) << "of 1001";
+  EXPECT_LE(sparse.delay_max, 250ms);
+  // A flow of Sprout's own gets a third of a steady link of 3 Mbit/s: it fears that rates wander.
+  EXPECT_GE(bulk.count * 1000.0 * 8 / 20, GetParam() == ControlKind::kCress ? 2.5e6 : 0.65e6);
+  EXPECT_TRUE(sparse.is_in_order && bulk.is_in_order);
+  EXPECT_GT(left.tunnel().stats().packets_dropped, 5000U) << "of the bulk flow alone";
+}
+
+TEST_P(TunnelOf, BulkFlowsShareEvenly) {
+  std::vector<Source> sources;
+  for (uint16_t flow = 1; flow <= 4; ++flow) {
+    // Whoever offers more gets no more.
+    sources.push_back({.flow = flow, .size = 1000, .interval = 4ms / flow});
+  }
+  End left{GetParam(), sources};
+  End right{GetParam(), {}};
+  Path path{trace_of(4ms, 10s)};
+  sim::World world{{left, right, path.forward, path.reverse}};
+  world.run_until(kTimeZero + 21s);
+  for (uint16_t flow = 2; flow <= 4; ++flow) {
+    EXPECT_NEAR(right.seen[flow].count, right.seen[1].count, 0.05 * right.seen[1].count) << flow;
+    EXPECT_TRUE(right.seen[flow].is_in_order);
+  }
+}
+
+TEST_P(TunnelOf, InAnOutageQueuesStayBoundedAndWhatComesAfterItIsFresh) {
+  End left{
+      GetParam(),
+      {{.flow = 1, .size = 1000, .interval = 1ms}, {.flow = 2, .size = 160, .interval = 20ms}}};
+  End right{GetParam(), {}};
+  Path path{trace_of(4ms, 20s, 8s, 13s)};
+  sim::World world{{left, right, path.forward, path.reverse}};
+  world.run_until(kTimeZero + 12s);
+  EXPECT_LE(left.tunnel().queued(), DataSize{100'000});
+  world.run_until(kTimeZero + 13s);
+  const uint32_t before = right.seen[2].count;
+  world.run_until(kTimeZero + 16s);
+  EXPECT_GE(right.seen[2].count - before, 60U) << "of 150 in three seconds";
+  EXPECT_TRUE(right.seen[1].is_in_order && right.seen[2].is_in_order);
+  EXPECT_LE(left.queued_max, DataSize{200'000});
+}
+
+TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
+  std::vector<Source> sources;
+  const std::vector<size_t> sizes{40, 500, 1130, 1280, 1500, 4000, 9000};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    sources.push_back(
+        {.flow = static_cast<uint16_t>(i), .size = sizes[i], .interval = 211ms + i * 3ms});
+  }
+  End left{GetParam(), sources};
+  End right{GetParam(), {}};
+  Path path{trace_of(2ms, 10s), 0.02};
+  sim::World world{{left, right, path.forward, path.reverse}};
+  world.run_until(kTimeZero + 30s);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Seen& seen = right.seen[static_cast<uint16_t>(i)];
+    EXPECT_TRUE(seen.is_in_order) << sizes[i];
+    EXPECT_GE(seen.count, 80U) << sizes[i] << " bytes, of about 137";
+  }
+  EXPECT_GT(left.tunnel().stats().packets_cut, 300U);
+  EXPECT_GT(right.tunnel().assembler().abandoned, 0U) << "a lost part loses its packet";
+}
+
+INSTANTIATE_TEST_SUITE_P(Controls, TunnelOf,
+                         ::testing::Values(ControlKind::kCress, ControlKind::kSprout),
+                         [](const auto& about) { return std::string{name_of(about.param)}; });
+
+TEST(Tunnel, WhatARouterWouldNotSendOnIsNotCarried) {
+  ControlMaker controls;
+  Tunnel tunnel{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
+  Bytes multicast = packet_of({}, 100);
+  multicast[16] = std::byte{224};
+  EXPECT_FALSE(tunnel.send(kTimeZero, multicast));
+  EXPECT_FALSE(tunnel.send(kTimeZero, Bytes(100)));
+  EXPECT_FALSE(tunnel.send(kTimeZero, {}));
+  EXPECT_TRUE(tunnel.send(kTimeZero, packet_of({}, 100)));
+  EXPECT_EQ(tunnel.stats().packets_not_carried, 3U);
+}
+
+TEST(PacketParts, EveryPacketComesBackWhateverTheSizesAndTheOrderOfItsParts) {
+  Rng rng{3};
+  PacketCutter cutter;
+  PacketAssembler assembler;
+  for (int round = 0; round < 2000; ++round) {
+    Bytes packet(1 + rng.below(20'000));
+    for (std::byte& byte : packet) {
+      byte = static_cast<std::byte>(rng.below(256));
+    }
+    packet[0] = std::byte{0x45};
+    const uint64_t least = packet.size() / 200 + 8;
+    std::vector<Bytes> parts;
+    cutter.begin(packet);
+    while (!cutter.is_empty()) {
+      const DataSize size{static_cast<int64_t>(least + rng.below(1200))};
+      parts.push_back(cutter.take(size));
+      ASSERT_LE(parts.back().size(), static_cast<size_t>(size.bytes()));
+    }
+    for (size_t i = parts.size(); i > 1; --i) {
+      std::swap(parts[i - 1], parts[rng.below(i)]);
+    }
+    parts.insert(parts.begin(), parts.front());  // one comes twice
+    const bool is_cut = parts.size() > 2;
+    std::optional<Bytes> whole;
+    for (const Bytes& part : parts) {
+      ASSERT_TRUE(!whole || !is_cut);
+      whole = assembler.handle_message(kTimeZero, part);
+    }
+    ASSERT_EQ(whole, packet);
+  }
+  EXPECT_EQ(assembler.waiting(), DataSize{});
+  EXPECT_EQ(assembler.stats(), AssemblerStats{});
+}
+
+TEST(PacketParts, AHostilePeerCannotMakeTheAssemblerGrow) {
+  Rng rng{4};
+  PacketAssembler assembler;
+  TimePoint now = kTimeZero;
+  for (int i = 0; i < 50'000; ++i) {
+    Bytes message(rng.below(1500));
+    for (size_t at = 0; at < std::min<size_t>(message.size(), 8); ++at) {
+      message[at] = static_cast<std::byte>(rng.below(256));
+    }
+    if (!message.empty() && rng.chance(0.9)) {
+      message[0] = kPartKind;
+    }
+    now += 1ms;
+    const auto packet = assembler.handle_message(now, std::move(message));
+    ASSERT_TRUE(!packet || packet->size() <= static_cast<size_t>(kPacketMax.bytes()));
+    ASSERT_LE(assembler.waiting(), PacketAssembler::kWaitingBytesMax);
+  }
+  EXPECT_GT(assembler.stats().abandoned, 10'000U);
+}
+
+netns::FlowKey key_of(uint64_t number) {
+  netns::FlowKey key;
+  key.source.port = static_cast<uint16_t>(number);
+  key.protocol = 17;
+  return key;
+}
+
+TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
+  FlowSlots slots;
+  const auto nothing = [](session::FlowId) { return false; };
+  std::map<session::FlowId, int> used;
+  for (uint64_t flow = 0; flow < FlowSlots::kSlots; ++flow) {
+    ++used[slots.slot_of(kTimeZero, key_of(flow), false, nothing)];
+  }
+  EXPECT_EQ(used.size(), FlowSlots::kSlots);
+  // One more takes the place of who was silent longest.
+  slots.slot_of(kTimeZero + 1ms, key_of(1000), false, nothing);
+  EXPECT_EQ(slots.size(), FlowSlots::kSlots);
+  slots.slot_of(kTimeZero + FlowSlots::kIdleMax + 2s, key_of(1), false, nothing);
+  EXPECT_EQ(slots.size(), 1U) << "the others are over";
+}
+
+TEST(FlowSlots, AFlowKeepsItsQueueWhileSomethingWaitsThereAndMemoryIsBounded) {
+  Rng rng{9};
+  FlowSlots slots;
+  std::map<uint64_t, session::FlowId> at;
+  const auto all = [](session::FlowId) { return true; };
+  for (int i = 0; i < 100'000; ++i) {
+    const uint64_t flow = rng.below(FlowSlots::kFlowsMax);
+    const auto slot = slots.slot_of(kTimeZero + i * 1ms, key_of(flow), false, all);
+    ASSERT_EQ(at.emplace(flow, slot).first->second, slot);
+  }
+  for (uint64_t flow = 0; flow < 5000; ++flow) {
+    slots.slot_of(kTimeZero + 200s, key_of(flow), false, all);
+    ASSERT_LE(slots.size(), FlowSlots::kFlowsMax);
+  }
+}
+
+TEST(FlowSlots, FragmentsOfAFlowShareAQueueThoughTheyTellNoPorts) {
+  FlowSlots slots;
+  const auto nothing = [](session::FlowId) { return false; };
+  EXPECT_EQ(slots.slot_of(kTimeZero, key_of(5), true, nothing),
+            slots.slot_of(kTimeZero, key_of(0), true, nothing));
+}
+
+TEST(Greeting, ParseReturnsWhatWasBuiltAndEveryOtherByteIsAnError) {
+  Greeting greeting;
+  greeting.network.listener = *parse_tunnel_prefix("10.9.0.2/30");
+  greeting.network.control = ControlKind::kSprout;
+  greeting.network.mtu = DataSize{1400};
+  const auto built = build_greeting(greeting);
+  EXPECT_EQ(*parse_greeting(built), greeting);
+  EXPECT_EQ(parse_greeting(std::span{built}.first(9)).error(), GreetingError::kTruncated);
+  const std::map<size_t, GreetingError> wrong{
+      {0, GreetingError::kBadVersion}, {1, GreetingError::kBadKind},
+      {2, GreetingError::kBadControl}, {3, GreetingError::kBadAddress},
+      {4, GreetingError::kBadAddress}, {8, GreetingError::kBadMtu}};
+  for (const auto& [at, error] : wrong) {
+    auto bytes = built;
+    bytes[at] = std::byte{0xf0};
+    EXPECT_EQ(parse_greeting(bytes).error(), error) << at;
+  }
+}
+
+TEST(Greeting, TheTwoEndsHaveTheTwoAddresses) {
+  for (const auto& [own, other] :
+       {std::pair{"10.9.0.1/30", "10.9.0.2/30"}, std::pair{"10.9.0.2/30", "10.9.0.1/30"},
+        std::pair{"10.9.0.4/31", "10.9.0.5/31"}}) {
+    const TunnelNetwork network{.listener = *parse_tunnel_prefix(own)};
+    EXPECT_EQ(netns::format_prefix(network.own4(true)), own);
+    EXPECT_EQ(netns::format_prefix(network.own4(false)), other);
+    EXPECT_NE(network.own6(true), network.own6(false));
+  }
+  for (const char* wrong : {"", "10.9.0.1", "10.9.0.0/30", "10.9.0.3/30", "10.9.0.1/24", "::1/31",
+                            "224.0.0.1/30", "127.0.0.1/30", "10.9.0.1/30x", "10.9.0.1/"}) {
+    EXPECT_FALSE(parse_tunnel_prefix(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace cress::tunnel
