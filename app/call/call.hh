@@ -1,18 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "app/call/audio_receiver.hh"
-#include "app/call/audio_sender.hh"
-#include "app/call/loss_meter.hh"
-#include "app/call/video_receiver.hh"
-#include "app/call/video_sender.hh"
-#include "media/playout/av_sync.hh"
+#include "app/call/call_receiver.hh"
+#include "app/call/call_sender.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::app {
@@ -25,17 +20,19 @@ struct CallOptions {
   /// belief takes a tick with few arrivals for a slow link, also when only the sender had little to
   /// send (reference specification §3). Cress needs none.
   bool pads_window = false;
+  /// A sound card sets the pace: sound is taken by play() whenever it asks, not by poll_played().
+  bool paced_by_sound_card = false;
 };
 
-/// One end of a call: joins a session with coding, showing and playing, without I/O. Sound goes
-/// first, at once. A captured picture is coded at once for what the safe window lets through now,
-/// or skipped; nothing waits for a better time (DESIGN §4). While the window is closed a small
-/// picture goes now and then all the same. After each handle_* and verb poll transmit, coded, shown
-/// and played until empty, then sleep until poll_timeout. Threads: none inside; one owner. `now`
-/// never goes back.
+/// One end of a call of two, without I/O: a session, what goes into it (CallSender) and what comes
+/// out of it (CallReceiver). After each handle_* and verb poll transmit, coded, shown and played
+/// until empty, then sleep until poll_timeout. Threads: none inside; one owner. `now` never goes
+/// back.
 class Call {
  public:
   Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   /// A picture of the own camera, just captured; pictures are numbered from 0.
   void capture(TimePoint now, const media::PicturePtr& picture);
@@ -52,47 +49,37 @@ class Call {
   std::optional<ShownFrame> poll_shown();
   /// Every 20 ms from the first sound on.
   std::optional<PlayedAudio> poll_played();
+  /// The next 20 ms for the loudspeaker, now.
+  PlayedAudio play(TimePoint now);
+
+  /// What the other end is told of this person: at once and then once a second.
+  void set_person(TimePoint now, PersonState person);
+  /// What was last heard of the other person; nothing yet, or nothing from an older program.
+  const std::optional<PersonState>& peer() const { return peer_; }
+  /// and of what it believes of the link to here.
+  const std::optional<LinkReport>& peer_link() const { return peer_link_; }
+  /// The path's largest datagram is another now.
+  void set_datagram_max(DataSize size) { endpoint_.set_datagram_max(size); }
 
   const session::Endpoint& endpoint() const { return endpoint_; }
+  /// The share (0..1) of own messages that the network lost lately.
+  double loss() const { return sender_.loss(); }
 
  private:
-  struct SentSound {
-    TimePoint at{};
-    DataSize size;
-  };
-
-  std::optional<DataSize> frame_budget(TimePoint now);
-  std::optional<DataSize> trickle_budget(TimePoint now) const;
-  DataSize sound_reserve(TimePoint now);
-  void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
-  void pad(TimePoint now);
   void drain(TimePoint now);
   void handle_message(TimePoint now, const session::MessageReceived& message);
   void handle_control(TimePoint now, std::span<const std::byte> bytes);
-  void play_and_show(TimePoint now);
   void report(TimePoint now);
+  void tell_person(TimePoint now);
 
   session::Endpoint endpoint_;
-  bool pads_window_;
-  LossMeter loss_;
+  CallSender sender_;
+  CallReceiver receiver_;
 
-  std::optional<VideoSender> video_sender_;
-  std::deque<CodedVideo> coded_;
-  uint32_t next_frame_id_ = 0;
-  TimePoint last_frame_at_;
-
-  AudioSender audio_sender_;
-  std::deque<SentSound> recent_sound_;  // at most what kSoundReserve holds
-
-  VideoReceiver video_receiver_;
-  AudioReceiver audio_receiver_;
-  media::AvSync av_sync_;
-  // Both grow by what one call can bring and are drained after it.
-  std::deque<ShownFrame> shown_;
-  std::deque<PlayedAudio> played_;
-  uint32_t reported_frame_ = 0;
-  TimePoint next_report_ = kTimeZero;
-  TimePoint next_key_request_ = kTimeZero;
+  std::optional<PersonState> person_;
+  TimePoint next_person_ = kNever;
+  std::optional<PersonState> peer_;
+  std::optional<LinkReport> peer_link_;
 };
 
 }  // namespace cress::app

@@ -186,6 +186,21 @@ TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
   EXPECT_EQ(scene.left.key_frames().size(), 1U);
 }
 
+// A silent way back looks like a dead link to the sender, but it need not be one.
+TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
+  Scene scene{0, 5s, 8s};
+  scene.world.run_until(kTimeZero + 10s);
+  int heard = 0;
+  int made_up = 0;
+  for (const PlayedAudio& played : scene.left.played()) {
+    const bool lost = played.kind == SoundKind::kConcealed || played.kind == SoundKind::kComfort;
+    if (played.played >= kTimeZero + 5s && played.played < kTimeZero + 8s) {
+      (lost ? made_up : heard) += 1;
+    }
+  }
+  EXPECT_GE(heard, 147) << made_up << " of 150 made up";
+}
+
 TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
   Scene scene{0, 5s, 9s};
   scene.world.run_until(kTimeZero + 12s);

@@ -1,13 +1,20 @@
 #include "app/call/control_message.hh"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace cress::app {
 namespace {
 
-constexpr std::byte kKeyFrameRequest{1};
-constexpr std::byte kFrameReport{2};
-constexpr size_t kFrameReportSize = 9;
+// 1 and 2 are media's: what a receiver of pictures says.
+constexpr std::byte kPersonState{3};
+constexpr std::byte kLinkReport{4};
+constexpr size_t kLinkReportSize = 9;
+constexpr double kLossUnit = 1000;
+// Flags of a PersonState.
+constexpr uint32_t kMuted = 1;
+constexpr uint32_t kCameraOff = 2;
+constexpr uint32_t kSharesScreen = 4;
 
 void put(std::vector<std::byte>& bytes, uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) {
@@ -26,24 +33,68 @@ uint32_t get(std::span<const std::byte> bytes, size_t at) {
 }  // namespace
 
 std::vector<std::byte> encode(const ControlMessage& message) {
-  if (std::holds_alternative<KeyFrameRequest>(message)) {
-    return {kKeyFrameRequest};
+  if (const auto* request = std::get_if<KeyFrameRequest>(&message)) {
+    return media::build_message(*request);
   }
-  const auto& report = std::get<FrameReport>(message);
-  std::vector<std::byte> bytes{kFrameReport};
-  put(bytes, report.newest);
-  put(bytes, report.before);
+  if (const auto* report = std::get_if<FrameReport>(&message)) {
+    return media::build_message(*report);
+  }
+  if (const auto* person = std::get_if<PersonState>(&message)) {
+    const uint32_t flags = (person->muted ? kMuted : 0) | (person->camera_off ? kCameraOff : 0) |
+                           (person->shares_screen ? kSharesScreen : 0);
+    std::vector<std::byte> bytes{kPersonState, static_cast<std::byte>(flags)};
+    for (const char c : clean_name(person->name)) {
+      bytes.push_back(static_cast<std::byte>(c));
+    }
+    return bytes;
+  }
+  const auto& link = std::get<LinkReport>(message);
+  std::vector<std::byte> bytes{kLinkReport};
+  put(bytes, static_cast<uint32_t>(std::clamp(link.forecast.kilobits_per_second(), 0.0, 4e9)));
+  put(bytes, static_cast<uint32_t>(std::clamp(link.loss, 0.0, 1.0) * kLossUnit));
   return bytes;
 }
 
 std::optional<ControlMessage> parse_control_message(std::span<const std::byte> bytes) {
-  if (bytes.size() == 1 && bytes[0] == kKeyFrameRequest) {
-    return KeyFrameRequest{};
+  if (const auto request = media::parse_key_frame_request(bytes)) {
+    return *request;
   }
-  if (bytes.size() == kFrameReportSize && bytes[0] == kFrameReport) {
-    return FrameReport{.newest = get(bytes, 1), .before = get(bytes, 5)};
+  if (const auto report = media::parse_frame_report(bytes)) {
+    return *report;
+  }
+  if (bytes.size() == kLinkReportSize && bytes[0] == kLinkReport) {
+    return LinkReport{.forecast = DataRate::kilobits_per_second(get(bytes, 1)),
+                      .loss = std::min(get(bytes, 5) / kLossUnit, 1.0)};
+  }
+  if (bytes.size() >= 2 && bytes.size() <= 2 + kPersonNameMax && bytes[0] == kPersonState) {
+    const auto flags = std::to_integer<uint32_t>(bytes[1]);
+    std::string name;
+    for (const std::byte byte : bytes.subspan(2)) {
+      name.push_back(static_cast<char>(byte));
+    }
+    return PersonState{.name = clean_name(name),
+                       .muted = (flags & kMuted) != 0,
+                       .camera_off = (flags & kCameraOff) != 0,
+                       .shares_screen = (flags & kSharesScreen) != 0};
   }
   return std::nullopt;
+}
+
+std::string clean_name(std::string_view name) {
+  std::string clean;
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
+      clean.push_back(c);
+    }
+  }
+  if (clean.size() > kPersonNameMax) {
+    size_t end = kPersonNameMax;
+    while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xC0U) == 0x80U) {
+      --end;  // in the middle of a character
+    }
+    clean.resize(end);
+  }
+  return clean;
 }
 
 }  // namespace cress::app

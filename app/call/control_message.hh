@@ -3,27 +3,43 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
+
+#include "media/frame/frame_report.hh"
+#include "transport/base/units.hh"
 
 namespace cress::app {
 
 // Messages of the control flow: docs/protocol/media.md, "Control".
 
-/// The sender of this can show nothing before a key frame.
-struct KeyFrameRequest {
-  friend bool operator==(KeyFrameRequest, KeyFrameRequest) = default;
+using media::FrameReport;
+using media::KeyFrameRequest;
+
+/// Who is at the other end and what he lets be seen and heard.
+struct PersonState {
+  /// UTF-8 for people, at most kPersonNameMax bytes, without control characters.
+  std::string name{};
+  bool muted = false;
+  bool camera_off = false;
+  bool shares_screen = false;
+  friend bool operator==(const PersonState&, const PersonState&) = default;
+};
+inline constexpr size_t kPersonNameMax = 64;
+
+/// What the sender of this believes of the link from it to the other end: for people.
+struct LinkReport {
+  DataRate forecast;
+  double loss = 0;  ///< 0..1, in steps of a thousandth
+  friend bool operator==(const LinkReport&, const LinkReport&) = default;
 };
 
-/// Which frames the sender of this has decoded: what the other may refer to.
-struct FrameReport {
-  uint32_t newest = 0;
-  /// Bit i: frame newest − 1 − i was decoded too.
-  uint32_t before = 0;
-  friend bool operator==(const FrameReport&, const FrameReport&) = default;
-};
+using ControlMessage = std::variant<KeyFrameRequest, FrameReport, PersonState, LinkReport>;
 
-using ControlMessage = std::variant<KeyFrameRequest, FrameReport>;
+/// `name` without control characters, cut at a character's end to kPersonNameMax bytes.
+std::string clean_name(std::string_view name);
 
 std::vector<std::byte> encode(const ControlMessage& message);
 /// Total: any bytes give a message or nothing.

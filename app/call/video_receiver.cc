@@ -14,7 +14,15 @@ void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> me
     return;
   }
   if (frame->has_value()) {
-    clock_.handle_frame(now, **std::move(frame));
+    handle_frame(now, **std::move(frame));
+  } else {
+    decode_ready(now);
+  }
+}
+
+void VideoReceiver::handle_frame(TimePoint now, media::EncodedFrame frame) {
+  if (!open_ || open_(frame)) {
+    clock_.handle_frame(now, std::move(frame));
   }
   decode_ready(now);
 }

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "app/call/control_message.hh"
 #include "media/codec/vp8_decoder.hh"
@@ -28,17 +30,28 @@ struct VideoReceiverStats {
   uint64_t frames_undecodable = 0;
 };
 
+/// Puts the coded frame in the place of the sealed one; false: it does not go on (and may be moved
+/// from).
+using FrameOpener = std::function<bool(media::EncodedFrame&)>;
+
 /// The second half of a frame's life: fragments -> assemble -> in decodable order -> decode ->
 /// show. Peer data never fails a check: what cannot be decoded is counted. Threads: none inside;
 /// one owner. `now` never goes back.
 class VideoReceiver {
  public:
   /// `stuck_max`: how long frames may come that refer to what never came, before a key frame is
-  /// asked for. A Cress sender answers a loss by itself, within a round trip.
-  explicit VideoReceiver(Duration stuck_max = 1s) : stuck_max_(stuck_max) {}
+  /// asked for. A Cress sender answers a loss by itself, within a round trip. `open`: of frames
+  /// that travel sealed; empty: they do not. `assembler`: bounds of what is not whole.
+  explicit VideoReceiver(Duration stuck_max = 1s, FrameOpener open = {},
+                         media::AssemblerOptions assembler = kAssembler)
+      : stuck_max_(stuck_max), open_(std::move(open)), assembler_(assembler) {}
+  /// A frame cut through by an outage is completed after it: what follows refers to it.
+  static constexpr media::AssemblerOptions kAssembler{.age_max = 30s};
 
   /// One message of the video flow.
   void handle_fragment(TimePoint now, std::span<const std::byte> message);
+  /// A whole frame, sealed if they are: one that was kept back, say.
+  void handle_frame(TimePoint now, media::EncodedFrame frame);
   /// Nothing arrived, but a frame that was waited for may be given up now.
   void handle_timeout(TimePoint now) { decode_ready(now); }
   TimePoint poll_timeout() const;
@@ -59,9 +72,9 @@ class VideoReceiver {
   void note_decoded(uint32_t frame_id);
 
   Duration stuck_max_;
+  FrameOpener open_;
   TimePoint now_ = kTimeZero;  // of the last handle_*
-  // A frame cut through by an outage is completed after it: what follows refers to it.
-  media::Assembler assembler_{{.age_max = 30s}};
+  media::Assembler assembler_;
   media::FrameClock clock_;
   media::Vp8Decoder decoder_;
   bool has_received_ = false;

@@ -10,7 +10,9 @@ VideoSender::VideoSender(const VideoSenderOptions& options)
                 .height = options.height,
                 .frame_rate = options.frame_rate,
                 .temporal_layers = options.temporal_layers,
-                .quantizer_min = options.quantizer_min}) {}
+                .anchor_interval = options.anchor_interval,
+                .quantizer_min = options.quantizer_min}),
+      tells_all_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                              DataSize budget) {
@@ -59,7 +61,7 @@ void VideoSender::handle_report(const FrameReport& report) {
     // even if all of it arrived.
     if ((report.before >> (back - 1) & 1U) != 0) {
       encoder_.handle_decoded(report.newest - back);
-    } else {
+    } else if (tells_all_) {
       encoder_.handle_lost(report.newest - back);
     }
   }

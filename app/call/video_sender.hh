@@ -20,6 +20,8 @@ struct VideoSenderOptions {
   media::FrameRate frame_rate{};
   /// 1..3: layers that a relay may drop (media::ReferencePolicy). A call of two needs none.
   int temporal_layers = 1;
+  /// With a relay: see media::ReferencePolicyOptions.
+  int anchor_interval = 0;
   /// Nothing is coded finer than this. At 12 a talking head has 18 dB of SSIM (44 dB of PSNR): more
   /// is hardly seen, but would wait in the queue when the link dies (docs/results.md).
   int quantizer_min = 12;
@@ -57,6 +59,8 @@ class VideoSender {
   /// a fragment of it left as this message of the video flow; message ids ascend without holes.
   void handle_fragment_sent(session::MessageId message_id, uint32_t frame_id);
   void handle_outcome(const session::MessageOutcome& outcome);
+  /// Of a relay (with anchors): what it does not tell of may yet come; of the other end of a call:
+  /// what is older than the newest and was not decoded never will be.
   void handle_report(const FrameReport& report);
   /// The peer says that it cannot show anything before a key frame.
   void handle_key_frame_request(TimePoint now) { encoder_.handle_references_lost(now); }
@@ -65,6 +69,7 @@ class VideoSender {
 
  private:
   media::AdaptiveEncoder encoder_;
+  bool tells_all_;  // of reports
   // The frame that each message carries, from first_carried_ on, until its outcome is known;
   // bounded as the endpoint's own books are.
   std::deque<uint32_t> carried_;

@@ -1,0 +1,234 @@
+#include "app/call/call_sender.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "media/frame/fragment.hh"
+#include "media/frame/parity.hh"
+#include "media/rate/frame_budget.hh"
+#include "transport/base/take_front.hh"
+
+namespace cress::app {
+namespace {
+
+using session::Leave;
+
+// What one picture may be padded with: 8 Mbit/s at 30 a second. A peer's forecast may promise
+// anything.
+constexpr DataSize kPaddingMax{32'000};
+// Smaller frames than this show nothing worth a datagram.
+constexpr DataSize kFrameMin{300};
+// While the window is closed a frame of this size goes this often (DESIGN §8, "A trickle"); where
+// nothing can be coded so small, it may be larger by as much for each growth interval it is late.
+constexpr DataSize kTrickleFrame{300};
+constexpr DataSize kTrickleFrameMax{1200};
+constexpr Duration kTrickleInterval = 200ms;
+constexpr Duration kTrickleGrowth = 66ms;
+// More than one opportunity's worth in the network (a link's least unit, 1500 bytes) has to drain
+// first: less often then.
+constexpr DataSize kTrickleBacklogMax{1500};
+constexpr Duration kTrickleIntervalBacklog = 500ms;
+// Of the window a frame leaves so much for sound as sound took in this time, which is about what
+// the window looks ahead.
+constexpr Duration kSoundReserve = 60ms;
+// With more than this in the network sound waits for the window, which it is the first to use: what
+// the last forecast carries in that time, within bounds. No news may mean that only the way back is
+// silent; then the sound arrives. If the link is dead, what waits there delays the first pictures
+// after it by no more than that time.
+constexpr Duration kSoundBacklogTime = 300ms;
+constexpr DataSize kSoundBacklogLeast{3000};
+constexpr DataSize kSoundBacklogMost{48'000};
+// A peer's forecast may promise anything.
+constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
+// Sound that waits longer in our own queue is not worth sending.
+constexpr DataSize kSoundQueueMax{600};
+
+// What set_video_rate_max leaves unused may be made up for within this.
+constexpr Duration kRateCreditMax = 150ms;
+
+DataSize size_of(const std::vector<std::byte>& bytes) {
+  return DataSize{static_cast<int64_t>(bytes.size())};
+}
+
+}  // namespace
+
+void open_call_flows(session::Endpoint& endpoint, bool tell_control) {
+  endpoint.open_flow(session::kAudioFlow,
+                     {.priority = session::Priority::kAudio, .queue_max = kSoundQueueMax});
+  endpoint.open_flow(session::kControlFlow,
+                     {.priority = session::Priority::kControl, .report_outcomes = tell_control});
+  endpoint.open_flow(session::kVideoFlow, {.priority = session::Priority::kVideo});
+  endpoint.open_flow(session::kPaddingFlow,
+                     {.priority = session::Priority::kPadding, .report_outcomes = false});
+}
+
+CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endpoint& endpoint)
+    : endpoint_(endpoint),
+      pads_window_(options.pads_window),
+      seal_(options.seal),
+      last_frame_at_(start - kTrickleInterval) {
+  if (options.video) {
+    video_sender_.emplace(*options.video);
+  }
+}
+
+void CallSender::capture_sound(TimePoint now, const media::AudioFrame& samples) {
+  audio_sender_.handle_loss(loss_.share());
+  if (const auto forecast = endpoint_.control().forecast_rate()) {
+    audio_sender_.set_rate(sound_rate(*forecast));
+  }
+  if (auto message = audio_sender_.capture(now, samples)) {
+    if (seal_ != nullptr) {
+      message = seal_->seal_sound(*std::move(message), samples);
+    }
+    recent_sound_.push_back({now, size_of(*message) + endpoint_.control().message_overhead()});
+    // Speech does not wait for the window, but a link that carries not even that is not filled.
+    const Leave leave = endpoint_.control().outstanding(now) > sound_backlog_max()
+                            ? Leave::kWithinWindow
+                            : Leave::kNow;
+    endpoint_.send(now, session::kAudioFlow, *std::move(message), leave);
+  }
+}
+
+DataSize CallSender::sound_backlog_max() const {
+  const DataRate forecast = endpoint_.control().forecast_rate().value_or(DataRate{});
+  return std::clamp(std::min(forecast, kForecastMost) * kSoundBacklogTime, kSoundBacklogLeast,
+                    kSoundBacklogMost);
+}
+
+DataSize CallSender::sound_reserve(TimePoint now) {
+  while (!recent_sound_.empty() && recent_sound_.front().at <= now - kSoundReserve) {
+    recent_sound_.pop_front();
+  }
+  DataSize total;
+  for (const SentSound& sound : recent_sound_) {
+    total += sound.size;
+  }
+  return total;
+}
+
+// Of a fragment, beside what the seal puts before it.
+DataSize CallSender::message_max() const {
+  return endpoint_.message_max() -
+         (seal_ != nullptr ? size_of(seal_->fragment_head()) : DataSize{});
+}
+
+DataSize CallSender::message_overhead() const {
+  return std::max(wire::kMessageOverhead, endpoint_.control().message_overhead()) +
+         (seal_ != nullptr ? size_of(seal_->fragment_head()) : DataSize{});
+}
+
+std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
+  return media::frame_budget({.window = endpoint_.control().window(now) - sound_reserve(now),
+                              .queued = endpoint_.queued(),
+                              .message_max = message_max(),
+                              .message_overhead = message_overhead(),
+                              .loss = loss_.share(),
+                              .minimum = kFrameMin});
+}
+
+std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
+  const bool drains = endpoint_.control().outstanding(now) + kTrickleFrame <= kTrickleBacklogMax;
+  const Duration interval = drains ? kTrickleInterval : kTrickleIntervalBacklog;
+  const Duration late = now - last_frame_at_ - interval;
+  if (late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
+    return std::nullopt;
+  }
+  return std::min(kTrickleFrame * (1 + late / kTrickleGrowth), kTrickleFrameMax);
+}
+
+// The budget, less what sealing adds, and within what set_video_rate_max allows.
+DataSize CallSender::limit(TimePoint now, DataSize budget) {
+  budget -= seal_ != nullptr ? seal_->frame_growth() : DataSize{};
+  if (rate_max_) {
+    rate_max_->credit = std::min(rate_max_->credit + rate_max_->rate * (now - rate_max_->at),
+                                 rate_max_->rate * kRateCreditMax);
+    rate_max_->at = now;
+    budget = std::min(budget, rate_max_->credit);
+  }
+  return std::max(budget, DataSize{});
+}
+
+void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
+  check(video_sender_.has_value(), "CallSender: captured a picture without video options");
+  const uint32_t id = next_frame_id_++;
+  std::optional<DataSize> budget = frame_budget(now);
+  Leave leave = Leave::kWithinWindow;
+  if (!budget) {
+    budget = trickle_budget(now);
+    leave = Leave::kNow;
+  }
+  Encoding encoding =
+      video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})));
+  coded_.push_back(encoding.summary);
+  if (!encoding.frame.data.empty()) {
+    last_frame_at_ = now;
+    if (seal_ != nullptr) {
+      seal_->seal_frame(encoding.frame);
+    }
+    if (rate_max_) {
+      rate_max_->credit -= encoding.frame.size();
+    }
+    send_frame(now, encoding.frame, leave);
+  }
+  pad(now);
+}
+
+void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Leave leave) {
+  const DataSize most = message_max();
+  const int parity =
+      media::parity_for(narrow<int>(media::fragment_count(frame.size(), most)), loss_.share());
+  video_sender_->handle_frame_sent(frame.id, parity);
+  for (auto& message : media::fragment(frame, most, parity)) {
+    if (seal_ != nullptr) {
+      message.insert(message.begin(), seal_->fragment_head().begin(), seal_->fragment_head().end());
+    }
+    const session::MessageId message_id =
+        endpoint_.send(now, session::kVideoFlow, std::move(message), leave);
+    video_sender_->handle_fragment_sent(message_id, frame.id);
+  }
+}
+
+void CallSender::pad(TimePoint now) {
+  DataSize rest = std::min(endpoint_.available_window(now), kPaddingMax);
+  while (pads_window_ && rest > DataSize{}) {
+    const DataSize size = std::min(rest, endpoint_.message_max());
+    endpoint_.send(now, session::kPaddingFlow,
+                   std::vector<std::byte>(static_cast<size_t>(size.bytes())));
+    rest -= size;
+  }
+}
+
+void CallSender::handle_outcome(const session::MessageOutcome& outcome) {
+  loss_.handle_outcome(outcome.kind);
+  if (outcome.flow == session::kVideoFlow && video_sender_) {
+    video_sender_->handle_outcome(outcome);
+  }
+}
+
+void CallSender::handle_report(const FrameReport& report) {
+  if (video_sender_) {
+    video_sender_->handle_report(report);
+  }
+}
+
+void CallSender::handle_key_frame_request(TimePoint now) {
+  if (video_sender_) {
+    video_sender_->handle_key_frame_request(now);
+  }
+}
+
+void CallSender::set_video_rate_max(TimePoint now, std::optional<DataRate> rate) {
+  if (!rate) {
+    rate_max_.reset();
+    return;
+  }
+  if (!rate_max_) {
+    rate_max_ = RateMax{.rate = *rate, .credit = *rate * kRateCreditMax, .at = now};
+  }
+  rate_max_->rate = *rate;
+}
+
+std::optional<CodedVideo> CallSender::poll_coded() { return take_front(coded_); }
+
+}  // namespace cress::app

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "app/call/audio_sender.hh"
+#include "app/call/loss_meter.hh"
+#include "app/call/media_seal.hh"
+#include "app/call/video_sender.hh"
+#include "transport/session/endpoint.hh"
+
+namespace cress::app {
+
+struct CallSenderOptions {
+  /// Of the own camera; empty: this end only watches.
+  std::optional<VideoSenderOptions> video;
+  /// See CallOptions.
+  bool pads_window = false;
+  /// Borrowed; null: media travel as they were coded.
+  MediaSeal* seal = nullptr;
+};
+
+/// Opens the flows that carry a call (docs/protocol/wire.md, "Flows"). `tell_control`: what becomes
+/// of control messages is told, too.
+void open_call_flows(session::Endpoint& endpoint, bool tell_control = false);
+
+/// One person's own camera and microphone, on their way into a session. Sound goes first, at once.
+/// A captured picture is coded at once for what the safe window lets through now, or skipped;
+/// nothing waits for a better time (DESIGN §4). While the window is closed a small picture goes now
+/// and then all the same. Threads: none inside; one owner. `now` never goes back.
+class CallSender {
+ public:
+  /// `endpoint` is borrowed, must outlive this and has the flows of a call open.
+  CallSender(TimePoint start, CallSenderOptions options, session::Endpoint& endpoint);
+
+  /// A picture of the own camera, just captured; pictures are numbered from 0.
+  void capture(TimePoint now, const media::PicturePtr& picture);
+  /// 20 ms of the own microphone, the last of it captured just now.
+  void capture_sound(TimePoint now, const media::AudioFrame& samples);
+
+  void handle_outcome(const session::MessageOutcome& outcome);
+  void handle_report(const FrameReport& report);
+  void handle_key_frame_request(TimePoint now);
+  /// Pictures take no more than this, whatever the window allows; nothing: no such limit. At 0 none
+  /// are coded.
+  void set_video_rate_max(TimePoint now, std::optional<DataRate> rate);
+
+  /// What became of each captured picture, in order.
+  std::optional<CodedVideo> poll_coded();
+  /// The share (0..1) of own messages that the network lost lately.
+  double loss() const { return loss_.share(); }
+
+ private:
+  struct SentSound {
+    TimePoint at{};
+    DataSize size;
+  };
+  /// What may be spent on pictures by set_video_rate_max.
+  struct RateMax {
+    DataRate rate;
+    DataSize credit;
+    TimePoint at{};
+  };
+
+  DataSize message_max() const;
+  DataSize message_overhead() const;
+  std::optional<DataSize> frame_budget(TimePoint now);
+  std::optional<DataSize> trickle_budget(TimePoint now) const;
+  DataSize limit(TimePoint now, DataSize budget);
+  DataSize sound_backlog_max() const;
+  DataSize sound_reserve(TimePoint now);
+  void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
+  void pad(TimePoint now);
+
+  session::Endpoint& endpoint_;
+  bool pads_window_;
+  MediaSeal* seal_;
+  LossMeter loss_;
+
+  std::optional<VideoSender> video_sender_;
+  std::deque<CodedVideo> coded_;  // grows by one a picture and is drained after it
+  uint32_t next_frame_id_ = 0;
+  TimePoint last_frame_at_;
+  std::optional<RateMax> rate_max_;
+
+  AudioSender audio_sender_;
+  std::deque<SentSound> recent_sound_;  // at most what kSoundReserve holds
+};
+
+}  // namespace cress::app

@@ -1,0 +1,197 @@
+#include "app/commands.hh"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "app/desktop/run_desktop.hh"
+#include "app/desktop/settings.hh"
+#include "app/headless/headless.hh"
+#include "media/gst/gst_runtime.hh"
+#include "transport/runtime/address_text.hh"
+#include "transport/secure/link.hh"
+
+namespace cress::app {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  cress-call                          a window: start a call and copy its link, or paste one
+  cress-call 'cress://192.0.2.7:4433/#...'                   the same, joining at once
+  cress-call --headless --listen 127.0.0.1:0 --video-in test --audio-in test
+  cress-call --headless --video-in me.y4m --audio-in me.wav --video-out them.webm \
+             --stats call.jsonl --duration 60 'cress://192.0.2.7:4433/#...'
+  cress-call --headless --video-in me.y4m --video-out seen/ 'cress://relay.example:4433/ROOM#...'
+The link is in quotes because of its '#'. With "test" as input a test picture and a tone are sent.)";
+
+struct Arguments {
+  bool headless = false;
+  bool listens = false;
+  std::string size = "640x360";
+  int frame_rate = 30;
+  double duration_s = 0;
+  double wait_s = 0;
+  headless::HeadlessOptions call{};
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.add_option("LINK", arguments.call.link, "A cress:// link: join that call, or that room");
+  app.add_flag("--headless", arguments.headless, "Make the call without a screen");
+  app.add_option("--listen", arguments.call.listen,
+                 "Wait for a call at ADDR:PORT (port 0: any free one) and print its link; without "
+                 "ADDR: at any address")
+      ->expected(0, 1)
+      ->type_name("ADDR");
+  app.add_option("--link-file", arguments.call.link_file,
+                 "With --listen: keep the link in this file (mode 0600), so that it is the same "
+                 "after a restart");
+  app.add_option("--name", arguments.call.name, "What the other person reads")
+      ->capture_default_str();
+  for (const char* device : {"--camera", "--microphone", "--speaker"}) {
+    app.add_option(device, "With a window: a device's id, \"default\" or \"test\"")->expected(1);
+  }
+  app.add_option("--video-in", arguments.call.video_in, "Picture to send: a file, or \"test\"");
+  app.add_option("--audio-in", arguments.call.audio_in, "Sound to send: a file, or \"test\"");
+  app.add_option(
+      "--video-out", arguments.call.video_out,
+      "What was seen: .y4m, .ivf or .webm (with the sound); in a room who speaks, or, in "
+      "a folder (DIR/), each member in a file of its own");
+  app.add_option("--audio-out", arguments.call.audio_out,
+                 "What was heard: .wav; in a room all others together");
+  app.add_option("--stats", arguments.call.stats, "A line of JSON every second; - for the screen");
+  app.add_option("--size", arguments.size, "Of the pictures sent, WIDTHxHEIGHT")
+      ->capture_default_str();
+  app.add_option("--fps", arguments.frame_rate, "Pictures a second, at most")
+      ->check(CLI::Range(1, 60))
+      ->capture_default_str();
+  app.add_option("--duration", arguments.duration_s,
+                 "Hang up so many seconds after the connection (default: never)")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--wait", arguments.wait_s,
+                 "Wait so many seconds for the other end (default: 30 to join, for ever to listen)")
+      ->check(CLI::Range(0.1, 1e6));
+}
+
+media::PictureSize parse_size(const std::string& text) {
+  int width = 0;
+  int height = 0;
+  char rest = 0;
+  const int read = std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest);
+  constexpr int kSideMin = 16;
+  constexpr int kSideMax = 4096;
+  if (read != 2 || std::min(width, height) < kSideMin || std::max(width, height) > kSideMax) {
+    throw std::runtime_error("--size " + text + ": not WIDTHxHEIGHT, such as 1280x720");
+  }
+  return {width, height};
+}
+
+/// What only a call without a screen does, if any was asked for.
+std::string headless_only(const CLI::App& app) {
+  for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
+                             "--duration", "--wait"}) {
+    if (app.count(option) > 0) {
+      return option;
+    }
+  }
+  return "";
+}
+
+int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostream& out) {
+  if (const std::string option = headless_only(app); !option.empty()) {
+    throw std::runtime_error(option + ": only with --headless");
+  }
+  if (const auto link = secure::parse_link(arguments.call.link); link && !link->room.empty()) {
+    throw std::runtime_error("a room's link: only with --headless so far");
+  }
+  desktop::DesktopOptions options;
+  options.call.settings_path =
+      desktop::settings_path(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+  options.call.join = arguments.call.link;
+  const char* const session = std::getenv("XDG_SESSION_TYPE");
+  options.call.on_wayland = session != nullptr && std::string_view{session} == "wayland";
+  if (app.count("--name") > 0) {
+    options.call.name = arguments.call.name;
+  }
+  const auto given = [&app](const char* option, std::optional<std::string>& into) {
+    if (app.count(option) > 0) {
+      into = app.get_option(option)->as<std::string>();
+    }
+  };
+  given("--camera", options.call.camera);
+  given("--microphone", options.call.microphone);
+  given("--speaker", options.call.speaker);
+  if (arguments.listens) {
+    options.call.listen =
+        arguments.call.listen.empty() ? Address{} : runtime::resolve(arguments.call.listen).front();
+  }
+  options.call.link_file = arguments.call.link_file;
+  if (app.count("--size") > 0) {
+    options.call.camera_size = parse_size(arguments.size);
+  }
+  options.call.camera_rate = {arguments.frame_rate, 1};
+  return desktop::run_desktop(options, out);
+}
+
+int execute_headless(Arguments& arguments, std::ostream& out, std::ostream& err) {
+  headless::HeadlessOptions& call = arguments.call;
+  call.size = parse_size(arguments.size);
+  call.rate = {arguments.frame_rate, 1};
+  if (arguments.duration_s > 0) {
+    call.duration = from_seconds(arguments.duration_s);
+  }
+  if (arguments.wait_s > 0) {
+    call.wait = from_seconds(arguments.wait_s);
+  }
+  call.progress = isatty(STDERR_FILENO) != 0;
+  return headless::run_headless(call, out, err);
+}
+
+int execute(const CLI::App& app, Arguments& arguments, std::ostream& out, std::ostream& err) {
+  arguments.listens = app.count("--listen") > 0;
+  if (!arguments.call.link.empty() && arguments.listens) {
+    throw std::runtime_error("either a link to join or --listen, not both");
+  }
+  if (!arguments.call.link.empty() && !arguments.call.link_file.empty()) {
+    throw std::runtime_error("--link-file: only to listen, not with a link to join");
+  }
+  const media::GstRuntime gstreamer;
+  return arguments.headless ? execute_headless(arguments, out, err)
+                            : execute_desktop(app, arguments, out);
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  CLI::App app{"A video call that stays live on links that change their mind."};
+  app.footer(kExamples);
+  app.set_version_flag("--version", "cress-call " CRESS_VERSION);
+  Arguments arguments;
+  add_options(app, arguments);
+  try {
+    app.parse(argc, argv);
+    return execute(app, arguments, out, err);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error, out, err);  // --help, --version
+    }
+    err << "cress-call: " << one_line(error.what()) << "; see cress-call --help\n";
+  } catch (const std::exception& error) {
+    err << "cress-call: " << one_line(error.what()) << "\n";
+  }
+  return 2;
+}
+
+}  // namespace cress::app

@@ -1,0 +1,196 @@
+#include "app/commands.hh"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cress::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The program's answer to arguments that never begin a call.
+struct Answer {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+Answer answer(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "cress-call");
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status =
+      run_command_line(static_cast<int>(arguments.size()), arguments.data(), out, err);
+  return {status, out.str(), err.str()};
+}
+
+/// The real program, in the background until destroyed; its standard output can be read.
+class Program {
+ public:
+  explicit Program(const std::string& arguments)
+      : pipe_(popen((CRESS_BIN "/cress-call " + arguments).c_str(), "r")) {}
+  ~Program() {
+    if (pipe_ != nullptr) {
+      pclose(pipe_);
+    }
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::string line() {
+    std::array<char, 4096> text{};
+    return fgets(text.data(), text.size(), pipe_) == nullptr ? "" : text.data();
+  }
+  int wait() {
+    const int status = pclose(std::exchange(pipe_, nullptr));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  FILE* pipe_;
+};
+
+std::string without_end(std::string line) {
+  while (!line.empty() && line.back() == '\n') {
+    line.pop_back();
+  }
+  return line;
+}
+
+TEST(CommandLine, HelpHasExamplesAndVersionIsOneLine) {
+  const Answer help = answer({"--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.out.find("Examples:"), std::string::npos);
+  EXPECT_EQ(answer({"--version"}).out, "cress-call " CRESS_VERSION "\n");
+}
+
+TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
+  const std::vector<std::pair<std::vector<const char*>, const char*>> cases{
+      {{"--headless", "--bogus"}, "--bogus"},
+      {{"--headless", "http://example.org"}, "cress://"},
+      {{"--headless", "cress://host:1/"}, "cress://host:1/"},
+      {{"--headless", "--listen", "--size", "big"}, "--size big"},
+      {{"--headless", "--listen", "--size", "3x"}, "--size 3x"},
+      {{"--headless", "--listen", "--fps", "0"}, "--fps"},
+      {{"--headless", "--listen", "--video-in", "/no/such/clip.y4m"}, "/no/such/clip.y4m"},
+      {{"--headless", "--listen", "127.0.0.1:0", "--video-out", "/no/such/folder/a.y4m"},
+       "/no/such/folder/a.y4m"},
+      {{"--headless", "--listen", "not an address"}, "not an address"},
+      {{"--headless", "--link-file", "/tmp/x", "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA"},
+       "--link-file"},
+      {{"--headless", "--listen", "127.0.0.1:0", "--link-file", "/no/such/folder/a.link"},
+       "/no/such/folder/a.link"},
+      {{"--headless", "--listen", "127.0.0.1:0", "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA"}, "both"}};
+  for (const auto& [arguments, word] : cases) {
+    const Answer result = answer(arguments);
+    EXPECT_EQ(result.status, 2) << word;
+    EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
+}
+
+TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
+  const fs::path folder = fs::path{testing::TempDir()} / "cress-headless";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string in = folder.string();
+  Program listener{
+      "--headless --listen 127.0.0.1:0 --name Lea --video-in test --audio-in test "
+      "--size 320x180 --video-out " +
+      in + "/lea.webm --stats " + in + "/lea.jsonl"};
+  const std::string link = without_end(listener.line());
+  ASSERT_TRUE(link.starts_with("cress://127.0.0.1:")) << link;
+  Program joiner{
+      "--headless --name Jo --video-in test --audio-in test --size 320x180 --duration 4 "
+      "--video-out " +
+      in + "/jo.y4m --audio-out " + in + "/jo.wav --stats - '" + link + "'"};
+  std::vector<nlohmann::json> lines;
+  for (std::string line = joiner.line(); !line.empty(); line = joiner.line()) {
+    lines.push_back(nlohmann::json::parse(line));
+  }
+  EXPECT_EQ(joiner.wait(), 0);
+  EXPECT_EQ(listener.wait(), 0) << "the other end hung up: no failure";
+
+  ASSERT_GE(lines.size(), 5U);
+  EXPECT_EQ(lines.front().at("event"), "connected");
+  EXPECT_GT(lines.back().at("frames_shown"), 30);
+  EXPECT_EQ(lines.back().at("key_frames"), 1);
+  EXPECT_GT(lines.back().at("sound_played"), 10);
+  EXPECT_GT(fs::file_size(folder / "jo.y4m"), 320U * 180U * 3U / 2U * 60U) << "over 60 pictures";
+  EXPECT_GT(fs::file_size(folder / "jo.wav"), 2U * 48'000U * 2U) << "over 2 s";
+  EXPECT_GT(fs::file_size(folder / "lea.webm"), 10'000U);
+  fs::remove_all(folder);
+}
+
+TEST(CommandLine, AListenerKeepsItsLinkOverAKillAndItsJoinerComesBackByItself) {
+  const fs::path folder = fs::path{testing::TempDir()} / "cress-link-file";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string listen = "--headless --listen 127.0.0.1:0 --video-in test --size 160x90 " +
+                             std::string{"--link-file "} + (folder / "door.link").string();
+  // The shell's own number becomes the program's.
+  const std::string killable = "echo $$; exec " CRESS_BIN "/cress-call " + listen;
+  FILE* const first = popen(killable.c_str(), "r");
+  ASSERT_NE(first, nullptr);
+  std::array<char, 4096> text{};
+  ASSERT_NE(fgets(text.data(), text.size(), first), nullptr);
+  const pid_t pid = std::stoi(text.data());
+  ASSERT_NE(fgets(text.data(), text.size(), first), nullptr);
+  const std::string link = without_end(text.data());
+  Program joiner{"--headless --name Jo --video-in test --size 160x90 --stats - '" + link + "'"};
+  const auto wait_for = [&joiner](const std::string& event) {
+    for (std::string line = joiner.line(); !line.empty(); line = joiner.line()) {
+      if (nlohmann::json::parse(line).value("event", "") == event) {
+        return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_TRUE(wait_for("connected"));
+  kill(pid, SIGKILL);
+  pclose(first);
+  Program again{listen + " --duration 1"};
+  EXPECT_EQ(without_end(again.line()), link);
+  EXPECT_TRUE(wait_for("connected")) << "a second time";
+  EXPECT_TRUE(wait_for("ended"));
+  EXPECT_FALSE(wait_for("anything")) << "nothing comes after the end";
+  EXPECT_EQ(joiner.wait(), 0) << "the listener hung up, in its own time";
+  EXPECT_EQ(again.wait(), 0);
+  fs::remove_all(folder);
+}
+
+TEST(CommandLine, AHostOfSeveralAddressesIsFoundAtTheOneWhereItListens) {
+  // "localhost" is ::1 and 127.0.0.1 where the machine has both.
+  Program listener{"--headless --listen 127.0.0.1:0 --video-in test --size 160x90"};
+  std::string link = without_end(listener.line());
+  ASSERT_NE(link.find("127.0.0.1"), std::string::npos) << link;
+  link.replace(link.find("127.0.0.1"), 9, "localhost");
+  Program joiner{"--headless --video-in test --size 160x90 --duration 1 '" + link + "'"};
+  EXPECT_EQ(joiner.wait(), 0);
+  EXPECT_EQ(listener.wait(), 0);
+}
+
+TEST(CommandLine, NobodyThereIsStatusOneWithTheReason) {
+  const fs::path errors = fs::path{testing::TempDir()} / "cress-nobody.txt";
+  Program joiner{"--headless --wait 1 'cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA' 2>" +
+                 errors.string()};
+  EXPECT_EQ(joiner.wait(), 1);
+  std::ifstream file{errors};
+  std::string line;
+  std::getline(file, line);
+  EXPECT_NE(line.find("nobody answers"), std::string::npos) << line;
+}
+
+}  // namespace
+}  // namespace cress::app

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "app/desktop/desktop_call_impl.hh"
+#include "app/desktop/own_address.hh"
+#include "app/live/listening_link.hh"
+#include "app/ui/format.hh"
+
+namespace cress::desktop {
+namespace {
+
+using media::DeviceKind;
+using ui::Screen;
+using ui::Tone;
+
+}  // namespace
+
+void DesktopCall::Impl::act(const ui::StartListening&) {
+  if (screen_ == Screen::kStart) {
+    listen({});
+  }
+}
+
+void DesktopCall::Impl::listen(const Address& bind) {
+  if (leaving_) {
+    after_leaving_ = [this, bind] { listen(bind); };
+    return;
+  }
+  std::optional<live::ListeningLink> link;
+  try {
+    link.emplace(bind, options_.link_file);
+  } catch (const std::runtime_error& error) {
+    notify(Tone::kTrouble, sentence(error.what()));
+    return;
+  }
+  if (!open_call(
+          {.role = secure::Role::kListener, .secret = link->secret(), .bind = link->bind()})) {
+    return;
+  }
+  const std::string host = host_of(is_specific(bind) ? bind : best_own_address());
+  std::string text;
+  try {
+    text = secure::format_link(link->opened(host, live_->local_address().port));
+  } catch (const std::runtime_error& error) {
+    leave(Screen::kStart, "");
+    notify(Tone::kTrouble, sentence(error.what()));
+    return;
+  }
+  board_.change([&](ui::CallView& view) { view.link = text; });
+  show_screen(Screen::kWaiting);
+}
+
+void DesktopCall::Impl::act(const ui::Join& wish) {
+  if (screen_ != Screen::kStart) {
+    return;
+  }
+  const auto link = secure::parse_link(wish.link);
+  if (!link) {
+    notify(Tone::kWarning, sentence(std::string{secure::describe(link.error())}));
+    return;
+  }
+  const bool is_ipv6 = link->host.find(':') != std::string::npos;
+  const std::string where =
+      (is_ipv6 ? "[" + link->host + "]" : link->host) + ":" + std::to_string(link->port);
+  after_leaving_ = {};
+  const uint64_t join_id = ++join_;
+  const bool asked =
+      errands_.look_up(where, [this, join_id, link = *link](const Errands::Answer& answer) {
+        if (join_id != join_ || screen_ != Screen::kConnecting) {
+          return;  // the person has thought better of it
+        }
+        if (answer.addresses.empty()) {
+          show_screen(Screen::kStart);
+          notify(Tone::kWarning, sentence(answer.error));
+          return;
+        }
+        guarded([&] { join(link, answer.addresses); });
+      });
+  if (!asked) {
+    notify(Tone::kWarning, "The name server does not answer; try again later.");
+    return;
+  }
+  show_screen(Screen::kConnecting);
+}
+
+void DesktopCall::Impl::join(const secure::Link& link, const std::vector<Address>& addresses) {
+  if (leaving_) {
+    after_leaving_ = [this, link, addresses] { join(link, addresses); };
+    return;
+  }
+  live::LiveCallOptions options{.role = secure::Role::kJoiner, .secret = link.secret};
+  options.listener = addresses.front();
+  options.other_listeners.assign(addresses.begin() + 1, addresses.end());
+  if (!open_call(std::move(options))) {
+    show_screen(Screen::kStart);
+  }
+}
+
+/// False: it cannot be, which has been told.
+bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
+  preview_.reset();  // the call opens the same devices
+  peer_name_.clear();
+  peer_shares_ = false;
+  camera_state_ = microphone_state_ = {};
+  // A speaker does not tell that it works.
+  speaker_state_ = {.worked = shelf_.has_list() && !shelf_.is_missing(DeviceKind::kSpeaker)};
+  options.camera = camera_options();
+  options.microphone = microphone_options();
+  options.speaker.id = shelf_.used(DeviceKind::kSpeaker);
+  options.person = person();
+  const uint64_t call = ++call_;
+  live::LiveOutputs outputs;
+  outputs.event = [this, call](const live::LiveEvent& event) { handle_event(call, event); };
+  outputs.own_picture = [this](const media::PicturePtr& picture) {
+    camera_state_.worked = camera_state_.worked || !sharing_;
+    if (!camera_off_ || sharing_) {
+      board_.change([&](ui::CallView& view) { view.own = {picture, clock_.now()}; });
+    }
+  };
+  outputs.shown = [this](const app::ShownFrame& frame) {
+    board_.change([&](ui::CallView& view) { view.remote = {frame.picture, frame.shown}; });
+  };
+  leaving_ = false;
+  connected_at_.reset();
+  used_camera_ = options.camera->id;
+  used_microphone_ = options.microphone->id;
+  used_speaker_ = options.speaker.id;
+  try {
+    live_ = std::make_unique<live::LiveCall>(clock_, loop_, std::move(options), outputs);
+  } catch (const std::runtime_error& error) {
+    notify(Tone::kTrouble, sentence(error.what()));
+    open_preview();
+    return false;
+  }
+  return true;
+}
+
+void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event) {
+  if (call != call_) {
+    return;
+  }
+  switch (event.kind) {
+    case live::LiveEvent::Kind::kConnected:
+      handle_connected(event.at);
+      return;
+    case live::LiveEvent::Kind::kEnded:
+      // Not in here: it is the call itself that calls.
+      loop_.post([this, call, words = event.words] {
+        if (call == call_ && live_) {
+          handle_ended(words);
+          close_call();
+        }
+      });
+      return;
+    case live::LiveEvent::Kind::kDeviceLost:
+      handle_device_lost(event.words);
+      return;
+    case live::LiveEvent::Kind::kDeviceBack:
+      handle_device_back(event.words);
+      return;
+    case live::LiveEvent::Kind::kNotice:
+      notify(Tone::kNote, sentence(event.words));
+      return;
+    case live::LiveEvent::Kind::kUnreachable:
+    case live::LiveEvent::Kind::kReachable:
+    case live::LiveEvent::Kind::kPathChanged:
+      return;  // PlainWords says what matters of it
+  }
+}
+
+void DesktopCall::Impl::handle_connected(TimePoint at) {
+  if (leaving_) {
+    return;
+  }
+  if (!is_in_call()) {
+    connected_at_ = at;
+  }
+  health_ = {};
+  board_.change([this](ui::CallView& view) {
+    view.remote = {};
+    view.peer = {};
+    view.connected_at = connected_at_;
+  });
+  show_screen(Screen::kInCall);
+}
+
+std::string DesktopCall::Impl::reason_of(const std::string& words) const {
+  std::string reason = sentence(words);
+  if (words == secure::describe(secure::CloseReason::kPeerHungUp) && !peer_name_.empty()) {
+    reason = sentence(peer_name_ + " hung up");
+  }
+  if (connected_at_) {
+    reason += " The call lasted " + ui::format_clock(clock_.now() - *connected_at_) + ".";
+  }
+  return reason;
+}
+
+/// The call is over, and not because this end wanted it so.
+void DesktopCall::Impl::handle_ended(const std::string& words) {
+  if (std::exchange(leaving_, true)) {
+    return;
+  }
+  show_screen(Screen::kEnded, reason_of(words));
+}
+
+/// Nothing is left to be said to the other end.
+void DesktopCall::Impl::close_call() {
+  guarded([this] { live_->finish(); });
+  live_.reset();
+  leaving_ = false;
+  ++call_;
+  if (quitting_) {
+    quitter_.arm(clock_.now());
+  } else if (const auto next = std::exchange(after_leaving_, {})) {
+    next();
+  } else if (screen_ == Screen::kStart) {
+    open_preview();
+  }
+}
+
+/// Says good-bye; the window need not wait for it.
+void DesktopCall::Impl::leave(Screen next, const std::string& reason) {
+  if (live_ && !std::exchange(leaving_, true)) {
+    live_->hang_up();
+  }
+  show_screen(next, reason);
+  if (!live_ && next == Screen::kStart) {
+    open_preview();
+  }
+}
+
+void DesktopCall::Impl::act(const ui::HangUp&) {
+  if (is_in_call()) {
+    leave(Screen::kEnded, reason_of("you hung up"));
+  } else if (screen_ == Screen::kWaiting || screen_ == Screen::kConnecting) {
+    ++join_;
+    after_leaving_ = {};
+    leave(Screen::kStart, "");
+  }
+}
+
+void DesktopCall::Impl::act(const ui::BackToStart&) {
+  if (screen_ == Screen::kEnded) {
+    leave(Screen::kStart, "");
+  }
+}
+
+void DesktopCall::Impl::act(const ui::Quit&) {
+  if (std::exchange(quitting_, true)) {
+    return;
+  }
+  after_leaving_ = {};
+  if (live_) {
+    leave(screen_, "");
+  }
+  quitter_.arm(clock_.now() + (live_ ? kQuitMax : Duration{}));
+}
+
+}  // namespace cress::desktop

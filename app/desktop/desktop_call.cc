@@ -1,0 +1,235 @@
+#include "app/desktop/desktop_call.hh"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "app/desktop/desktop_call_impl.hh"
+
+namespace cress::desktop {
+namespace {
+
+using media::DeviceKind;
+using ui::Screen;
+using ui::Tone;
+
+// Loudness is looked at so often; every second time the numbers of the call too (5 a second).
+constexpr Duration kTick = 100ms;
+// So many surprises are no surprise any more.
+constexpr int kSurprisesMax = 10;
+
+float dbfs(double level) {
+  return level <= media::kSilenceDbfs ? ui::kSilenceDbfs : static_cast<float>(level);
+}
+
+}  // namespace
+
+DesktopCall::Impl::Impl(const runtime::MonotonicClock& clock, DesktopCallOptions options)
+    : clock_(clock),
+      options_(std::move(options)),
+      loop_(clock),
+      errands_(loop_, options_.look_up),
+      ticker_(loop_, [this] { tick(); }),
+      quitter_(loop_, [this] {
+        has_quit_ = true;
+        board_.change([](ui::CallView&) {});
+      }) {
+  const LoadedSettings loaded = load_settings(options_.settings_path);
+  keeper_ = std::make_unique<SettingsKeeper>(
+      loaded.must_not_save ? std::filesystem::path{} : options_.settings_path,
+      [this](const std::string& words) {
+        errands_.post([this, words] { notify(Tone::kWarning, sentence(words)); });
+      });
+  begin(loaded);
+  thread_ = std::thread{[this] { run(); }};
+}
+
+DesktopCall::Impl::~Impl() {
+  handle(ui::Quit{});
+  const TimePoint most = clock_.now() + kQuitMax;
+  while (!has_quit_ && clock_.now() < most) {
+    board_.view();
+    wait_for_news(most);
+  }
+  loop_.stop();
+  thread_.join();
+  if (watch_opener_.joinable()) {
+    watch_opener_.join();
+  }
+}
+
+void DesktopCall::Impl::run() {
+  bool again = true;
+  while (again) {
+    try {
+      loop_.run();
+      again = false;
+    } catch (const std::exception& error) {
+      guarded([&] {
+        ++surprises_;
+        again = surprises_ < kSurprisesMax;
+        if (live_) {
+          handle_ended(error.what());
+          close_call();
+        } else {
+          notify(Tone::kTrouble, sentence(error.what()));
+        }
+      });
+    }
+  }
+  preview_.reset();
+  live_.reset();
+  if (watch_) {
+    loop_.forget(watch_->ready_fd());
+  }
+  has_quit_ = true;
+  board_.change([](ui::CallView&) {});
+}
+
+/// What a person asked for must not end the program.
+void DesktopCall::Impl::guarded(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    notify(Tone::kTrouble, sentence(error.what()));
+  }
+}
+
+void DesktopCall::Impl::begin(const LoadedSettings& loaded) {
+  settings_ = loaded.settings;
+  name_ = app::clean_name(options_.name.value_or(settings_.name));
+  shelf_.choose(DeviceKind::kCamera, options_.camera.value_or(settings_.camera));
+  shelf_.choose(DeviceKind::kMicrophone, options_.microphone.value_or(settings_.microphone));
+  shelf_.choose(DeviceKind::kSpeaker, options_.speaker.value_or(settings_.speaker));
+  board_.change([this](ui::CallView& view) {
+    view.theme = settings_.theme;
+    view.self.name = name_;
+  });
+  if (loaded.notice) {
+    notify(Tone::kWarning, *loaded.notice);
+  }
+  ticker_.arm(clock_.now() + kTick);
+  watch_opener_ = std::thread{[this] { open_device_watch(); }};
+  if (options_.listen) {
+    loop_.post([this] { guarded([this] { listen(*options_.listen); }); });
+  } else if (!options_.join.empty()) {
+    handle(ui::Join{options_.join});
+  }
+}
+
+void DesktopCall::Impl::handle(const ui::UserAction& action) {
+  loop_.post([this, action] {
+    guarded([&] { std::visit([this](const auto& one) { act(one); }, action); });
+  });
+}
+
+void DesktopCall::Impl::act(const ui::ChooseTheme& choice) {
+  settings_.theme = choice.theme;
+  keeper_->save(settings_);
+  board_.change([&](ui::CallView& view) { view.theme = choice.theme; });
+}
+
+void DesktopCall::Impl::act(const ui::SetFullScreen& wish) {
+  board_.change([&](ui::CallView& view) { view.full_screen = wish.on; });
+}
+
+void DesktopCall::Impl::act(const ui::DismissNotice& notice) {
+  notices_.dismiss(notice.id);
+  show_notices();
+}
+
+void DesktopCall::Impl::tick() {
+  const TimePoint now = clock_.now();
+  ticker_.arm(now + kTick);
+  if (notices_.update(now)) {
+    show_notices();
+  }
+  double microphone = std::exchange(preview_dbfs_, media::kSilenceDbfs);
+  double speaker = media::kSilenceDbfs;
+  if (live_) {
+    const live::LiveSample sample = live_->sample();
+    microphone = sample.microphone_dbfs;
+    speaker = sample.speaker_dbfs;
+    microphone_state_.worked = microphone_state_.worked || microphone > media::kSilenceDbfs;
+    if (is_in_call() && ++ticks_ % 2 == 0) {
+      sample_call(sample);
+    }
+  }
+  board_.change([&](ui::CallView& view) {
+    view.microphone_dbfs = dbfs(microphone);
+    view.speaker_dbfs = dbfs(speaker);
+  });
+}
+
+void DesktopCall::Impl::sample_call(const live::LiveSample& sample) {
+  const app::PersonState peer = live_->peer().value_or(app::PersonState{.name = peer_name_});
+  if (peer.shares_screen && !peer_shares_) {
+    notify(Tone::kNote, (peer.name.empty() ? "The other person" : peer.name) + " shares a screen.");
+  }
+  peer_shares_ = peer.shares_screen;
+  peer_name_ = peer.name;
+  health_.add(sample, {.peer_name = peer_name_,
+                       .muted = muted_ && !talking_,
+                       .camera_off = camera_off_ && !sharing_,
+                       .camera_lost = camera_state_.lost && camera_state_.worked,
+                       .microphone_lost = microphone_state_.lost && microphone_state_.worked,
+                       .speaker_lost = speaker_state_.lost && speaker_state_.worked});
+  board_.change([&](ui::CallView& view) {
+    view.peer = {.name = peer.name,
+                 .muted = peer.muted,
+                 .camera_off = peer.camera_off,
+                 .shares_screen = peer.shares_screen};
+    view.health = health_.health();
+    view.history = health_.history();
+    view.status = health_.status();
+  });
+}
+
+void DesktopCall::Impl::notify(Tone tone, const std::string& text) {
+  notices_.add(clock_.now(), tone, text);
+  show_notices();
+}
+
+void DesktopCall::Impl::show_notices() {
+  board_.change([this](ui::CallView& view) { view.notices = notices_.all(); });
+}
+
+void DesktopCall::Impl::show_screen(Screen screen, const std::string& ended_reason) {
+  const bool over = is_in_call() && screen != Screen::kInCall;
+  screen_ = screen;
+  if (over) {
+    sharing_ = false;
+    talking_ = false;
+    shelf_.choose(DeviceKind::kScreen, "");
+    show_devices();
+    tell_person();
+  }
+  board_.change([&](ui::CallView& view) {
+    view.screen = screen;
+    view.ended_reason = ended_reason;
+    if (screen == Screen::kStart || screen == Screen::kEnded) {
+      view.link.clear();
+      view.remote = {};
+      view.peer = {};
+      view.connected_at.reset();
+      view.status = {};
+      view.history.clear();
+      view.health = {};
+    }
+    if (screen == Screen::kEnded) {
+      view.own = {};
+      view.full_screen = false;
+    }
+  });
+}
+
+DesktopCall::DesktopCall(const runtime::MonotonicClock& clock, DesktopCallOptions options)
+    : impl_(std::make_unique<Impl>(clock, std::move(options))) {}
+DesktopCall::~DesktopCall() = default;
+
+void DesktopCall::handle(const ui::UserAction& action) { impl_->handle(action); }
+ui::CallView DesktopCall::view() const { return impl_->view(); }
+void DesktopCall::wait_for_news(TimePoint until) const { impl_->wait_for_news(until); }
+bool DesktopCall::has_quit() const { return impl_->has_quit(); }
+
+}  // namespace cress::desktop

@@ -1,0 +1,357 @@
+#include "app/desktop/desktop_call.hh"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "app/desktop/desktop_test_tools.hh"
+#include "app/desktop/errands.hh"
+#include "app/desktop/settings.hh"
+#include "media/gst/devices.hh"
+#include "media/gst/gst_runtime.hh"
+#include "transport/base/text_file.hh"
+#include "transport/runtime/address_text.hh"
+
+namespace cress::desktop {
+namespace {
+
+namespace fs = std::filesystem;
+using ui::Screen;
+
+class DesktopCallTest : public ::testing::Test {
+ protected:
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Two in a call: `lea` began it, `jo` joined.
+  struct Pair {
+    std::unique_ptr<Desk> lea;
+    std::unique_ptr<Desk> jo;
+  };
+  Pair connected() {
+    DesktopCallOptions options = test_listener("Lea");
+    Pair pair;
+    pair.lea = std::make_unique<Desk>(clock_, options);
+    EXPECT_TRUE(pair.lea->is_on(Screen::kWaiting));
+    options = test_devices("Jo");
+    options.join = pair.lea->view().link;
+    pair.jo = std::make_unique<Desk>(clock_, options);
+    EXPECT_TRUE(pair.lea->is_on(Screen::kInCall));
+    EXPECT_TRUE(pair.jo->is_on(Screen::kInCall));
+    return pair;
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("cress-desktop-" + std::to_string(::getpid()));
+  const runtime::MonotonicClock clock_;
+  const media::GstRuntime gstreamer_;
+};
+
+TEST_F(DesktopCallTest, FromTheStartToALinkToACallToItsEnd) {
+  Desk lea{clock_, test_devices("Lea")};
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "no preview";
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.microphone_dbfs > -60; }));
+  EXPECT_EQ(lea.view().screen, Screen::kStart);
+
+  lea.ask(ui::StartListening{});
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  const std::string link = lea.view().link;
+  EXPECT_TRUE(link.starts_with("cress://")) << link;
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "no own picture while waiting";
+
+  Desk jo{clock_, test_devices("Jo")};
+  jo.ask(ui::Join{link});
+  ASSERT_TRUE(jo.is_on(Screen::kInCall));
+  ASSERT_TRUE(lea.is_on(Screen::kInCall));
+  EXPECT_TRUE(lea.view().connected_at);
+  for (Desk* one : {&lea, &jo}) {
+    EXPECT_TRUE(one->sees_moving(&ui::CallView::remote));
+    EXPECT_TRUE(one->sees_moving(&ui::CallView::own));
+    EXPECT_TRUE(one->sees([](const ui::CallView& v) { return v.history.size() > 5; }));
+    EXPECT_TRUE(one->sees([](const ui::CallView& v) {
+      return v.health.sent > DataRate{} && v.health.uplink_forecast > DataRate{};
+    }));
+    EXPECT_TRUE(one->sees([](const ui::CallView& v) { return v.speaker_dbfs > -60; }))
+        << "the other's tone is not heard";
+  }
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.name == "Jo"; }));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.peer.name == "Lea"; }));
+
+  jo.ask(ui::HangUp{});
+  EXPECT_TRUE(jo.is_on(Screen::kEnded));
+  EXPECT_TRUE(jo.view().ended_reason.starts_with("You hung up. The call lasted 0:"))
+      << jo.view().ended_reason;
+  EXPECT_TRUE(lea.is_on(Screen::kEnded));
+  EXPECT_TRUE(lea.view().ended_reason.starts_with("Jo hung up. The call lasted 0:"))
+      << lea.view().ended_reason;
+  EXPECT_EQ(lea.view().remote, ui::ShownPicture{});
+  lea.ask(ui::BackToStart{});
+  EXPECT_TRUE(lea.is_on(Screen::kStart));
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "the preview is not back";
+}
+
+TEST_F(DesktopCallTest, WhatOneDoesTheOtherSees) {
+  const Pair pair = connected();
+  Desk& lea = *pair.lea;
+  Desk& jo = *pair.jo;
+  const auto peer = [](auto wanted) {
+    return [wanted](const ui::CallView& view) { return wanted(view.peer); };
+  };
+  lea.ask(ui::Mute{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return p.muted; })));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.self.muted; }));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.speaker_dbfs < -60; }))
+      << "a muted tone is heard";
+
+  lea.ask(ui::TalkPressed{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return !p.muted; })));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.push_to_talk && v.self.muted; }));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.speaker_dbfs > -60; }));
+  lea.ask(ui::TalkReleased{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return p.muted; })));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.push_to_talk; }));
+  lea.ask(ui::Unmute{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return !p.muted; })));
+
+  lea.ask(ui::CameraOff{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return p.camera_off; })));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.self.camera_off; }));
+  lea.ask(ui::CameraOn{});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return !p.camera_off; })));
+  EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
+
+  lea.ask(ui::ChooseName{"Leandra"});
+  EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return p.name == "Leandra"; })));
+}
+
+TEST_F(DesktopCallTest, AProgramThatEndsSaysGoodbye) {
+  const Pair pair = connected();
+  EXPECT_TRUE(pair.lea->sees([](const ui::CallView& v) { return v.peer.name == "Jo"; }));
+  const TimePoint before = clock_.now();
+  pair.jo->ask(ui::HangUp{});
+  pair.jo->ask(ui::Quit{});
+  while (!pair.jo->call().has_quit()) {
+    pair.jo->call().wait_for_news(clock_.now() + 10ms);
+    ASSERT_LT(clock_.now() - before, kPatience);
+  }
+  EXPECT_TRUE(pair.lea->is_on(Screen::kEnded));
+  EXPECT_TRUE(pair.lea->view().ended_reason.starts_with("Jo hung up."))
+      << pair.lea->view().ended_reason;
+
+  const Pair second = connected();
+  second.lea->close();  // without a word to anybody
+  EXPECT_TRUE(second.jo->is_on(Screen::kEnded));
+}
+
+TEST_F(DesktopCallTest, ABadLinkIsSaidAndNothingElseHappens) {
+  Desk lea{clock_, test_devices("Lea")};
+  lea.ask(ui::Join{"http://example.org"});
+  EXPECT_TRUE(lea.is_told("Not a Cress link"));
+  lea.ask(ui::Join{"cress://192.0.2.7:4433/"});
+  EXPECT_TRUE(lea.is_told("no secret"));
+  lea.ask(ui::Join{"cress://no-such-host.invalid:4433/#AAAAAAAAAAAAAAAAAAAAAA"});
+  EXPECT_TRUE(lea.is_told("no-such-host.invalid"));
+  EXPECT_TRUE(lea.is_on(Screen::kStart));
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own));
+}
+
+TEST_F(DesktopCallTest, AWrongSecretEndsInPlainWords) {
+  DesktopCallOptions options = test_listener("Lea");
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  options = test_devices("Mallory");
+  options.join = lea.view().link.substr(0, lea.view().link.find('#')) + "#AAAAAAAAAAAAAAAAAAAAAA";
+  Desk mallory{clock_, options};
+  EXPECT_TRUE(mallory.is_on(Screen::kEnded));
+  EXPECT_NE(mallory.view().ended_reason.find("ask for its present link"), std::string::npos)
+      << mallory.view().ended_reason;
+  EXPECT_EQ(lea.call().view().screen, Screen::kWaiting);
+}
+
+TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
+  Desk lea{clock_, test_devices("Lea")};
+  lea.ask(ui::StartListening{});
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  const std::string link = lea.view().link;
+  lea.ask(ui::HangUp{});
+  EXPECT_TRUE(lea.is_on(Screen::kStart));
+  EXPECT_TRUE(lea.view().link.empty());
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own));
+  lea.ask(ui::Join{link});  // nobody listens there any more
+  EXPECT_TRUE(lea.is_on(Screen::kConnecting));
+  lea.ask(ui::HangUp{});
+  lea.ask(ui::StartListening{});  // while the last is still being left
+  EXPECT_TRUE(lea.is_on(Screen::kWaiting));
+  EXPECT_NE(lea.view().link, link);
+}
+
+TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
+  Desk lea{clock_, test_listener("Lea")};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  DesktopCallOptions options = test_devices("Jo");
+  options.join = lea.view().link;
+  options.join.replace(options.join.find("127.0.0.1"), 9, "desk.example");
+  std::string asked;
+  options.look_up = [&asked](std::string_view text) {
+    asked = text;
+    const std::string port{text.substr(text.rfind(':'))};
+    return std::vector{*runtime::parse_address("127.0.0.2" + port),  // nobody is there
+                       *runtime::parse_address("127.0.0.1" + port)};
+  };
+  Desk jo{clock_, options};
+  EXPECT_TRUE(jo.is_on(Screen::kInCall));
+  EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
+  EXPECT_TRUE(asked.starts_with("desk.example:")) << asked;
+}
+
+TEST_F(DesktopCallTest, ANameServerThatIsSilentHoldsUpNobody) {
+  std::promise<void> answer;
+  DesktopCallOptions options = test_devices("Lea");
+  options.look_up = [answered = answer.get_future().share()](std::string_view) {
+    answered.wait();
+    return std::vector{*runtime::parse_address("127.0.0.1:9")};
+  };
+  const std::string link = "cress://desk.example:9/#AAAAAAAAAAAAAAAAAAAAAA";
+  auto lea = std::make_unique<Desk>(clock_, options);
+  for (int i = 0; i < kLookUpsMax; ++i) {
+    lea->ask(ui::Join{link});
+    EXPECT_TRUE(lea->is_on(Screen::kConnecting));
+    lea->ask(ui::HangUp{});
+    EXPECT_TRUE(lea->is_on(Screen::kStart));
+  }
+  EXPECT_TRUE(lea->sees_moving(&ui::CallView::own));
+  lea->ask(ui::Join{link});
+  EXPECT_TRUE(lea->is_told("name server does not answer"));
+  EXPECT_TRUE(lea->is_on(Screen::kStart));
+  lea.reset();  // while it is still asked
+  answer.set_value();
+}
+
+TEST_F(DesktopCallTest, ACameraThatEndsIsSaidAndTriedAgainWhileTheCallGoesOn) {
+  DesktopCallOptions options = test_listener("Lea");
+  options.camera = "gst:videotestsrc num-buffers=10 is-live=true";
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  EXPECT_TRUE(lea.is_told("has come to its end"));
+  EXPECT_TRUE(lea.is_told("gives"));  // pictures, again
+  options = test_devices("Jo");
+  options.join = lea.view().link;
+  Desk jo{clock_, options};
+  EXPECT_TRUE(jo.is_on(Screen::kInCall));
+  EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote, 2));
+}
+
+TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
+  DesktopCallOptions options = test_listener("Lea");
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  options = test_devices("Jo");
+  options.camera = options.microphone = options.speaker = media::kDefaultDevice;
+  Desk jo{clock_, options};
+  const auto has = [](const ui::Devices& devices) {
+    return std::ranges::any_of(devices.all, [](const ui::Device& one) {
+      return one.id != media::kTestDevice && one.id != media::kNoSpeaker;
+    });
+  };
+  ASSERT_TRUE(jo.sees([](const ui::CallView& v) { return !v.cameras.all.empty(); }));
+  if (has(jo.view().cameras) || has(jo.view().microphones)) {
+    GTEST_SKIP() << "this machine has devices";
+  }
+  EXPECT_TRUE(jo.is_told("No camera was found"));
+  EXPECT_TRUE(jo.is_told("No microphone was found"));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.self.camera_off; }));
+  jo.ask(ui::Join{lea.view().link});
+  ASSERT_TRUE(jo.is_on(Screen::kInCall));
+  EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
+  // It has been said before; nobody is told every two seconds.
+  for (const ui::Notice& notice : jo.view().notices) {
+    EXPECT_EQ(notice.text.find("is lost"), std::string::npos) << notice.text;
+  }
+  EXPECT_EQ(jo.view().status.text.find("camera"), std::string::npos) << jo.view().status.text;
+
+  jo.ask(ui::CameraOn{});
+  EXPECT_TRUE(jo.is_told("There is no camera"));
+  // Another that is there can be chosen at any time.
+  jo.ask(ui::ChooseDevice{ui::DeviceKind::kCamera, media::kTestDevice});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.peer.camera_off; }));
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
+}
+
+TEST_F(DesktopCallTest, AWaylandScreenThatCannotBeSharedIsSaidAndNothingElseHappens) {
+  Desk lea{clock_, test_listener("Lea")};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  DesktopCallOptions options = test_devices("Jo");
+  options.join = lea.view().link;
+  options.on_wayland = true;
+  Desk jo{clock_, options};
+  ASSERT_TRUE(jo.is_on(Screen::kInCall));
+  jo.ask(ui::ShareScreen{});
+  EXPECT_TRUE(jo.is_told("Wayland session"));
+  EXPECT_FALSE(jo.view().self.shares_screen);
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
+  EXPECT_FALSE(lea.view().peer.shares_screen);
+}
+
+TEST_F(DesktopCallTest, WhatIsChosenIsThereAfterTheNextStart) {
+  const fs::path path = folder_ / "settings.json";
+  {
+    DesktopCallOptions options;
+    options.settings_path = path;
+    options.camera = "test";  // for this run
+    Desk lea{clock_, options};
+    ASSERT_TRUE(lea.sees([](const ui::CallView& v) { return !v.speakers.all.empty(); }));
+    lea.ask(ui::ChooseName{"Lea"});
+    lea.ask(ui::ChooseTheme{ui::ThemeChoice::kLight});
+    lea.ask(ui::ChooseDevice{ui::DeviceKind::kSpeaker, media::kNoSpeaker});
+    lea.ask(ui::ChooseDevice{ui::DeviceKind::kMicrophone, "no such thing"});
+    EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
+      return v.self.name == "Lea" && v.theme == ui::ThemeChoice::kLight &&
+             v.speakers.chosen == media::kNoSpeaker;
+    }));
+  }
+  const Settings kept = load_settings(path).settings;
+  EXPECT_EQ(kept.name, "Lea");
+  EXPECT_EQ(kept.speaker, media::kNoSpeaker);
+  EXPECT_EQ(kept.microphone, media::kDefaultDevice);
+  EXPECT_EQ(kept.camera, media::kDefaultDevice) << "an option holds for one run";
+  DesktopCallOptions options;
+  options.settings_path = path;
+  Desk lea{clock_, options};
+  EXPECT_EQ(lea.call().view().self.name, "Lea");
+  EXPECT_EQ(lea.call().view().theme, ui::ThemeChoice::kLight);
+  EXPECT_TRUE(
+      lea.sees([](const ui::CallView& v) { return v.speakers.chosen == media::kNoSpeaker; }));
+}
+
+TEST_F(DesktopCallTest, BadSettingsAreSaidAndKept) {
+  fs::create_directories(folder_);
+  save_text("nonsense", folder_ / "settings.json");
+  DesktopCallOptions options = test_devices("Lea");
+  options.settings_path = folder_ / "settings.json";
+  Desk lea{clock_, options};
+  EXPECT_TRUE(lea.is_told("settings.json.bad"));
+  EXPECT_EQ(load_text(folder_ / "settings.json.bad", DataSize{100}), "nonsense");
+}
+
+TEST_F(DesktopCallTest, APortInUseIsSaid) {
+  DesktopCallOptions options = test_listener("Lea");
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  const std::string& link = lea.view().link;
+  const size_t from = link.find(':', 8) + 1;
+  options.listen =
+      *runtime::parse_address("127.0.0.1:" + link.substr(from, link.find('/', from) - from));
+  Desk second{clock_, options};
+  EXPECT_TRUE(second.is_told("in use"));
+  EXPECT_EQ(second.view().screen, Screen::kStart);
+}
+
+}  // namespace
+}  // namespace cress::desktop

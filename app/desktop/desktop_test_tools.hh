@@ -1,0 +1,87 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "app/desktop/desktop_call.hh"
+#include "media/gst/devices.hh"
+#include "transport/runtime/address_text.hh"
+#include "transport/runtime/clock.hh"
+
+namespace cress::desktop {
+
+/// So long a busy machine may take for what takes a second at most on a free one.
+inline constexpr Duration kPatience = 60s;
+
+/// A person with a test picture and a test tone who hears nothing.
+inline DesktopCallOptions test_devices(const std::string& name) {
+  DesktopCallOptions options;
+  options.name = name;
+  options.camera = media::kTestDevice;
+  options.microphone = media::kTestDevice;
+  options.speaker = media::kNoSpeaker;
+  options.camera_size = {320, 180};
+  options.camera_rate = {15, 1};
+  return options;
+}
+
+/// The same, who listens at once.
+inline DesktopCallOptions test_listener(const std::string& name) {
+  DesktopCallOptions options = test_devices(name);
+  options.listen = *runtime::parse_address("127.0.0.1:0");
+  return options;
+}
+
+/// One end without a window.
+class Desk {
+ public:
+  Desk(const runtime::MonotonicClock& clock, const DesktopCallOptions& options)
+      : clock_(clock), call_(std::make_unique<DesktopCall>(clock, options)) {}
+
+  /// Waits until the view is as wanted, and gives whether it is.
+  bool sees(const std::function<bool(const ui::CallView&)>& wanted) {
+    const TimePoint end = clock_.now() + kPatience;
+    while (clock_.now() < end) {
+      view_ = call_->view();
+      if (wanted(view_)) {
+        return true;
+      }
+      call_->wait_for_news(std::min(end, clock_.now() + 50ms));
+    }
+    return false;
+  }
+  bool is_on(ui::Screen screen) {
+    return sees([screen](const ui::CallView& view) { return view.screen == screen; });
+  }
+  bool is_told(const std::string& words) {
+    return sees([&](const ui::CallView& view) {
+      return std::ranges::any_of(view.notices, [&](const ui::Notice& notice) {
+        return notice.text.find(words) != std::string::npos;
+      });
+    });
+  }
+  /// So many different pictures.
+  bool sees_moving(ui::ShownPicture ui::CallView::*which, size_t count = 8) {
+    std::set<media::PicturePtr> pictures;
+    return sees([&](const ui::CallView& view) {
+      if ((view.*which).picture) {
+        pictures.insert((view.*which).picture);
+      }
+      return pictures.size() >= count;
+    });
+  }
+  void ask(const ui::UserAction& action) { call_->handle(action); }
+  void close() { call_.reset(); }
+  DesktopCall& call() { return *call_; }
+  const ui::CallView& view() const { return view_; }
+
+ private:
+  const runtime::MonotonicClock& clock_;
+  std::unique_ptr<DesktopCall> call_;
+  ui::CallView view_;
+};
+
+}  // namespace cress::desktop

@@ -1,0 +1,95 @@
+#include "app/desktop/preview.hh"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/desktop/desktop_test_tools.hh"
+#include "media/gst/gst_runtime.hh"
+
+namespace cress::desktop {
+namespace {
+
+class PreviewTest : public ::testing::Test {
+ protected:
+  PreviewOutputs outputs() {
+    return {.picture = [this](const media::CapturedPicture& one) { pictures_.push_back(one); },
+            .level = [this](double level) { levels_.push_back(level); },
+            .lost = [this](const std::string& words) { lost_.push_back(words); }};
+  }
+  bool run_until(const std::function<bool()>& done) {
+    const TimePoint end = clock_.now() + kPatience;
+    bool reached = false;
+    runtime::EventLoop::Timer* again = nullptr;
+    runtime::EventLoop::Timer look{loop_, [&] {
+                                     reached = done();
+                                     if (reached || clock_.now() >= end) {
+                                       loop_.stop();
+                                     } else {
+                                       again->arm(clock_.now() + 10ms);
+                                     }
+                                   }};
+    again = &look;
+    look.arm(clock_.now());
+    loop_.run();
+    return reached;
+  }
+
+  const runtime::MonotonicClock clock_;
+  const media::GstRuntime gstreamer_;
+  runtime::EventLoop loop_{clock_};
+  std::vector<media::CapturedPicture> pictures_;
+  std::vector<double> levels_;
+  std::vector<std::string> lost_;
+};
+
+const media::LiveCameraOptions kTestCamera{.id = media::kTestDevice, .size = {160, 90}};
+
+TEST_F(PreviewTest, ShowsAndHearsAndClosesOnRequest) {
+  Preview preview{
+      clock_,
+      loop_,
+      {.camera = kTestCamera, .microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice}},
+      outputs()};
+  EXPECT_TRUE(run_until([&] { return pictures_.size() > 5 && levels_.size() > 5; }));
+  EXPECT_EQ(pictures_[0].picture->width, 160);
+  EXPECT_TRUE(run_until([&] { return levels_.back() > -60; })) << "the tone is not heard";
+  preview.set_camera(std::nullopt);
+  EXPECT_FALSE(preview.has_camera());
+  pictures_.clear();
+  levels_.clear();
+  EXPECT_TRUE(run_until([&] { return levels_.size() > 5; }));
+  EXPECT_TRUE(pictures_.empty());
+  preview.set_camera(kTestCamera);
+  EXPECT_TRUE(run_until([&] { return !pictures_.empty(); }));
+  EXPECT_TRUE(lost_.empty());
+}
+
+TEST_F(PreviewTest, WhatEndsIsToldOnceAndBegunAgain) {
+  media::LiveCameraOptions options = kTestCamera;
+  options.id = "gst:videotestsrc num-buffers=3 is-live=true";
+  Preview preview{clock_, loop_, {.camera = options}, outputs()};
+  EXPECT_TRUE(run_until([&] { return !lost_.empty(); }));
+  const size_t before = pictures_.size();
+  EXPECT_TRUE(run_until([&] { return pictures_.size() > before; })) << "never tried again";
+  EXPECT_FALSE(lost_[0].empty());
+}
+
+TEST_F(PreviewTest, WhatCanNeverWorkIsToldNotThrown) {
+  media::LiveCameraOptions camera = kTestCamera;
+  camera.id = "file:/no/such/film.mp4";
+  Preview preview{clock_,
+                  loop_,
+                  {.camera = camera,
+                   .microphone = media::LiveMicrophoneOptions{.id = "file:/no/such/song.wav"}},
+                  outputs()};
+  ASSERT_EQ(lost_.size(), 2U);
+  EXPECT_NE(lost_[0].find("/no/such/film.mp4"), std::string::npos) << lost_[0];
+  EXPECT_NE(lost_[1].find("/no/such/song.wav"), std::string::npos) << lost_[1];
+  EXPECT_FALSE(preview.has_camera());
+}
+
+}  // namespace
+}  // namespace cress::desktop

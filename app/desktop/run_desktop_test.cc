@@ -1,0 +1,368 @@
+#include "app/desktop/run_desktop.hh"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/desktop/desktop_test_tools.hh"
+#include "app/ui/window_test_tools.hh"
+#include "media/gst/gst_runtime.hh"
+#include "media/source/synthetic_camera.hh"
+#include "media/source/y4m.hh"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CRESS_LEAK_CHECK
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CRESS_LEAK_CHECK
+#endif
+#endif
+#ifdef CRESS_LEAK_CHECK
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace cress::desktop {
+namespace {
+
+using ui::Screen;
+
+/// A real window on a screen of memory, used by a hand on mouse and keyboard, in a real call with
+/// somebody without a window.
+class RunDesktopTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (ui::is_installed("Xvfb") && ui::is_installed("xdotool")) {
+      display() = std::make_unique<ui::VirtualDisplay>();
+      look_for_bus();
+    }
+  }
+  static void TearDownTestSuite() { display().reset(); }
+  void SetUp() override {
+    if (!display() || !display()->is_up()) {
+      GTEST_SKIP() << "no virtual display and hand: install xvfb and xdotool";
+    }
+  }
+  /// SDL asks libdbus for the session's bus, once; where there is none, libdbus keeps a buffer.
+  static void look_for_bus() {
+#ifdef CRESS_LEAK_CHECK
+    const __lsan::ScopedDisabler not_our_leak;
+#endif
+    SDL_InitSubSystem(SDL_INIT_VIDEO);
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  }
+  static std::unique_ptr<ui::VirtualDisplay>& display() {
+    static std::unique_ptr<ui::VirtualDisplay> the_display;
+    return the_display;
+  }
+
+  void open(int width, int height) {
+    window_.reset();
+    // The graphics card's stand-in leaks, and is slow.
+    window_ = std::make_unique<ui::Window>(ui::WindowOptions{
+        .width = width, .height = height, .scale = 1, .drawing = ui::Drawing::kSoftware});
+    name_ = std::to_string(width) + "x" + std::to_string(height);
+  }
+  /// Runs the window's loop until `wanted`, and gives whether it came to that.
+  bool run_until(const std::function<bool()>& wanted) {
+    const TimePoint end = clock_.now() + kPatience;
+    bool came = false;
+    show(*window_, *call_, clock_, [&] {
+      came = wanted();
+      return came || clock_.now() >= end;
+    });
+    return came;
+  }
+  bool sees(const std::function<bool(const ui::CallView&)>& wanted) {
+    return run_until([&] { return wanted(call_->view()); });
+  }
+  /// The same of somebody else; the window goes on meanwhile.
+  bool other_sees(Desk& other, const std::function<bool(const ui::CallView&)>& wanted) {
+    return run_until([&] { return wanted(other.call().view()); });
+  }
+  bool other_sees_moving(Desk& other) {
+    std::set<media::PicturePtr> pictures;
+    return other_sees(other, [&](const ui::CallView& view) {
+      pictures.insert(view.remote.picture);
+      return pictures.size() > 8;
+    });
+  }
+  bool is_on(Screen screen) {
+    return sees([screen](const ui::CallView& view) { return view.screen == screen; });
+  }
+  const ui::Control* find(const std::string& id) const {
+    for (const ui::Control& control : window_->controls()) {
+      if (control.id == id) {
+        return &control;
+      }
+    }
+    return nullptr;
+  }
+  void input(std::vector<std::string> words) {
+    words.insert(words.begin(), "xdotool");
+    const pid_t pid = ui::spawn(words);
+    int status = 0;
+    ASSERT_TRUE(run_until([&] { return ::waitpid(pid, &status, WNOHANG) == pid; }))
+        << "xdotool hangs";
+    ASSERT_EQ(status, 0) << "xdotool " << words[1];
+  }
+  void focus() {
+    input({"search", "--onlyvisible", "--name", "^Cress$", "windowfocus"});
+    ASSERT_TRUE(run_until([] { return SDL_GetKeyboardFocus() != nullptr; }));
+  }
+  void click(const std::string& id) {
+    // Somebody who rests has no buttons in his way.
+    for (int i = 0; i < 100 && find(id) == nullptr; ++i) {
+      input({"mousemove_relative", "--", i % 2 == 0 ? "3" : "-3", "2"});
+    }
+    const ui::Control* control = find(id);
+    ASSERT_NE(control, nullptr) << id;
+    const auto [x, y] = ui::place_on_screen(control->rect.center(), window_->scale());
+    input({"mousemove", x, y, "click", "1"});
+  }
+  ui::Screenshot shoot(const std::string& name = "") {
+    ui::Screenshot shot = window_->screenshot(clock_.now(), call_->view());
+    if (!name.empty()) {
+      ui::save_png(shot, std::filesystem::path(CRESS_BIN) / "screenshots" /
+                             ("desktop_" + name + "_" + name_ + ".png"));
+    }
+    return shot;
+  }
+  /// Whether what is drawn in `area` becomes another by itself.
+  bool moves(const ui::Rect& area) {
+    const ui::Screenshot before = shoot();
+    return run_until([&] {
+      return static_cast<float>(ui::count_different(before, shoot(), area)) >
+             area.width * area.height / 50;
+    });
+  }
+
+  void meet(int width, int height);
+  void use(Desk& other);
+  void part(Desk& other);
+
+  const runtime::MonotonicClock clock_;
+  const media::GstRuntime gstreamer_;
+  std::unique_ptr<ui::Window> window_;
+  std::unique_ptr<DesktopCall> call_;
+  std::string name_;
+};
+
+/// From the start screen, by a link that is typed, into the call.
+void RunDesktopTest::meet(int width, int height) {
+  Desk other{clock_, test_listener("Lea")};
+  ASSERT_TRUE(other.is_on(Screen::kWaiting));
+  open(width, height);
+  call_ = std::make_unique<DesktopCall>(clock_, test_devices("Jo"));
+  ASSERT_TRUE(sees([](const ui::CallView& view) { return view.own.picture != nullptr; }));
+  ASSERT_NO_FATAL_FAILURE(focus());
+  shoot("start");
+  ASSERT_NO_FATAL_FAILURE(click("link"));
+  ASSERT_NO_FATAL_FAILURE(input({"type", "--delay", "1", other.view().link}));
+  ASSERT_NO_FATAL_FAILURE(input({"key", "Return"}));
+  ASSERT_TRUE(is_on(Screen::kInCall));
+  ASSERT_TRUE(sees([](const ui::CallView& view) {
+    return view.remote.picture != nullptr && view.own.picture != nullptr;
+  }));
+  ASSERT_NO_FATAL_FAILURE(use(other));
+  ASSERT_NO_FATAL_FAILURE(part(other));
+  call_.reset();
+  window_.reset();
+}
+
+void RunDesktopTest::use(Desk& other) {
+  const auto w = static_cast<float>(std::stoi(name_));
+  EXPECT_TRUE(moves({w * 0.2F, 150, w * 0.4F, 200})) << "the other's picture stands";
+  ASSERT_NE(find("own-picture"), nullptr);
+  EXPECT_TRUE(moves(find("own-picture")->rect.inset(8))) << "the own picture stands";
+  shoot("call");
+
+  ASSERT_NO_FATAL_FAILURE(input({"key", "p"}));
+  const ui::Rect panel{w - 330, 100, 320, 400};
+  const ui::Color line = ui::theme_of(ui::ThemeChoice::kDark).forecast_line;
+  EXPECT_TRUE(run_until([&] { return ui::count_near(shoot(), panel, line, 40) > 100; }))
+      << "no graph of the forecast";
+  EXPECT_TRUE(moves(panel)) << "the graphs stand";
+  ASSERT_TRUE(sees([](const ui::CallView& view) {
+    return !view.history.empty() && view.history.newest().at - view.history[0].at > 6s;
+  }));
+  shoot("panel");
+
+  if (!call_->view().screens.all.empty()) {
+    ASSERT_NO_FATAL_FAILURE(input({"key", "s"}));
+    EXPECT_TRUE(
+        other_sees(other, [](const ui::CallView& view) { return view.peer.shares_screen; }));
+    EXPECT_TRUE(other_sees_moving(other));
+    shoot("share");
+    ASSERT_NO_FATAL_FAILURE(input({"key", "s"}));
+    EXPECT_TRUE(
+        other_sees(other, [](const ui::CallView& view) { return !view.peer.shares_screen; }));
+  }
+  ASSERT_NO_FATAL_FAILURE(click("mute"));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) { return view.peer.muted; }));
+  EXPECT_TRUE(sees([](const ui::CallView& view) { return view.self.muted; }));
+  ASSERT_NO_FATAL_FAILURE(input({"keydown", "space"}));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) { return !view.peer.muted; }));
+  ASSERT_NO_FATAL_FAILURE(input({"keyup", "space"}));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) { return view.peer.muted; }));
+  ASSERT_NO_FATAL_FAILURE(click("camera"));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) { return view.peer.camera_off; }));
+  other.ask(ui::CameraOff{});
+  EXPECT_TRUE(sees([](const ui::CallView& view) { return view.peer.camera_off; }));
+  shoot("off");
+  ASSERT_NO_FATAL_FAILURE(click("camera"));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) { return !view.peer.camera_off; }));
+  EXPECT_TRUE(other_sees_moving(other));
+}
+
+void RunDesktopTest::part(Desk& other) {
+  ASSERT_NO_FATAL_FAILURE(click("hang-up"));
+  EXPECT_TRUE(is_on(Screen::kEnded));
+  EXPECT_TRUE(other_sees(other, [](const ui::CallView& view) {
+    return view.screen == Screen::kEnded && view.ended_reason.starts_with("Jo hung up");
+  })) << other.call().view().ended_reason;
+  shoot("ended");
+  ASSERT_NO_FATAL_FAILURE(click("back"));
+  EXPECT_TRUE(is_on(Screen::kStart));
+  // By a key, and with what a second call needs still at hand.
+  ASSERT_NO_FATAL_FAILURE(input({"key", "ctrl+n"}));
+  EXPECT_TRUE(is_on(Screen::kWaiting));
+  EXPECT_TRUE(sees([](const ui::CallView& view) { return view.own.picture != nullptr; }));
+  shoot("waiting");
+  ASSERT_NO_FATAL_FAILURE(input({"key", "Escape"}));
+  EXPECT_TRUE(is_on(Screen::kStart));
+}
+
+TEST_F(RunDesktopTest, ACallIsMadeUsedAndEndedByHand) { meet(1280, 800); }
+
+TEST_F(RunDesktopTest, ACallIsMadeUsedAndEndedByHandInASmallWindow) { meet(800, 600); }
+
+/// A short clip of a synthetic person.
+std::string synthetic_clip(uint64_t seed) {
+  constexpr int kPictures = 120;
+  media::SyntheticCamera camera{{.width = 640, .height = 360, .seed = seed}};
+  const std::filesystem::path path =
+      std::filesystem::path{testing::TempDir()} / ("cress-person-" + std::to_string(seed) + ".y4m");
+  media::Y4mWriter writer{
+      path,
+      {.width = camera.width(), .height = camera.height(), .frame_rate = camera.frame_rate()}};
+  for (uint64_t i = 0; i < kPictures; ++i) {
+    writer.write(*camera.picture(i));
+  }
+  writer.finish();
+  return "file:" + path.string();
+}
+
+// docs/images/call.png is what this leaves at screenshots/desktop_two_people_1040x640.png.
+TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndHowTheLinkIs) {
+  DesktopCallOptions lea = test_listener("Lea");
+  lea.camera = synthetic_clip(5);
+  Desk other{clock_, lea};
+  ASSERT_TRUE(other.is_on(Screen::kWaiting));
+  open(1040, 640);
+  DesktopCallOptions jo = test_devices("Jo");
+  jo.camera = synthetic_clip(9);
+  jo.join = other.view().link;
+  call_ = std::make_unique<DesktopCall>(clock_, jo);
+  ASSERT_TRUE(is_on(Screen::kInCall));
+  ASSERT_NO_FATAL_FAILURE(focus());
+  ASSERT_NO_FATAL_FAILURE(input({"key", "p"}));
+  EXPECT_TRUE(sees([](const ui::CallView& view) {
+    return view.peer.name == "Lea" && view.remote.picture != nullptr &&
+           view.own.picture != nullptr && !view.history.empty() &&
+           view.history.newest().at - view.history[0].at > 12s;
+  }));
+  ASSERT_NO_FATAL_FAILURE(input({"mousemove_relative", "--", "3", "2"}));
+  EXPECT_TRUE(run_until([this] { return find("hang-up") != nullptr; }));
+  const ui::Screenshot shot = shoot("two_people");
+  EXPECT_GT(ui::count_near(shot, {710, 80, 320, 400},
+                           ui::theme_of(ui::ThemeChoice::kDark).forecast_line, 40),
+            100)
+      << "no graph of the forecast";
+  call_.reset();
+  window_.reset();
+}
+
+/// Somebody who, once `met`, presses Ctrl+Q until the program is gone.
+class Quitter {
+ public:
+  explicit Quitter(std::function<void()> meet)
+      : thread_{[this, meet = std::move(meet)] {
+          meet();
+          while (!gone_) {
+            call({"xdotool", "search", "--onlyvisible", "--name", "^Cress$", "windowfocus", "key",
+                  "ctrl+q"});
+            std::this_thread::sleep_for(100ms);
+          }
+        }} {}
+  /// The program is gone.
+  void join() {
+    gone_ = true;
+    thread_.join();
+  }
+
+ private:
+  static void call(const std::vector<std::string>& command) {
+    ::waitpid(ui::spawn(command), nullptr, 0);
+  }
+  std::atomic<bool> gone_ = false;
+  std::thread thread_;
+};
+
+TEST_F(RunDesktopTest, TheProgramJoinsByItsLinkAndEndsByItsKey) {
+  Desk other{clock_, test_listener("Lea")};
+  ASSERT_TRUE(other.is_on(Screen::kWaiting));
+  DesktopOptions options;
+  options.call = test_devices("Jo");
+  options.call.join = other.view().link;
+  options.window = {.width = 640, .height = 480, .scale = 1, .drawing = ui::Drawing::kSoftware};
+  bool met = false;
+  Quitter quitter{[&] {
+    met = other.sees([](const ui::CallView& view) { return view.peer.name == "Jo"; }) &&
+          other.sees_moving(&ui::CallView::remote);
+  }};
+  std::ostringstream out;
+  EXPECT_EQ(run_desktop(options, out), 0);
+  quitter.join();
+  EXPECT_TRUE(met);
+  EXPECT_EQ(out.str(), "");
+  EXPECT_TRUE(other.is_on(Screen::kEnded));
+  EXPECT_TRUE(other.view().ended_reason.starts_with("Jo hung up")) << other.view().ended_reason;
+}
+
+TEST_F(RunDesktopTest, AListenersLinkIsPrintedToo) {
+  DesktopOptions options;
+  options.call = test_listener("Jo");
+  options.window = {.width = 640, .height = 480, .scale = 1, .drawing = ui::Drawing::kSoftware};
+  Quitter quitter{[] {}};
+  std::ostringstream out;
+  EXPECT_EQ(run_desktop(options, out), 0);
+  quitter.join();
+  EXPECT_TRUE(out.str().starts_with("cress://127.0.0.1:")) << out.str();
+  EXPECT_TRUE(out.str().ends_with("\n"));
+}
+
+TEST_F(RunDesktopTest, WithoutADisplayOneLineSaysWhatToDo) {
+  const std::string display = SDL_getenv("DISPLAY");
+  SDL_setenv("DISPLAY", ":9999", 1);
+  std::ostringstream out;
+  std::string words;
+  try {
+    run_desktop({}, out);
+  } catch (const std::runtime_error& error) {
+    words = error.what();
+  }
+  SDL_setenv("DISPLAY", display.c_str(), 1);
+  EXPECT_NE(words.find("--headless"), words.npos) << words;
+  EXPECT_EQ(words.find('\n'), words.npos);
+}
+
+}  // namespace
+}  // namespace cress::desktop

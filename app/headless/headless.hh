@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "media/gst/gst_file_source.hh"
+#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+
+namespace cress::headless {
+
+struct HeadlessOptions {
+  /// cress://…: join. Empty: listen.
+  std::string link{};
+  /// Where to listen: ADDRESS:PORT; empty: any address, any port.
+  std::string listen{};
+  /// Where a listener's link is kept over restarts; empty: each call has a new one.
+  std::filesystem::path link_file{};
+  /// What the other end reads.
+  std::string name = "headless";
+  /// A file, or what LiveCamera and LiveMicrophone take ("test"); empty: none.
+  std::string video_in{};
+  std::string audio_in{};
+  media::PictureSize size{640, 360};
+  media::FrameRate rate{};
+  /// .y4m, .webm (with sound) or .ivf; .wav; lines of JSON, "-" for standard output.
+  std::filesystem::path video_out{};
+  std::filesystem::path audio_out{};
+  std::filesystem::path stats{};
+  /// From the first connection on; empty: until somebody hangs up.
+  std::optional<Duration> duration{};
+  /// How long to wait for the other end; empty: a listener for ever, a joiner 30 s.
+  std::optional<Duration> wait{};
+  /// A line on `err` every second.
+  bool progress = false;
+};
+
+/// A call without a screen: files in, files out. The link of a listener is a line of its own on
+/// `out`. SIGINT and SIGTERM hang up; all that was recorded is kept.
+/// Gives 0 when the call was had, 1 when it was not or broke off (the reason is on `err`).
+/// Errors: std::runtime_error for what cannot begin (a bad link, a missing file, a port in use).
+/// Needs a media::GstRuntime.
+int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace cress::headless

@@ -1,0 +1,70 @@
+#include "app/headless/headless_inputs.hh"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "transport/runtime/address_text.hh"
+
+namespace cress::headless {
+namespace {
+
+/// A path as a device id, anything else as it is.
+std::string device_id(const std::string& text) {
+  return std::filesystem::exists(text) ? "file:" + text : text;
+}
+
+void require_input(const std::string& option, const std::string& text) {
+  const bool is_id = text == media::kTestDevice || text == media::kDefaultDevice ||
+                     text == media::kScreenDevice || text.find(':') != std::string::npos;
+  if (!text.empty() && !is_id && !std::filesystem::exists(text)) {
+    throw std::runtime_error(option + " " + text +
+                             ": no such file (or \"test\" for a test source)");
+  }
+}
+
+}  // namespace
+
+secure::Link parsed_link(const std::string& text) {
+  const auto link = secure::parse_link(text);
+  if (!link) {
+    throw std::runtime_error(text + ": " + std::string{secure::describe(link.error())});
+  }
+  return *link;
+}
+
+std::vector<Address> addresses_of(const secure::Link& link) {
+  const bool is_ipv6 = link.host.find(':') != std::string::npos;
+  const std::string host = is_ipv6 ? "[" + link.host + "]" : link.host;
+  return runtime::resolve(fmt::format("{}:{}", host, link.port));
+}
+
+app::PersonState person_of(const HeadlessOptions& options) {
+  return {.name = options.name,
+          .muted = options.audio_in.empty(),
+          .camera_off = options.video_in.empty()};
+}
+
+live::LiveDevicesOptions device_options(const HeadlessOptions& options) {
+  require_input("--video-in", options.video_in);
+  require_input("--audio-in", options.audio_in);
+  live::LiveDevicesOptions devices;
+  if (!options.video_in.empty()) {
+    devices.camera = media::LiveCameraOptions{
+        .id = device_id(options.video_in), .size = options.size, .rate = options.rate};
+  }
+  if (!options.audio_in.empty()) {
+    // A file is not a room: nothing to cancel, nothing to level.
+    devices.microphone = media::LiveMicrophoneOptions{
+        .id = device_id(options.audio_in),
+        .processing = {
+            .echo_cancellation = false, .noise_suppression = false, .gain_control = false}};
+  }
+  if (!options.audio_out.empty()) {
+    devices.speaker.id = "file:" + options.audio_out.string();
+  }
+  return devices;
+}
+
+}  // namespace cress::headless

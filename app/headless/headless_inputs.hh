@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/call/control_message.hh"
+#include "app/headless/headless.hh"
+#include "app/live/live_devices.hh"
+#include "transport/base/address.hh"
+#include "transport/secure/link.hh"
+
+namespace cress::headless {
+
+// What a call and a room without a screen make of the same options. All throw std::runtime_error
+// with what is wrong.
+
+/// Files and test sources in the place of camera, microphone and loudspeaker.
+live::LiveDevicesOptions device_options(const HeadlessOptions& options);
+app::PersonState person_of(const HeadlessOptions& options);
+secure::Link parsed_link(const std::string& text);
+/// Every address that the link's host has, at least one.
+std::vector<Address> addresses_of(const secure::Link& link);
+
+}  // namespace cress::headless

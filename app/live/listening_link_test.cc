@@ -1,0 +1,84 @@
+#include "app/live/listening_link.hh"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace cress::live {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ListeningLinkTest : public ::testing::Test {
+ protected:
+  ListeningLinkTest() { fs::remove_all(file_); }
+  ~ListeningLinkTest() override { fs::remove_all(file_); }
+
+  void hold(const std::string& text, fs::perms mode = fs::perms{0600}) const {
+    std::ofstream{file_} << text;
+    fs::permissions(file_, mode);
+  }
+  /// The words with which the file is refused.
+  std::string refusal(uint16_t port = 0) const {
+    try {
+      const ListeningLink link{{.port = port}, file_};
+      return "not refused";
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  }
+
+  const fs::path file_ = fs::path{testing::TempDir()} / "cress-listening.link";
+};
+
+TEST_F(ListeningLinkTest, WithoutAFileEachLinkIsNew) {
+  ListeningLink first{{}, {}};
+  ListeningLink second{{}, {}};
+  EXPECT_NE(first.secret(), second.secret());
+  EXPECT_EQ(first.opened("host", 7), (secure::Link{"host", 7, first.secret()}));
+}
+
+TEST_F(ListeningLinkTest, IsTheSameAfterARestartAndReadByItsOwnerAlone) {
+  ListeningLink first{{}, file_};
+  EXPECT_FALSE(fs::exists(file_)) << "nothing is promised before the port is had";
+  const secure::Link link = first.opened("192.0.2.7", 4433);
+  EXPECT_EQ(fs::status(file_).permissions(), fs::perms{0600});
+  ListeningLink again{{}, file_};
+  EXPECT_EQ(again.secret(), first.secret());
+  EXPECT_EQ(again.bind().port, 4433);
+  EXPECT_EQ(again.opened("192.0.2.99", 4433), link) << "also when the machine's address changed";
+}
+
+TEST_F(ListeningLinkTest, KeepsTheHostThatAPersonWroteIntoIt) {
+  hold("  cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\r\n");
+  ListeningLink link{{.port = 4433}, file_};
+  EXPECT_EQ(link.opened("10.0.0.2", 4433).host, "home.example");
+}
+
+TEST_F(ListeningLinkTest, AFileThatIsOfNoUseIsRefusedWithWhatToDo) {
+  hold("cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA\n", fs::perms{0640});
+  EXPECT_NE(refusal().find("chmod 600"), std::string::npos) << refusal();
+  hold("cress://h:1/\n");
+  EXPECT_NE(refusal().find("remove the file"), std::string::npos) << refusal();
+  hold("");
+  EXPECT_NE(refusal().find("remove the file"), std::string::npos) << refusal();
+  hold(std::string(100'000, 'x'));
+  EXPECT_NE(refusal().find("remove the file"), std::string::npos) << refusal();
+  hold("cress://h:4433/#AAAAAAAAAAAAAAAAAAAAAA\n");
+  EXPECT_NE(refusal(5000).find("port 4433, not 5000"), std::string::npos) << refusal(5000);
+  fs::remove(file_);
+  fs::create_directory(file_);
+  fs::permissions(file_, fs::perms{0700});
+  EXPECT_NE(refusal().find("cannot be read"), std::string::npos) << refusal();
+}
+
+TEST_F(ListeningLinkTest, AFileThatCannotBeWrittenIsToldAndNothingIsLeft) {
+  ListeningLink link{{}, "/no/such/folder/a.link"};
+  EXPECT_THROW((void)link.opened("h", 1), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace cress::live

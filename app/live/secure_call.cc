@@ -1,0 +1,137 @@
+#include "app/live/secure_call.hh"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "transport/base/take_front.hh"
+#include "transport/secure/records.hh"
+
+namespace cress::live {
+
+SecureCall::SecureCall(TimePoint start, SecureCallOptions options)
+    : options_(std::move(options)), connection_(start, options_.connection) {
+  options_.control.datagram_overhead += secure::kRecordOverhead;
+}
+
+void SecureCall::handle_datagram(TimePoint now, const Address& from,
+                                 std::span<const std::byte> bytes) {
+  connection_.handle_datagram(now, from, bytes);
+  drain(now);
+}
+
+void SecureCall::handle_timeout(TimePoint now) {
+  connection_.handle_timeout(now);
+  if (call_ && call_->poll_timeout() <= now) {
+    call_->handle_timeout(now);
+  }
+  drain(now);
+}
+
+void SecureCall::handle_path_error(TimePoint now, const runtime::PathError& error) {
+  // The others may be forged by anybody on the way; silence tells the same, surely.
+  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+    constexpr DataSize kHeaders{40 + 8};
+    connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
+    drain(now);
+  }
+}
+
+void SecureCall::drain_events(TimePoint now) {
+  while (auto event = connection_.poll_event()) {
+    if (std::holds_alternative<secure::Connected>(*event)) {
+      app::CallOptions call = options_.call;
+      call.endpoint.datagram_max = connection_.datagram_max();
+      call_ = std::make_unique<app::Call>(now, call,
+                                          std::make_unique<sprout::CressControl>(options_.control));
+      call_->set_person(now, options_.person);
+      ++calls_;
+    } else if (const auto* mtu = std::get_if<secure::MtuChanged>(&*event); mtu && call_) {
+      call_->set_datagram_max(mtu->datagram_max);
+    } else if (std::holds_alternative<secure::Closed>(*event)) {
+      call_.reset();
+    }
+    events_.push_back(*event);
+  }
+}
+
+void SecureCall::drain(TimePoint now) {
+  drain_events(now);
+  while (const auto datagram = connection_.poll_datagram()) {
+    if (call_) {
+      (void)call_->handle_datagram(now, *datagram);  // the endpoint counts bad ones itself
+    }
+  }
+}
+
+std::optional<Transmit> SecureCall::poll_transmit(TimePoint now) {
+  for (;;) {
+    if (auto transmit = connection_.poll_transmit(now)) {
+      return transmit;
+    }
+    auto datagram = call_ ? call_->poll_transmit(now) : std::nullopt;
+    if (!datagram) {
+      return std::nullopt;
+    }
+    connection_.send(now, *std::move(datagram));
+    drain_events(now);
+  }
+}
+
+TimePoint SecureCall::poll_timeout() const {
+  const TimePoint call = call_ ? call_->poll_timeout() : kNever;
+  return std::min(connection_.poll_timeout(), call);
+}
+
+void SecureCall::capture(TimePoint now, const media::PicturePtr& picture) {
+  if (call_) {
+    call_->capture(now, picture);
+    drain(now);
+  }
+}
+
+void SecureCall::capture_sound(TimePoint now, const media::AudioFrame& samples) {
+  if (call_) {
+    call_->capture_sound(now, samples);
+    drain(now);
+  }
+}
+
+app::PlayedAudio SecureCall::play(TimePoint now) {
+  if (!call_) {
+    return {.samples = {}, .captured = now, .played = now, .kind = app::SoundKind::kComfort};
+  }
+  app::PlayedAudio played = call_->play(now);
+  drain(now);
+  return played;
+}
+
+void SecureCall::set_person(TimePoint now, app::PersonState person) {
+  options_.person = std::move(person);
+  if (call_) {
+    call_->set_person(now, options_.person);
+    drain(now);
+  }
+}
+
+void SecureCall::handle_network_change(TimePoint now) {
+  connection_.handle_network_change(now);
+  drain(now);
+}
+
+void SecureCall::hang_up(TimePoint now) {
+  connection_.hang_up(now);
+  drain(now);
+}
+
+std::optional<secure::Event> SecureCall::poll_event() { return take_front(events_); }
+
+std::optional<app::ShownFrame> SecureCall::poll_shown() {
+  return call_ ? call_->poll_shown() : std::nullopt;
+}
+
+std::optional<app::CodedVideo> SecureCall::poll_coded() {
+  return call_ ? call_->poll_coded() : std::nullopt;
+}
+
+}  // namespace cress::live

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "relay/forward/room.hh"
+#include "transport/runtime/datagram_machine.hh"
+#include "transport/secure/credential.hh"
+#include "transport/secure/listener.hh"
+
+namespace cress::room {
+
+using relay::kNobody;
+using relay::MemberNumber;
+
+/// A door and a room behind it: as much of a relay as members see.
+class TestRelay final : public runtime::DatagramMachine {
+ public:
+  TestRelay(TimePoint now, const std::vector<std::byte>& secret)
+      : credential_(secure::room_credential(secure::derive_room(secret).access)),
+        listener_(now,
+                  {.lookup = [this](std::string_view identity) -> std::optional<secure::Secret> {
+                    return identity == credential_.identity ? std::optional{credential_.psk}
+                                                            : std::nullopt;
+                  }}),
+        room_(now, {.name = "lab"}) {}
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    listener_.handle_datagram(now, from, bytes);
+    drain(now);
+  }
+  void handle_timeout(TimePoint now) override {
+    if (listener_.poll_timeout() <= now) {
+      listener_.handle_timeout(now);
+    }
+    if (room_.poll_timeout() <= now) {
+      room_.handle_timeout(now);
+    }
+    drain(now);
+  }
+  TimePoint poll_timeout() const override {
+    return std::min(listener_.poll_timeout(), room_.poll_timeout());
+  }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    while (auto transmit = room_.poll_transmit(now)) {
+      if (const auto peer = peers_.find(transmit->to); peer != peers_.end()) {
+        listener_.send(now, peer->second, std::move(transmit->bytes));
+      }
+    }
+    while (const auto departure = room_.poll_departure()) {
+      if (const auto peer = peers_.find(departure->number); peer != peers_.end()) {
+        listener_.close(now, peer->second, secure::CloseCode::kHangUp);
+        peers_.erase(peer);
+      }
+    }
+    return listener_.poll_transmit(now);
+  }
+  relay::Room& room() { return room_; }
+
+ private:
+  MemberNumber number_of(secure::PeerId peer) const {
+    const auto at = std::ranges::find(peers_, peer, [](const auto& item) { return item.second; });
+    return at == peers_.end() ? kNobody : at->first;
+  }
+  void drain(TimePoint now) {
+    while (const auto event = listener_.poll_event()) {
+      if (std::holds_alternative<secure::Connected>(event->event)) {
+        if (const auto number = room_.join(now)) {
+          peers_[*number] = event->peer;
+        }
+      } else if (std::holds_alternative<secure::Closed>(event->event)) {
+        if (const MemberNumber number = number_of(event->peer); number != kNobody) {
+          room_.leave(now, number, relay::LeaveReason::kLeft);
+          peers_.erase(number);
+        }
+      }
+    }
+    while (const auto datagram = listener_.poll_datagram()) {
+      if (const MemberNumber number = number_of(datagram->peer); number != kNobody) {
+        room_.handle_datagram(now, number, datagram->bytes);
+      }
+    }
+  }
+
+  secure::Credential credential_;
+  secure::Listener listener_;
+  relay::Room room_;
+  std::map<MemberNumber, secure::PeerId> peers_;
+};
+
+}  // namespace cress::room

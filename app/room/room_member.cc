@@ -1,0 +1,434 @@
+#include "app/room/room_member.hh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+#include <variant>
+
+#include "app/call/control_message.hh"
+#include "media/frame/frame_report.hh"
+#include "relay/protocol/media_head.hh"
+#include "transport/base/take_front.hh"
+
+namespace cress::room {
+namespace {
+
+using app::SoundKind;
+
+// Layers 1 and 2 may be dropped for a narrow leg; with every fourth frame of layer 0, an anchor
+// every fourth of those is one every half second at 30 pictures a second.
+constexpr int kLayers = 3;
+constexpr int kAnchorInterval = 4;
+constexpr Duration kPlayCatchUpMax = 200ms;
+// What a peer of ours may make us reserve for frames that are not whole: two large key frames.
+constexpr DataSize kIncompleteMax{2 * media::kEncodedFrameMax.bytes()};
+constexpr Duration kIncompleteAge = 8s;
+// The relay joins the requests of all: at most one a second reaches the sender anyway.
+constexpr Duration kStuckMax = 1s;
+
+double loudest_dbov(const media::AudioFrame& samples) {
+  return -static_cast<double>(sound_level(samples));
+}
+
+}  // namespace
+
+app::VideoSenderOptions room_video(app::VideoSenderOptions video) {
+  video.temporal_layers = kLayers;
+  video.anchor_interval = kAnchorInterval;
+  return video;
+}
+
+RoomMember::RoomMember(TimePoint start, RoomMemberOptions options,
+                       std::unique_ptr<sprout::Control> control)
+    : options_(std::move(options)),
+      endpoint_(start, options_.endpoint, std::move(control)),
+      now_(start) {
+  app::open_call_flows(endpoint_, true);
+}
+
+void RoomMember::capture(TimePoint now, const media::PicturePtr& picture) {
+  if (sender_ && !farewell_) {
+    seal_->set_now(now);
+    sender_->capture(now, picture);
+    drain(now);
+  }
+}
+
+void RoomMember::capture_sound(TimePoint now, const media::AudioFrame& samples) {
+  if (sender_ && !farewell_) {
+    seal_->set_now(now);
+    sender_->capture_sound(now, samples);
+    drain(now);
+  }
+}
+
+void RoomMember::set_person(TimePoint now, app::PersonState person) {
+  options_.person = std::move(person);
+  card_changed_ = true;
+  drain(now);
+}
+
+void RoomMember::set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height) {
+  view_ = {.revision = view_.revision + 1,
+           .pinned = pinned,
+           .pictures = std::min(pictures, relay::kPicturesMax),
+           .height = std::min(height, relay::kHeightMax)};
+  if (welcome_) {
+    outbox_.put(view_);
+  }
+  drain(now);
+}
+
+void RoomMember::leave(TimePoint now) {
+  if (welcome_ && !farewell_) {
+    outbox_.put(relay::Leaving{});
+  }
+  drain(now);
+}
+
+void RoomMember::set_datagram_max(DataSize size) {
+  endpoint_.set_datagram_max(std::min(size, options_.endpoint.datagram_max));
+}
+
+// ---- what the relay says
+
+void RoomMember::handle_message(TimePoint now, const session::MessageReceived& message) {
+  if (farewell_) {
+    return;
+  }
+  if (message.flow == session::kControlFlow) {
+    handle_control(now, message.bytes);
+  } else if (message.flow == session::kAudioFlow || message.flow == session::kVideoFlow) {
+    handle_media(now, message);
+  }
+}
+
+void RoomMember::handle_media(TimePoint now, const session::MessageReceived& message) {
+  const auto media = relay::parse_member_message(message.bytes);
+  if (!media || media->member == kNobody || media->member == number()) {
+    ++stats_.from_unknown;
+    return;
+  }
+  const auto at = others_.find(media->member);
+  if (message.flow == session::kVideoFlow) {
+    // The first pictures may come before the card: both were sent when the other end joined.
+    Other* other = at == others_.end() ? add_other(media->member) : &at->second;
+    if (other != nullptr) {
+      other->receiver.handle_fragment(now, media->body);
+    }
+    return;
+  }
+  if (at == others_.end() || !keys_) {
+    ++stats_.from_unknown;
+    return;
+  }
+  const auto sound = open_sound(now, *keys_, at->first, media->body);
+  if (!sound) {
+    ++at->second.view.sounds_unopened;
+    return;
+  }
+  at->second.receiver.handle_sound(now, *sound);
+  next_play_ = next_play_.value_or(now);
+}
+
+bool RoomMember::open(MemberNumber number, media::EncodedFrame& frame) {
+  const auto opened = keys_ ? open_frame(now_, *keys_, number, frame)
+                            : Result<Unit, secure::SFrameError>{secure::SFrameError::kUnknownKey};
+  if (opened) {
+    return true;
+  }
+  Other& other = others_.at(number);
+  if (opened.error() == secure::SFrameError::kUnknownKey && !other.view.is_live &&
+      other.waiting.size() < kWaitingMax) {
+    other.waiting.push_back(std::move(frame));
+  } else {
+    ++other.view.frames_unopened;
+  }
+  return false;
+}
+
+void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes) {
+  if (bytes.empty() || bytes.front() != relay::kRoomMessageByte) {
+    if (const auto report = media::parse_frame_report(bytes)) {
+      if (sender_) {
+        sender_->handle_report(*report);
+      }
+    } else if (media::parse_key_frame_request(bytes)) {
+      if (sender_) {
+        sender_->handle_key_frame_request(now);
+      }
+    } else {
+      ++stats_.control_malformed;
+    }
+    return;
+  }
+  const auto message = relay::parse_room_message(bytes);
+  if (!message) {
+    ++stats_.control_malformed;
+    return;
+  }
+  if (const auto* welcome = std::get_if<relay::Welcome>(&*message)) {
+    handle_welcome(now, *welcome);
+  } else if (const auto* farewell = std::get_if<relay::Farewell>(&*message)) {
+    handle_farewell(*farewell);
+  } else if (!welcome_) {
+    // The welcome was sent first and lost. What came will not be told again.
+    if (early_.size() < kEarlyMax) {
+      early_.emplace_back(bytes.begin(), bytes.end());
+    }
+  } else if (const auto* news = std::get_if<relay::MemberNews>(&*message)) {
+    handle_member(now, *news);
+  } else if (const auto* left = std::get_if<relay::MemberLeft>(&*message)) {
+    handle_left(now, *left);
+  } else if (const auto* speaker = std::get_if<relay::SpeakerNews>(&*message)) {
+    handle_speaker(*speaker);
+  } else if (const auto* rate = std::get_if<relay::VideoRate>(&*message)) {
+    handle_video_rate(now, *rate);
+  } else {
+    ++stats_.control_malformed;  // what only members say
+  }
+}
+
+void RoomMember::handle_welcome(TimePoint now, const relay::Welcome& welcome) {
+  if (welcome_ || welcome.number == kNobody) {
+    return;
+  }
+  welcome_ = welcome;
+  keys_.emplace(now, options_.media, welcome.number);
+  seal_.emplace(*keys_);
+  sender_.emplace(now, app::CallSenderOptions{.video = options_.video, .seal = &*seal_}, endpoint_);
+  sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay says how much
+  card_changed_ = true;
+  if (view_.revision > 0) {
+    outbox_.put(view_);
+  }
+  others_.erase(welcome.number);
+  events_.push_back({.kind = RoomEvent::Kind::kWelcome, .member = welcome.number});
+  for (const auto& bytes : std::exchange(early_, {})) {
+    handle_control(now, bytes);
+  }
+}
+
+RoomMember::Other* RoomMember::add_other(MemberNumber number) {
+  if (others_.size() == kOthersMax) {
+    ++stats_.others_refused;
+    return nullptr;
+  }
+  app::CallReceiverOptions options;
+  options.open_frame = [this, number](media::EncodedFrame& frame) { return open(number, frame); };
+  options.assembler.bytes_max = kIncompleteMax;
+  options.assembler.age_max = kIncompleteAge;
+  options.stuck_max = kStuckMax;
+  options.paced_by_sound_card = true;  // by the mixer
+  Other& other = others_.try_emplace(number, std::move(options)).first->second;
+  other.view.number = number;
+  return &other;
+}
+
+void RoomMember::handle_member(TimePoint now, const relay::MemberNews& news) {
+  if (news.card.sealed.empty() || news.number == number()) {
+    return;  // somebody whose card is yet to come, or ourselves
+  }
+  const auto card = keys_->handle_card(now, news.number, news.card.sealed);
+  if (!card) {
+    ++stats_.cards_refused;
+    return;
+  }
+  auto at = others_.find(news.number);
+  if (at != others_.end() && at->second.is_known && card->is_new) {
+    // The same number, another presence: whoever that was is gone.
+    others_.erase(at);
+    events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = news.number});
+    at = others_.end();
+  }
+  Other* other = at == others_.end() ? add_other(news.number) : &at->second;
+  if (other == nullptr) {
+    return;
+  }
+  const bool is_new = !std::exchange(other->is_known, true);
+  app::PersonState person = other->view.person;
+  if (const auto message = app::parse_control_message(card->body)) {
+    if (const auto* told = std::get_if<app::PersonState>(&*message)) {
+      person = *told;
+    }
+  }
+  const bool is_changed = person != other->view.person || card->is_live != other->view.is_live;
+  other->view.person = std::move(person);
+  other->view.is_live = card->is_live;
+  if (is_new || is_changed) {
+    events_.push_back({.kind = is_new ? RoomEvent::Kind::kJoined : RoomEvent::Kind::kChanged,
+                       .member = news.number});
+  }
+  open_waiting(now, *other);
+}
+
+// What came before its sender had proved to be here.
+void RoomMember::open_waiting(TimePoint now, Other& other) {
+  if (!other.view.is_live) {
+    return;
+  }
+  const auto waiting = std::exchange(other.waiting, {});
+  for (const media::EncodedFrame& frame : waiting) {
+    other.receiver.handle_frame(now, frame);
+  }
+}
+
+void RoomMember::handle_left(TimePoint now, const relay::MemberLeft& left) {
+  keys_->handle_left(now, left.number);
+  if (others_.erase(left.number) > 0) {
+    events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = left.number, .left = left.reason});
+  }
+}
+
+void RoomMember::handle_speaker(const relay::SpeakerNews& speaker) {
+  if (speaker.revision > speaker_.revision) {
+    const bool is_changed = speaker.number != speaker_.number;
+    speaker_ = speaker;
+    if (is_changed) {
+      events_.push_back({.kind = RoomEvent::Kind::kSpeaker, .member = speaker.number});
+    }
+  }
+}
+
+void RoomMember::handle_video_rate(TimePoint now, const relay::VideoRate& rate) {
+  if (rate.revision > video_rate_.revision) {
+    video_rate_ = rate;
+    video_rate_max_ = rate.rate;
+    sender_->set_video_rate_max(now, rate.rate);
+  }
+}
+
+void RoomMember::handle_farewell(const relay::Farewell& farewell) {
+  if (!farewell_) {
+    farewell_ = farewell;
+    outbox_.clear();
+    events_.push_back({.kind = RoomEvent::Kind::kFarewell, .farewell = farewell});
+  }
+}
+
+// ---- what is seen and heard
+
+void RoomMember::settle_others(TimePoint now) {
+  for (auto& [number, other] : others_) {
+    other.receiver.settle(now);
+    while (auto frame = other.receiver.poll_shown()) {
+      ++other.view.frames_shown;
+      shown_.push_back({number, *std::move(frame)});
+    }
+    if (other.view.is_live && other.receiver.poll_key_frame_request(now)) {
+      ++other.view.key_frames_asked;
+      outbox_.put(relay::KeyFrameWanted{number});
+    }
+  }
+}
+
+app::PlayedAudio RoomMember::play(TimePoint now) {
+  app::PlayedAudio mixed{.captured = now, .played = now, .kind = SoundKind::kComfort};
+  for (auto& [number, other] : others_) {
+    const app::PlayedAudio voice = other.receiver.play(now);
+    const bool is_speech = voice.kind == SoundKind::kNormal || voice.kind == SoundKind::kFec;
+    const bool is_made_up = voice.kind == SoundKind::kConcealed;
+    other.view.level_dbov = loudest_dbov(voice.samples);
+    other.view.sound_played += is_speech || is_made_up ? 1 : 0;
+    other.view.sound_concealed += is_made_up ? 1 : 0;
+    mixer_.add(voice.samples);
+    // Of several voices the one that says most of how well the room is heard.
+    if (voice.kind < mixed.kind) {
+      mixed.kind = voice.kind;
+      mixed.captured = voice.captured;
+    }
+  }
+  mixed.samples = mixer_.take();
+  drain(now);
+  return mixed;
+}
+
+std::vector<OtherMember> RoomMember::others() const {
+  std::vector<OtherMember> all;
+  all.reserve(others_.size());
+  for (const auto& [number, other] : others_) {
+    if (!other.is_known) {
+      continue;
+    }
+    all.push_back(other.view);
+    all.back().frames_undecodable = other.receiver.video().stats().frames_undecodable;
+  }
+  return all;
+}
+
+// ---- the machine
+
+void RoomMember::tell_card() {
+  if (keys_ && !farewell_ && (card_changed_ || keys_->card_due())) {
+    card_changed_ = false;
+    outbox_.put(relay::Card{++card_revision_, keys_->make_card(app::encode(options_.person))});
+  }
+}
+
+void RoomMember::drain(TimePoint now) {
+  now_ = now;
+  while (const auto message = endpoint_.poll_message()) {
+    handle_message(now, *message);
+  }
+  while (const auto outcome = endpoint_.poll_outcome()) {
+    if (sender_) {
+      sender_->handle_outcome(*outcome);
+    }
+    outbox_.handle_outcome(now, *outcome);
+  }
+  settle_others(now);
+  tell_card();
+  outbox_.flush(now, endpoint_);
+}
+
+Result<Unit, wire::WireError> RoomMember::handle_datagram(TimePoint now,
+                                                          std::span<const std::byte> datagram) {
+  now_ = now;
+  auto result = endpoint_.handle_datagram(now, datagram);
+  drain(now);
+  return result;
+}
+
+void RoomMember::handle_timeout(TimePoint now) {
+  now_ = now;
+  endpoint_.handle_timeout(now);
+  for (auto& [number, other] : others_) {
+    if (other.receiver.poll_timeout() <= now) {
+      other.receiver.handle_timeout(now);
+    }
+  }
+  if (!options_.paced_by_sound_card && next_play_ && *next_play_ <= now) {
+    *next_play_ += media::kAudioFrameLength;
+    if (now - *next_play_ > kPlayCatchUpMax) {
+      next_play_ = now + media::kAudioFrameLength;
+    }
+    played_.push_back(play(now));
+  }
+  drain(now);
+}
+
+std::optional<std::vector<std::byte>> RoomMember::poll_transmit(TimePoint now) {
+  outbox_.flush(now, endpoint_);
+  return endpoint_.poll_transmit(now);
+}
+
+TimePoint RoomMember::poll_timeout() const {
+  TimePoint next = std::min(endpoint_.poll_timeout(), outbox_.poll_timeout());
+  if (!options_.paced_by_sound_card) {
+    next = std::min(next, next_play_.value_or(kNever));
+  }
+  for (const auto& [number, other] : others_) {
+    next = std::min(next, other.receiver.poll_timeout());
+  }
+  return next;
+}
+
+std::optional<RoomEvent> RoomMember::poll_event() { return take_front(events_); }
+std::optional<RoomShown> RoomMember::poll_shown() { return take_front(shown_); }
+std::optional<app::PlayedAudio> RoomMember::poll_played() { return take_front(played_); }
+std::optional<app::CodedVideo> RoomMember::poll_coded() {
+  return sender_ ? sender_->poll_coded() : std::nullopt;
+}
+
+}  // namespace cress::room

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/call/call_receiver.hh"
+#include "app/call/call_sender.hh"
+#include "app/room/room_seal.hh"
+#include "app/room/sound_mixer.hh"
+#include "relay/protocol/outbox.hh"
+#include "relay/protocol/room_message.hh"
+#include "transport/secure/room_keys.hh"
+#include "transport/session/endpoint.hh"
+
+namespace cress::room {
+
+using relay::kNobody;
+using relay::MemberNumber;
+
+struct RoomMemberOptions {
+  session::EndpointOptions endpoint{};
+  /// Of the own camera; empty: this one only watches. See room_video().
+  std::optional<app::VideoSenderOptions> video{};
+  /// Of the room's link (secure::derive_room).
+  secure::Secret media{};
+  app::PersonState person{};
+  /// A sound card sets the pace: sound is taken by play() whenever it asks, not by poll_played().
+  bool paced_by_sound_card = false;
+};
+
+/// `video` with the layers and anchors that a relay can work with.
+app::VideoSenderOptions room_video(app::VideoSenderOptions video);
+
+/// One of the others, as far as this member knows.
+struct OtherMember {
+  MemberNumber number = kNobody;
+  app::PersonState person{};
+  /// Proved to be here now: before that nothing of theirs is shown or heard.
+  bool is_live = false;
+  /// Of what was played last, dBov: 0 loudest, -127 silence.
+  double level_dbov = -127;
+  uint64_t frames_shown = 0;
+  uint64_t key_frames_asked = 0;
+  uint64_t frames_unopened = 0;  ///< forged, changed, repeated, or without a key
+  uint64_t frames_undecodable = 0;
+  uint64_t sounds_unopened = 0;
+  uint64_t sound_played = 0;  ///< frames of 20 ms of speech, made up or not
+  uint64_t sound_concealed = 0;
+};
+
+struct RoomEvent {
+  enum class Kind {
+    kWelcome,  ///< in the room; `member` is the own number
+    kJoined,   ///< or was there before us
+    kChanged,  ///< name, muted, camera off
+    kLeft,
+    kSpeaker,   ///< `member` speaks, or nobody
+    kFarewell,  ///< out of the room; nothing comes after it
+  };
+  Kind kind = Kind::kWelcome;
+  MemberNumber member = kNobody;
+  relay::LeaveReason left = relay::LeaveReason::kLeft;  ///< of kLeft
+  relay::Farewell farewell{};                           ///< of kFarewell
+};
+
+struct RoomShown {
+  MemberNumber member = kNobody;
+  app::ShownFrame frame;
+};
+
+/// What was refused, and why.
+struct RoomMemberStats {
+  uint64_t control_malformed = 0;
+  uint64_t from_unknown = 0;    ///< sounds and fragments of nobody whose card is known
+  uint64_t cards_refused = 0;   ///< old, forged, not ours
+  uint64_t others_refused = 0;  ///< beyond kOthersMax
+};
+
+/// One member of a room, without I/O: a session with the relay, into which go the own camera and
+/// microphone, sealed, and out of which come everybody else's, opened. Who is there is told by the
+/// relay and believed only with a card that somebody with the room's link has made.
+/// After each handle_* and verb poll transmit, event, coded, shown and played until empty, then
+/// sleep until poll_timeout. Data of the relay never fail a check; what is bad is counted. Threads:
+/// none inside; one owner. `now` never goes back.
+class RoomMember {
+ public:
+  /// More are not shown or heard.
+  static constexpr size_t kOthersMax = 64;
+  /// Sealed frames of somebody whose proof of being here is on its way, kept for it.
+  static constexpr size_t kWaitingMax = 32;
+  /// Room messages that overtook the welcome.
+  static constexpr size_t kEarlyMax = 256;
+
+  RoomMember(TimePoint start, RoomMemberOptions options, std::unique_ptr<sprout::Control> control);
+  RoomMember(const RoomMember&) = delete;
+  RoomMember& operator=(const RoomMember&) = delete;
+
+  /// A picture of the own camera, just captured.
+  void capture(TimePoint now, const media::PicturePtr& picture);
+  /// 20 ms of the own microphone, the last of it captured just now.
+  void capture_sound(TimePoint now, const media::AudioFrame& samples);
+  /// What the others are told of this person: at once.
+  void set_person(TimePoint now, app::PersonState person);
+  /// Whom this member looks at: pinned (or nobody), pictures at once, height of the tallest.
+  void set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height);
+  /// Good-bye, as far as it still gets through: drop the session soon after.
+  void leave(TimePoint now);
+
+  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  void handle_timeout(TimePoint now);
+  std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
+  TimePoint poll_timeout() const;
+  void set_datagram_max(DataSize size);
+
+  std::optional<RoomEvent> poll_event();
+  std::optional<app::CodedVideo> poll_coded();
+  std::optional<RoomShown> poll_shown();
+  /// All others together, every 20 ms from the first sound on.
+  std::optional<app::PlayedAudio> poll_played();
+  /// The next 20 ms of all others together, now.
+  app::PlayedAudio play(TimePoint now);
+
+  /// Before the relay's welcome: nobody.
+  MemberNumber number() const { return welcome_ ? welcome_->number : kNobody; }
+  const std::optional<relay::Welcome>& welcome() const { return welcome_; }
+  const std::optional<relay::Farewell>& farewell() const { return farewell_; }
+  MemberNumber speaker() const { return speaker_.number; }
+  /// As the relay asks; nothing: it has not yet, and no pictures are sent.
+  std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
+  /// In the order of their numbers.
+  std::vector<OtherMember> others() const;
+  const session::Endpoint& endpoint() const { return endpoint_; }
+  /// The share (0..1) of own messages that the network lost lately.
+  double loss() const { return sender_ ? sender_->loss() : 0; }
+  const RoomMemberStats& stats() const { return stats_; }
+
+ private:
+  struct Other {
+    explicit Other(app::CallReceiverOptions options) : receiver(std::move(options)) {}
+    bool is_known = false;  // by a card
+    OtherMember view;
+    app::CallReceiver receiver;
+    std::deque<media::EncodedFrame> waiting{};  // sealed; at most kWaitingMax
+  };
+
+  void drain(TimePoint now);
+  void handle_message(TimePoint now, const session::MessageReceived& message);
+  void handle_media(TimePoint now, const session::MessageReceived& message);
+  void handle_control(TimePoint now, std::span<const std::byte> bytes);
+  void handle_welcome(TimePoint now, const relay::Welcome& welcome);
+  void handle_member(TimePoint now, const relay::MemberNews& news);
+  void handle_left(TimePoint now, const relay::MemberLeft& left);
+  void handle_speaker(const relay::SpeakerNews& speaker);
+  void handle_video_rate(TimePoint now, const relay::VideoRate& rate);
+  void handle_farewell(const relay::Farewell& farewell);
+  Other* add_other(MemberNumber number);
+  bool open(MemberNumber number, media::EncodedFrame& frame);
+  void open_waiting(TimePoint now, Other& other);
+  void settle_others(TimePoint now);
+  void tell_card();
+
+  RoomMemberOptions options_;
+  session::Endpoint endpoint_;
+  TimePoint now_;
+  relay::Outbox outbox_;
+  std::optional<relay::Welcome> welcome_;
+  std::optional<relay::Farewell> farewell_;
+  std::vector<std::vector<std::byte>> early_;  // at most kEarlyMax
+  // From the welcome on.
+  std::optional<secure::RoomKeys> keys_;
+  std::optional<RoomSeal> seal_;
+  std::optional<app::CallSender> sender_;
+  uint32_t card_revision_ = 0;
+  bool card_changed_ = false;
+  relay::View view_;
+  relay::SpeakerNews speaker_;
+  relay::VideoRate video_rate_;
+  std::optional<DataRate> video_rate_max_;
+
+  std::map<MemberNumber, Other> others_;  // at most kOthersMax
+  SoundMixer mixer_;
+  std::optional<TimePoint> next_play_;  // where no sound card sets the pace
+  // These grow by what one call can bring and are drained after it.
+  std::deque<RoomEvent> events_;
+  std::deque<RoomShown> shown_;
+  std::deque<app::PlayedAudio> played_;
+  RoomMemberStats stats_;
+};
+
+}  // namespace cress::room

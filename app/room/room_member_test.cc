@@ -1,0 +1,406 @@
+#include "app/room/room_member.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/call/control_message.hh"
+#include "app/room/room_test_tools.hh"
+#include "media/frame/fragment.hh"
+#include "media/rate/adaptive_encoder.hh"
+#include "relay/protocol/media_head.hh"
+
+namespace cress::room {
+namespace {
+
+double psnr(const media::Picture& a, const media::Picture& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.luma_size(); ++i) {
+    const double difference = static_cast<double>(a.y()[i]) - b.y()[i];
+    sum += difference * difference;
+  }
+  return 10 * std::log10(255.0 * 255.0 * static_cast<double>(a.luma_size()) / std::max(sum, 1.0));
+}
+
+Duration longest_gap(const std::vector<const RoomShown*>& shown) {
+  Duration longest{};
+  for (size_t i = 1; i < shown.size(); ++i) {
+    longest = std::max(longest, shown[i]->frame.shown - shown[i - 1]->frame.shown);
+  }
+  return longest;
+}
+
+Duration delay_p95(const std::vector<const RoomShown*>& shown) {
+  std::vector<Duration> delays;
+  for (const RoomShown* frame : shown) {
+    delays.push_back(frame->frame.shown - frame->frame.captured);
+  }
+  std::ranges::sort(delays);
+  return delays.empty() ? Duration::max() : delays[delays.size() * 95 / 100];
+}
+
+/// What a receiver saw is what all others saw of the same frame, and what was captured.
+void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Seat& sender,
+                              size_t at_least) {
+  std::map<uint32_t, media::PicturePtr> seen;
+  media::SyntheticCamera camera{
+      {.width = kTestWidth, .height = kTestHeight, .seed = sender.camera_seed}};
+  size_t compared = 0;
+  for (const Seat* viewer : viewers) {
+    for (const RoomShown* shown : viewer->shown_of(sender.number)) {
+      const auto [at, is_first] = seen.emplace(shown->frame.frame_id, shown->frame.picture);
+      ASSERT_EQ(*at->second, *shown->frame.picture) << "frame " << shown->frame.frame_id;
+      compared += is_first ? 0 : 1;
+      if (is_first && shown->frame.picture->width == kTestWidth) {
+        ASSERT_GT(psnr(*camera.picture(shown->frame.frame_id), *shown->frame.picture), 20.0);
+      }
+    }
+  }
+  EXPECT_GE(compared, at_least);
+}
+
+TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
+  TestRoom room;
+  std::vector<Seat*> seats;
+  for (const char* name : {"Ada", "Ben", "Cem"}) {
+    seats.push_back(&room.join({.name = name, .seed = seats.size() + 1}));
+  }
+  room.run_until(kTimeZero + 8s);
+  for (const Seat* seat : seats) {
+    EXPECT_TRUE(seat->has(RoomEvent::Kind::kWelcome, seat->number));
+    const auto others = seat->member->others();
+    ASSERT_EQ(others.size(), 2U);
+    for (const OtherMember& other : others) {
+      SCOPED_TRACE(other.person.name);
+      EXPECT_TRUE(other.is_live);
+      EXPECT_EQ(other.frames_unopened, 0U);
+      EXPECT_EQ(other.frames_undecodable, 0U);
+      EXPECT_EQ(other.key_frames_asked, 0U);
+      EXPECT_GT(other.sound_played, 100U) << "the synthetic voices speak half of the time";
+      EXPECT_LE(other.sound_concealed, 8U);
+      const auto shown = seat->shown_of(other.number);
+      ASSERT_GT(shown.size(), 200U);
+      EXPECT_LE(shown.front()->frame.shown, kTimeZero + 1s);
+      EXPECT_LE(longest_gap(seat->shown_of(other.number, kTimeZero + 2s)), 150ms);
+    }
+    EXPECT_EQ(std::ranges::count(seat->coded, true, &app::CodedVideo::key_frame), 1);
+    EXPECT_GT(seat->played.size(), 350U);
+  }
+  EXPECT_NE(seats[0]->other("Ben"), nullptr);
+  EXPECT_NE(seats[0]->other("Cem"), nullptr);
+  for (const Seat* sender : seats) {
+    std::vector<const Seat*> viewers;
+    std::ranges::copy_if(seats, std::back_inserter(viewers),
+                         [&](const Seat* seat) { return seat != sender; });
+    expect_pictures_are_true(viewers, *sender, 200);
+  }
+}
+
+TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
+  TestRoom room;
+  Seat& ada = room.join({.name = "Ada", .loss = 0.03, .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  Seat& cem = room.join({.name = "Cem", .loss = 0.08, .seed = 3});
+  Seat& dia = room.join({.name = "Dia", .down = DataRate::kilobits_per_second(500), .seed = 4});
+  room.run_until(kTimeZero + 25s);
+  expect_pictures_are_true({&ben, &cem, &dia}, ada, 600);
+  expect_pictures_are_true({&ada, &cem, &dia}, ben, 600);
+  for (Seat* viewer : {&ada, &ben, &cem, &dia}) {
+    for (const OtherMember& other : viewer->member->others()) {
+      EXPECT_EQ(other.frames_undecodable, 0U);
+      EXPECT_EQ(other.frames_unopened, 0U);
+      EXPECT_LE(other.key_frames_asked, 4U) << other.person.name;
+    }
+  }
+  // Narrow is fewer pictures, not none, and they are fresh.
+  const auto shown = dia.shown_of(ben.number, kTimeZero + 5s);
+  EXPECT_GT(shown.size(), 20U);
+  EXPECT_LE(delay_p95(shown), 600ms);
+}
+
+TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
+  TestRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  room.run_until(kTimeZero + 6s);
+  const Duration before = delay_p95(ben.shown_of(ada.number, kTimeZero + 2s));
+  Seat& cem = room.join({.name = "Cem", .seed = 3});
+  room.run_until(kTimeZero + 12s);
+  for (const Seat* seen : {&ada, &ben}) {
+    const auto shown = cem.shown_of(seen->number);
+    ASSERT_FALSE(shown.empty());
+    EXPECT_LE(shown.front()->frame.shown - cem.joined, 1s);
+    EXPECT_TRUE(seen->has(RoomEvent::Kind::kJoined, cem.number));
+    EXPECT_LE(seen->shown_of(cem.number).front()->frame.shown - cem.joined, 1s);
+  }
+  const auto during = ben.shown_of(ada.number, kTimeZero + 6s);
+  EXPECT_LE(longest_gap(during), 200ms);
+  EXPECT_LE(delay_p95(during), before * 12 / 10 + 5ms);
+}
+
+TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
+  TestRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  Seat& cem = room.join({.name = "Cem", .seed = 3});
+  room.run_until(kTimeZero + 5s);
+  room.leave(cem);
+  room.run_until(kTimeZero + 10s);
+  for (Seat* seat : {&ada, &ben}) {
+    EXPECT_EQ(seat->member->others().size(), 1U);
+    EXPECT_TRUE(seat->has(RoomEvent::Kind::kLeft, cem.number));
+    EXPECT_EQ(seat->other("Cem"), nullptr);
+    EXPECT_TRUE(seat->shown_of(cem.number, kTimeZero + 5500ms).empty());
+    const auto shown = seat->shown_of(seat == &ada ? ben.number : ada.number, kTimeZero + 4500ms);
+    EXPECT_LE(longest_gap(shown), 150ms) << "new keys are not seen";
+    EXPECT_EQ(seat->member->others().front().frames_unopened, 0U);
+    EXPECT_EQ(seat->member->others().front().key_frames_asked, 0U);
+  }
+  EXPECT_EQ(room.room().members(), 2U);
+}
+
+TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
+  TestRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .loss = 0.2, .seed = 2});
+  room.run_until(kTimeZero + 2s);
+  ada.member->set_person(room.now(), {.name = "Ada L.", .muted = true, .camera_off = true});
+  room.run_until(kTimeZero + 4s);
+  ASSERT_NE(ben.other("Ada L."), nullptr);
+  EXPECT_TRUE(ben.other("Ada L.")->person.muted);
+  EXPECT_TRUE(ben.other("Ada L.")->person.camera_off);
+  EXPECT_TRUE(ben.has(RoomEvent::Kind::kChanged, ada.number));
+}
+
+TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
+  relay::RoomOptions options;
+  TestRoom room{options};
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  room.run_until(kTimeZero + 3s);
+  EXPECT_EQ(ada.member->video_rate_max(), DataRate{});
+  const auto sent = std::ranges::count_if(
+      ada.coded, [](const app::CodedVideo& coded) { return coded.size > DataSize{}; });
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  room.run_until(kTimeZero + 6s);
+  EXPECT_GT(ben.shown_of(ada.number).size(), 60U);
+  EXPECT_GT(ada.member->video_rate_max(), DataRate{});
+  EXPECT_LE(sent, 5) << "until the relay had said so";
+}
+
+TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
+  TestRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  room.run_until(kTimeZero + 2s);
+  room.room().close(room.now(), {.reason = relay::FarewellReason::kDraining, .again_in = 1500ms});
+  room.run_until(kTimeZero + 4s);
+  for (const Seat* seat : {&ada, &ben}) {
+    ASSERT_TRUE(seat->member->farewell().has_value());
+    EXPECT_EQ(seat->events.back().kind, RoomEvent::Kind::kFarewell);
+    EXPECT_EQ(seat->events.back().farewell.again_in, 1500ms);
+  }
+}
+
+// ---- A relay of our own making: what changes on the way is not shown.
+
+/// The relay's end of a leg and the keys of a member with the room's link, in one hand.
+class LyingRelay {
+ public:
+  explicit LyingRelay(bool welcomes = true) : endpoint_(kTimeZero, {}, test_control()) {
+    app::open_call_flows(endpoint_);
+    RoomMemberOptions options;
+    options.media = test_media();
+    member_ = std::make_unique<RoomMember>(kTimeZero, std::move(options), test_control());
+    if (welcomes) {
+      welcome();
+    }
+  }
+  void welcome() {
+    tell(relay::Welcome{.number = 1, .members_max = 8});
+    exchange();
+  }
+
+  void introduce_helper() {
+    tell(
+        relay::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
+    exchange();
+    for (const auto& card : cards_) {
+      (void)helper_.handle_card(now_, 1, card);
+    }
+  }
+  void tell(const relay::RoomMessage& message) {
+    endpoint_.send(now_, session::kControlFlow, relay::build_room_message(message),
+                   session::Leave::kNow);
+  }
+  void send_frame(const media::EncodedFrame& frame, MemberNumber as = 2) {
+    for (const auto& message : media::fragment(frame, DataSize{900})) {
+      endpoint_.send(now_, session::kVideoFlow, relay::build_member_message(as, message),
+                     session::Leave::kNow);
+    }
+    exchange();
+  }
+  media::EncodedFrame code(uint32_t id) {
+    now_ += 33ms;
+    media::EncodedFrame frame =
+        encoder_.encode(now_, id, camera_.picture(id), DataSize{6000}).frame;
+    encoder_.handle_decoded(id);
+    return frame;
+  }
+  media::EncodedFrame seal(media::EncodedFrame frame) {
+    frame.data = helper_.seal(now_, frame_metadata(frame), frame.data);
+    return frame;
+  }
+  void exchange() {
+    for (int round = 0; round < 3; ++round) {
+      now_ += 1ms;
+      member_->handle_timeout(now_);
+      while (const auto bytes = endpoint_.poll_transmit(now_)) {
+        (void)member_->handle_datagram(now_, *bytes);
+      }
+      while (const auto bytes = member_->poll_transmit(now_)) {
+        (void)endpoint_.handle_datagram(now_, *bytes);
+      }
+      while (const auto message = endpoint_.poll_message()) {
+        const auto parsed = relay::parse_room_message(message->bytes);
+        if (const auto* card = parsed ? std::get_if<relay::Card>(&*parsed) : nullptr) {
+          cards_.push_back(card->sealed);
+        }
+      }
+      while (auto shown = member_->poll_shown()) {
+        shown_.push_back(*std::move(shown));
+      }
+    }
+  }
+
+  RoomMember& member() { return *member_; }
+  secure::RoomKeys& helper() { return helper_; }
+  const std::vector<RoomShown>& shown() const { return shown_; }
+  TimePoint now() const { return now_; }
+
+ private:
+  TimePoint now_ = kTimeZero;
+  session::Endpoint endpoint_;
+  std::unique_ptr<RoomMember> member_;
+  secure::RoomKeys helper_{kTimeZero, test_media(), 2};
+  media::SyntheticCamera camera_{{.width = kTestWidth, .height = kTestHeight}};
+  media::AdaptiveEncoder encoder_{
+      {.width = kTestWidth, .height = kTestHeight, .temporal_layers = 3, .anchor_interval = 4}};
+  std::vector<std::vector<std::byte>> cards_;
+  std::vector<RoomShown> shown_;
+};
+
+TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  ASSERT_TRUE(relay.member().others().front().is_live);
+  relay.send_frame(relay.seal(relay.code(0)));
+  ASSERT_EQ(relay.shown().size(), 1U);
+  uint32_t id = 1;
+  uint64_t refused = 0;
+  const auto expect_refused = [&](const char* what, const auto& change) {
+    SCOPED_TRACE(what);
+    media::EncodedFrame frame = relay.seal(relay.code(id++));
+    change(frame);
+    const size_t shown = relay.shown().size();
+    relay.send_frame(frame);
+    EXPECT_EQ(relay.shown().size(), shown);
+    EXPECT_EQ(relay.member().others().front().frames_unopened, ++refused);
+  };
+  expect_refused("capture time", [](auto& frame) { frame.capture_time += 1s; });
+  expect_refused("number", [](auto& frame) { frame.id += 1, frame.reference_id += 1; });
+  ++id;
+  expect_refused("reference", [](auto& frame) {
+    frame.reference_id = frame.reference_id == 0 ? 1 : frame.reference_id - 1;
+  });
+  expect_refused("layer", [](auto& frame) {
+    frame.anchor = false;
+    frame.temporal_layer = frame.temporal_layer == 1 ? 2 : 1;
+  });
+  expect_refused("anchor", [](auto& frame) {
+    frame.temporal_layer = 0;
+    frame.anchor = !frame.anchor;
+  });
+  expect_refused("key", [](auto& frame) {
+    frame.temporal_layer = 0;
+    frame.anchor = false;
+    frame.key_frame = true;
+    frame.reference_id = frame.id;
+  });
+  expect_refused("a byte", [](auto& frame) { frame.data.back() ^= std::byte{1}; });
+  expect_refused("cut", [](auto& frame) { frame.data.pop_back(); });
+  // What follows and is whole is shown again, for the sender's encoder has gone on.
+  EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
+}
+
+TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  const media::EncodedFrame frame = relay.seal(relay.code(0));
+  relay.send_frame(frame);
+  ASSERT_EQ(relay.shown().size(), 1U);
+  relay.send_frame(frame);
+  relay.send_frame(frame, 3);
+  relay.send_frame(frame, 1);
+  EXPECT_EQ(relay.shown().size(), 1U);
+  EXPECT_EQ(relay.member().others().size(), 1U) << "who has no card is not there";
+}
+
+TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
+  LyingRelay relay;
+  // The helper's first card knows nobody: it could be a recording.
+  relay.introduce_helper();
+  ASSERT_EQ(relay.member().others().size(), 1U);
+  EXPECT_FALSE(relay.member().others().front().is_live);
+  for (uint32_t id = 0; id < 5; ++id) {
+    relay.send_frame(relay.seal(relay.code(id)));
+  }
+  EXPECT_TRUE(relay.shown().empty());
+  relay.introduce_helper();
+  EXPECT_TRUE(relay.member().others().front().is_live);
+  EXPECT_EQ(relay.shown().size(), 5U);
+}
+
+TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  for (uint32_t id = 0; id < RoomMember::kWaitingMax + 20; ++id) {
+    relay.send_frame(relay.seal(relay.code(id)));
+  }
+  EXPECT_TRUE(relay.shown().empty());
+  EXPECT_EQ(relay.member().others().front().frames_unopened, 20U);
+}
+
+TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
+  LyingRelay relay{false};
+  relay.introduce_helper();
+  relay.send_frame(relay.seal(relay.code(0)));
+  EXPECT_TRUE(relay.member().others().empty());
+  relay.welcome();
+  ASSERT_EQ(relay.member().others().size(), 1U);
+  EXPECT_EQ(relay.member().others().front().person.name, "Two");
+  relay.introduce_helper();
+  relay.introduce_helper();
+  EXPECT_EQ(relay.shown().size(), 1U);
+}
+
+TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
+  LyingRelay relay;
+  secure::Secret other_room;
+  secure::RoomKeys stranger{kTimeZero, other_room, 3};
+  relay.tell(relay::MemberNews{3, {1, stranger.make_card({})}});
+  relay.tell(relay::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
+  relay.exchange();
+  EXPECT_TRUE(relay.member().others().empty());
+  EXPECT_EQ(relay.member().stats().cards_refused, 2U);
+}
+
+}  // namespace
+}  // namespace cress::room

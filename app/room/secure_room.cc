@@ -1,0 +1,268 @@
+#include "app/room/secure_room.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "relay/protocol/media_head.hh"
+#include "transport/base/take_front.hh"
+#include "transport/secure/records.hh"
+
+namespace cress::room {
+namespace {
+
+// A relay that is gone without a word is knocked at again after this.
+constexpr Duration kRejoinAfter = 1s;
+constexpr Duration kConnectAgainMax = 30s;
+// Of a leg: whatever its path can carry, what fits one leg fits them all.
+constexpr DataSize kPlainMax = relay::kLegDatagramMax - secure::kRecordOverhead;
+
+}  // namespace
+
+const char* describe(relay::FarewellReason reason) {
+  switch (reason) {
+    case relay::FarewellReason::kKicked:
+      return "You were removed from the room";
+    case relay::FarewellReason::kClosed:
+      return "The room was closed";
+    case relay::FarewellReason::kExpired:
+      return "The room has expired";
+    case relay::FarewellReason::kFull:
+      return "The room is full";
+    case relay::FarewellReason::kDraining:
+      return "The relay is being restarted";
+  }
+  return "The relay said good-bye";
+}
+
+std::string describe(const RoomOver& over) {
+  return std::visit([](auto reason) { return std::string{describe(reason)}; }, over.reason);
+}
+
+SecureRoom::SecureRoom(TimePoint start, SecureRoomOptions options) : options_(std::move(options)) {
+  options_.member.media = secure::derive_room(options_.secret).media;
+  options_.control.datagram_overhead += secure::kRecordOverhead;
+  connect(start, options_.connect_max);
+}
+
+void SecureRoom::connect(TimePoint now, Duration for_at_most) {
+  rejoin_at_ = kNever;
+  secure::ConnectionOptions connection;
+  connection.role = secure::Role::kJoiner;
+  connection.credential = secure::room_credential(secure::derive_room(options_.secret).access);
+  connection.listener = options_.relay;
+  connection.other_listeners = options_.other_relays;
+  connection.connect_max = for_at_most;
+  connection_ = std::make_unique<secure::Connection>(now, connection);
+}
+
+void SecureRoom::handle_datagram(TimePoint now, const Address& from,
+                                 std::span<const std::byte> bytes) {
+  connection_->handle_datagram(now, from, bytes);
+  drain(now);
+}
+
+void SecureRoom::handle_timeout(TimePoint now) {
+  if (rejoin_at_ <= now) {
+    connect(now, kConnectAgainMax);
+  }
+  connection_->handle_timeout(now);
+  if (member_ && member_->poll_timeout() <= now) {
+    member_->handle_timeout(now);
+  }
+  drain(now);
+}
+
+void SecureRoom::handle_path_error(TimePoint now, const runtime::PathError& error) {
+  // The others may be forged by anybody on the way; silence tells the same, surely.
+  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+    constexpr DataSize kHeaders{40 + 8};
+    connection_->handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
+    drain(now);
+  }
+}
+
+void SecureRoom::handle_connected(TimePoint now) {
+  RoomMemberOptions member = options_.member;
+  member.endpoint.datagram_max = std::min(connection_->datagram_max(), kPlainMax);
+  member_ = std::make_unique<RoomMember>(now, std::move(member),
+                                         std::make_unique<sprout::CressControl>(options_.control));
+  if (view_) {
+    member_->set_view(now, view_->pinned, view_->pictures, view_->height);
+  }
+  was_in_ = true;
+  give_up_at_ = kNever;
+}
+
+void SecureRoom::handle_closed(TimePoint now, secure::CloseReason reason) {
+  if (std::exchange(heard_farewell_, false) || hung_up_) {
+    return;  // by us
+  }
+  member_.reset();
+  if (was_in_ &&
+      (reason == secure::CloseReason::kTimedOut || reason == secure::CloseReason::kNoAnswer)) {
+    rejoin(now, kRejoinAfter);
+  } else {
+    finish({reason});
+  }
+}
+
+void SecureRoom::rejoin(TimePoint now, Duration in) {
+  give_up_at_ = std::min(give_up_at_, now + options_.rejoin_max);
+  if (now + in >= give_up_at_) {
+    finish({secure::CloseReason::kNoAnswer});
+    return;
+  }
+  rejoin_at_ = now + in;
+  leg_events_.emplace_back(RoomRejoining{in});
+}
+
+void SecureRoom::finish(RoomOver over) {
+  if (!is_over_) {
+    is_over_ = true;
+    rejoin_at_ = kNever;
+    leg_events_.emplace_back(over);
+  }
+}
+
+void SecureRoom::drain_events(TimePoint now) {
+  while (const auto event = connection_->poll_event()) {
+    if (const auto* closed = std::get_if<secure::Closed>(&*event)) {
+      handle_closed(now, closed->reason);
+      continue;
+    }
+    if (std::holds_alternative<secure::Connected>(*event)) {
+      handle_connected(now);
+    } else if (const auto* mtu = std::get_if<secure::MtuChanged>(&*event); mtu && member_) {
+      member_->set_datagram_max(std::min(mtu->datagram_max, kPlainMax));
+    }
+    leg_events_.emplace_back(*event);
+  }
+}
+
+void SecureRoom::drain_member() {
+  while (member_) {
+    const auto event = member_->poll_event();
+    if (!event) {
+      return;
+    }
+    events_.push_back(*event);
+  }
+}
+
+void SecureRoom::drain(TimePoint now) {
+  drain_events(now);
+  while (const auto datagram = connection_->poll_datagram()) {
+    if (member_) {
+      (void)member_->handle_datagram(now, *datagram);  // the endpoint counts bad ones itself
+    }
+  }
+  drain_member();
+  if (member_ && member_->farewell()) {
+    handle_farewell(now, *member_->farewell());
+  }
+}
+
+// The relay has said all it had to say: we leave before it must repeat itself.
+void SecureRoom::handle_farewell(TimePoint now, relay::Farewell farewell) {
+  member_.reset();
+  heard_farewell_ = connection_->is_connected();
+  connection_->hang_up(now);
+  if (farewell.reason == relay::FarewellReason::kDraining) {
+    rejoin(now, std::max<Duration>(farewell.again_in, kRejoinAfter));
+  } else {
+    finish({farewell.reason});
+  }
+  drain_events(now);
+}
+
+std::optional<Transmit> SecureRoom::poll_transmit(TimePoint now) {
+  for (;;) {
+    if (auto transmit = connection_->poll_transmit(now)) {
+      return transmit;
+    }
+    auto datagram = member_ ? member_->poll_transmit(now) : std::nullopt;
+    if (!datagram) {
+      return std::nullopt;
+    }
+    connection_->send(now, *std::move(datagram));
+    drain_events(now);
+  }
+}
+
+TimePoint SecureRoom::poll_timeout() const {
+  const TimePoint member = member_ ? member_->poll_timeout() : kNever;
+  return std::min({connection_->poll_timeout(), member, rejoin_at_});
+}
+
+void SecureRoom::capture(TimePoint now, const media::PicturePtr& picture) {
+  if (member_) {
+    member_->capture(now, picture);
+    drain(now);
+  }
+}
+
+void SecureRoom::capture_sound(TimePoint now, const media::AudioFrame& samples) {
+  if (member_) {
+    member_->capture_sound(now, samples);
+    drain(now);
+  }
+}
+
+app::PlayedAudio SecureRoom::play(TimePoint now) {
+  if (!member_) {
+    return {.samples = {}, .captured = now, .played = now, .kind = app::SoundKind::kComfort};
+  }
+  app::PlayedAudio played = member_->play(now);
+  drain(now);
+  return played;
+}
+
+void SecureRoom::set_person(TimePoint now, app::PersonState person) {
+  options_.member.person = std::move(person);
+  if (member_) {
+    member_->set_person(now, options_.member.person);
+    drain(now);
+  }
+}
+
+void SecureRoom::set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height) {
+  view_ = {.pinned = pinned, .pictures = pictures, .height = height};
+  if (member_) {
+    member_->set_view(now, pinned, pictures, height);
+    drain(now);
+  }
+}
+
+void SecureRoom::handle_network_change(TimePoint now) {
+  rejoin_at_ = std::min(rejoin_at_, give_up_at_ == kNever ? rejoin_at_ : now);
+  connection_->handle_network_change(now);
+  drain(now);
+}
+
+void SecureRoom::hang_up(TimePoint now) {
+  if (hung_up_ || is_over_) {
+    return;
+  }
+  hung_up_ = true;
+  if (member_) {
+    member_->leave(now);
+    while (auto datagram = member_->poll_transmit(now)) {
+      connection_->send(now, *std::move(datagram));
+    }
+  }
+  connection_->hang_up(now);
+  drain(now);
+  member_.reset();
+  finish({secure::CloseReason::kHungUp});
+}
+
+std::optional<LegEvent> SecureRoom::poll_leg_event() { return take_front(leg_events_); }
+std::optional<RoomEvent> SecureRoom::poll_event() { return take_front(events_); }
+std::optional<RoomShown> SecureRoom::poll_shown() {
+  return member_ ? member_->poll_shown() : std::nullopt;
+}
+std::optional<app::CodedVideo> SecureRoom::poll_coded() {
+  return member_ ? member_->poll_coded() : std::nullopt;
+}
+
+}  // namespace cress::room

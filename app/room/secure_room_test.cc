@@ -1,0 +1,312 @@
+#include "app/room/secure_room.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/room/relay_test_tools.hh"
+#include "app/room/room_test_tools.hh"
+#include "transport/secure/link.hh"
+
+namespace cress::room {
+namespace {
+
+Address address(uint8_t last, uint16_t port) {
+  Address result;
+  result.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, last};
+  result.port = port;
+  return result;
+}
+
+const Address kRelay = address(1, 4433);
+
+/// One person: a SecureRoom, camera, voice, and what came out.
+struct Person {
+  Person(TimePoint now, const std::vector<std::byte>& secret, Address at, uint64_t seed,
+         const std::string& name)
+      : own(at),
+        camera({.width = kTestWidth, .height = kTestHeight, .seed = seed}),
+        voice({.seed = seed}),
+        next_picture(now + seed * 3ms),
+        next_sound(now + seed * 2ms) {
+    SecureRoomOptions options;
+    options.secret = secret;
+    options.relay = kRelay;
+    options.member.person.name = name;
+    options.member.video = room_video({.width = kTestWidth, .height = kTestHeight});
+    room = std::make_unique<SecureRoom>(now, options);
+  }
+  size_t seen_since(TimePoint from) const {
+    return static_cast<size_t>(std::ranges::count_if(
+        shown, [from](const RoomShown& frame) { return frame.frame.captured >= from; }));
+  }
+  template <class Event>
+  size_t count() const {
+    return static_cast<size_t>(std::ranges::count_if(leg_events, [](const LegEvent& event) {
+      const auto* session = std::get_if<secure::Event>(&event);
+      return session != nullptr && std::holds_alternative<Event>(*session);
+    }));
+  }
+  std::optional<RoomOver> over() const {
+    for (const LegEvent& event : leg_events) {
+      if (const auto* told = std::get_if<RoomOver>(&event)) {
+        return *told;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Address own;
+  media::SyntheticCamera camera;
+  media::SyntheticVoice voice;
+  TimePoint next_picture;
+  TimePoint next_sound;
+  uint64_t captured = 0;
+  uint64_t heard = 0;
+  std::unique_ptr<SecureRoom> room;
+  std::vector<RoomShown> shown;
+  std::vector<RoomEvent> events;
+  std::vector<LegEvent> leg_events;
+};
+
+/// People, a relay, and a network that takes 20 ms to anywhere.
+class Net {
+ public:
+  Net() { relay_ = std::make_unique<TestRelay>(now_, secret_); }
+
+  Person& join(const std::string& name) {
+    const auto number = static_cast<uint8_t>(people_.size() + 10);
+    people_.push_back(
+        std::make_unique<Person>(now_, secret_, address(number, 5000), people_.size() + 1, name));
+    return *people_.back();
+  }
+  /// Null: the relay is gone without a word.
+  void set_relay(bool is_there) {
+    relay_ = is_there ? std::make_unique<TestRelay>(now_, secret_) : nullptr;
+  }
+  TestRelay& relay() { return *relay_; }
+  std::vector<std::byte>& secret() { return secret_; }
+  TimePoint now() const { return now_; }
+
+  void run_for(Duration length) {
+    const TimePoint end = now_ + length;
+    while (next_event() <= end) {
+      now_ = std::max(now_, next_event());
+      step();
+    }
+    now_ = end;
+  }
+
+ private:
+  static constexpr Duration kDelay = 20ms;
+  struct Flying {
+    TimePoint at;
+    Address from;
+    Transmit datagram;
+  };
+
+  TimePoint next_event() const {
+    TimePoint next = relay_ ? relay_->poll_timeout() : kNever;
+    next = std::min(next, flying_.empty() ? kNever : flying_.front().at);
+    for (const auto& person : people_) {
+      next =
+          std::min({next, person->room->poll_timeout(), person->next_picture, person->next_sound});
+    }
+    return next;
+  }
+  void step() {
+    while (!flying_.empty() && flying_.front().at <= now_) {
+      const Flying flying = std::move(flying_.front());
+      flying_.pop_front();
+      if (flying.datagram.to == kRelay && relay_) {
+        relay_->handle_datagram(now_, flying.from, flying.datagram.bytes);
+      }
+      for (const auto& person : people_) {
+        if (person->own == flying.datagram.to) {
+          person->room->handle_datagram(now_, flying.from, flying.datagram.bytes);
+        }
+      }
+      drain();
+    }
+    for (const auto& person : people_) {
+      act(*person);
+    }
+    if (relay_ && relay_->poll_timeout() <= now_) {
+      relay_->handle_timeout(now_);
+    }
+    drain();
+  }
+  void act(Person& person) {
+    if (person.room->poll_timeout() <= now_) {
+      person.room->handle_timeout(now_);
+    }
+    if (person.next_picture <= now_) {
+      person.next_picture += person.camera.frame_rate().time_of(1);
+      person.room->capture(now_, person.camera.picture(person.captured++));
+    }
+    if (person.next_sound <= now_) {
+      person.next_sound += media::kAudioFrameLength;
+      person.room->capture_sound(now_, person.voice.frame(person.heard++));
+    }
+  }
+  void drain() {
+    for (auto transmit = relay_ ? relay_->poll_transmit(now_) : std::nullopt; transmit;
+         transmit = relay_->poll_transmit(now_)) {
+      flying_.push_back({now_ + kDelay, kRelay, *std::move(transmit)});
+    }
+    for (const auto& person : people_) {
+      while (auto transmit = person->room->poll_transmit(now_)) {
+        flying_.push_back({now_ + kDelay, person->own, *std::move(transmit)});
+      }
+      while (auto frame = person->room->poll_shown()) {
+        person->shown.push_back(*std::move(frame));
+      }
+      while (auto event = person->room->poll_event()) {
+        person->events.push_back(*event);
+      }
+      while (auto event = person->room->poll_leg_event()) {
+        person->leg_events.push_back(*event);
+      }
+    }
+  }
+
+  std::vector<std::byte> secret_ = secure::make_secret();
+  TimePoint now_ = kTimeZero;
+  std::unique_ptr<TestRelay> relay_;
+  std::vector<std::unique_ptr<Person>> people_;
+  std::deque<Flying> flying_;
+};
+
+TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(4s);
+  ASSERT_NE(ada.room->member(), nullptr);
+  ASSERT_EQ(ada.room->member()->others().size(), 1U);
+  EXPECT_EQ(ada.room->member()->others().front().person.name, "Ben");
+  EXPECT_EQ(ada.room->member()->welcome()->room, "lab");
+  EXPECT_GT(ada.seen_since(kTimeZero), 80U);
+  EXPECT_GT(ben.seen_since(kTimeZero), 80U);
+  EXPECT_GT(ada.room->member()->others().front().sound_played, 50U);
+}
+
+TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
+  Net net;
+  const auto right = net.secret();
+  net.secret() = secure::make_secret();
+  Person& eve = net.join("Eve");
+  net.run_for(6s);
+  ASSERT_TRUE(eve.over().has_value());
+  EXPECT_EQ(std::get<secure::CloseReason>(eve.over()->reason), secure::CloseReason::kWrongSecret);
+  EXPECT_TRUE(eve.room->is_finished());
+}
+
+TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(2s);
+  net.relay().room().kick(net.now(), ben.room->member()->number());
+  net.run_for(5s);
+  ASSERT_TRUE(ben.over().has_value());
+  EXPECT_EQ(std::get<relay::FarewellReason>(ben.over()->reason), relay::FarewellReason::kKicked);
+  EXPECT_EQ(ben.room->member(), nullptr);
+  EXPECT_TRUE(ada.room->member()->others().empty());
+}
+
+TEST(SecureRoom, AfterADrainEverybodyIsBackByThemselves) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(3s);
+  net.relay().room().close(net.now(), {.reason = relay::FarewellReason::kDraining, .again_in = 2s});
+  net.run_for(1500ms);
+  EXPECT_EQ(ada.room->member(), nullptr);
+  net.set_relay(true);
+  const TimePoint back = net.now();
+  net.run_for(5s);
+  for (const Person* person : {&ada, &ben}) {
+    EXPECT_FALSE(person->over().has_value());
+    ASSERT_NE(person->room->member(), nullptr);
+    EXPECT_EQ(person->room->member()->others().size(), 1U);
+    EXPECT_GT(person->seen_since(back), 60U);
+  }
+}
+
+TEST(SecureRoom, ARelayThatCrashedAndIsBackIsJoinedAgainWithinTwoSeconds) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(3s);
+  net.set_relay(false);
+  net.run_for(4s);
+  net.set_relay(true);
+  const TimePoint back = net.now();
+  net.run_for(2s);
+  EXPECT_GT(ada.seen_since(back), 3U);
+  EXPECT_GT(ben.seen_since(back), 3U);
+  EXPECT_EQ(ada.count<secure::Connected>(), 2U);
+  EXPECT_FALSE(ada.over().has_value());
+}
+
+TEST(SecureRoom, ARelayThatIsAwayForMinutesIsWaitedFor) {
+  Net net;
+  Person& ada = net.join("Ada");
+  net.run_for(2s);
+  net.set_relay(false);
+  net.run_for(100s);  // longer than a session's silence may last
+  EXPECT_FALSE(ada.over().has_value());
+  net.set_relay(true);
+  net.run_for(5s);
+  ASSERT_NE(ada.room->member(), nullptr);
+  EXPECT_NE(ada.room->member()->number(), kNobody);
+}
+
+TEST(SecureRoom, ARelayThatNeverComesBackIsGivenUp) {
+  Net net;
+  Person& ada = net.join("Ada");
+  net.run_for(2s);
+  net.set_relay(false);
+  net.run_for(500s);
+  ASSERT_TRUE(ada.over().has_value());
+  EXPECT_TRUE(ada.room->is_finished());
+}
+
+TEST(SecureRoom, AMemberWhoseAddressChangesStaysTheSameMember) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(3s);
+  const MemberNumber number = ben.room->member()->number();
+  ben.own = address(77, 6000);
+  const TimePoint moved = net.now();
+  ben.room->handle_network_change(net.now());
+  net.run_for(3s);
+  EXPECT_EQ(ben.room->member()->number(), number);
+  EXPECT_EQ(ben.count<secure::Connected>(), 1U);
+  EXPECT_GT(ada.seen_since(moved), 40U);
+  EXPECT_GT(ben.seen_since(moved), 40U);
+  EXPECT_TRUE(std::ranges::none_of(
+      ada.events, [](const RoomEvent& event) { return event.kind == RoomEvent::Kind::kLeft; }));
+}
+
+TEST(SecureRoom, WhoHangsUpIsGoneForTheOthersAtOnce) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(2s);
+  ben.room->hang_up(net.now());
+  net.run_for(500ms);
+  EXPECT_TRUE(ada.room->member()->others().empty());
+  EXPECT_EQ(std::get<secure::CloseReason>(ben.over()->reason), secure::CloseReason::kHungUp);
+  net.run_for(5s);
+  EXPECT_TRUE(ben.room->is_finished());
+}
+
+}  // namespace
+}  // namespace cress::room

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/ui/history.hh"
+#include "app/ui/link_health.hh"
+#include "app/ui/plain_words.hh"
+#include "media/frame/picture.hh"
+#include "transport/base/time.hh"
+
+namespace cress::ui {
+
+/// All there is to draw, as plain data: who makes it knows the call, who draws it (Window) knows
+/// none. Times are on the clock whose `now` Window::draw is given.
+
+enum class Screen {
+  kStart,       ///< paste a link, or start a call
+  kWaiting,     ///< listening; `link` is what the other person needs
+  kConnecting,  ///< joining by a link
+  kInCall,
+  kEnded,  ///< `ended_reason` says why
+};
+
+enum class ThemeChoice { kDark, kLight };
+
+enum class DeviceKind { kCamera, kMicrophone, kSpeaker, kScreen };
+
+struct Device {
+  std::string id;    ///< stable; what a choice is told by
+  std::string name;  ///< for people
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+struct Devices {
+  std::vector<Device> all;
+  /// An id of `all`; of a screen: the one that is shared. Empty: none.
+  std::string chosen;
+  friend bool operator==(const Devices&, const Devices&) = default;
+};
+
+/// I420 in the limited range of ITU-R BT.601, as VP8 defines its colours (RFC 6386 §9.2). A new
+/// picture is a new pointer; nobody changes one that is shown.
+struct ShownPicture {
+  media::PicturePtr picture;
+  /// When it was captured, as far as known: how old it is is said when it stands still.
+  std::optional<TimePoint> captured_at;
+  friend bool operator==(const ShownPicture&, const ShownPicture&) = default;
+};
+
+struct Person {
+  std::string name{};
+  bool muted = false;
+  bool camera_off = false;
+  bool shares_screen = false;
+  friend bool operator==(const Person&, const Person&) = default;
+};
+
+struct Notice {
+  uint64_t id = 0;  ///< what DismissNotice names
+  Tone tone = Tone::kNote;
+  std::string text;
+  friend bool operator==(const Notice&, const Notice&) = default;
+};
+
+/// Of a frame of sound: dB below full scale; silence is -infinity.
+inline constexpr float kSilenceDbfs = -std::numeric_limits<float>::infinity();
+
+/// The newest notices that are drawn; more would hide the call.
+inline constexpr size_t kNoticesShown = 3;
+
+struct CallView {
+  Screen screen = Screen::kStart;
+  ThemeChoice theme = ThemeChoice::kDark;
+  bool full_screen = false;
+
+  std::string link;          ///< waiting, and in a call that was started here
+  std::string ended_reason;  ///< ended: a sentence in plain words
+  std::optional<TimePoint> connected_at;
+
+  Person peer;
+  Person self;
+  ShownPicture remote;
+  ShownPicture own;
+  /// Muted, but Space is held down: heard for now.
+  bool push_to_talk = false;
+  float microphone_dbfs = kSilenceDbfs;  ///< of oneself
+  float speaker_dbfs = kSilenceDbfs;     ///< of the other person
+
+  Devices cameras;
+  Devices microphones;
+  Devices speakers;
+  Devices screens;
+
+  /// What PlainWords says; drawn over the picture unless its tone is kGood.
+  StatusLine status;
+  /// Oldest first; the newest kNoticesShown are drawn.
+  std::vector<Notice> notices;
+
+  /// For the live panel only: a closed panel does not redraw for them.
+  LinkHealth health;
+  History history;
+};
+
+}  // namespace cress::ui

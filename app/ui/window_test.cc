@@ -1,0 +1,870 @@
+#include "app/ui/window.hh"
+
+#include <SDL.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/ui/theme.hh"
+#include "app/ui/window_test_tools.hh"
+#include "media/frame/picture.hh"
+
+#if defined(__SANITIZE_ADDRESS__)
+// libdbus keeps a buffer when SDL asks it for the session's bus and there is none.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): LeakSanitizer's name
+extern "C" const char* __lsan_default_suppressions() { return "leak:libdbus-1\n"; }
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): likewise
+extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
+#endif
+
+namespace cress::ui {
+namespace {
+
+struct Yuv {
+  uint8_t y, u, v;
+};
+
+void fill_plane(uint8_t* plane, size_t pitch, const std::array<int, 4>& box, uint8_t value) {
+  for (auto y = static_cast<size_t>(box[1]); y < static_cast<size_t>(box[3]); ++y) {
+    std::fill(plane + y * pitch + static_cast<size_t>(box[0]),
+              plane + y * pitch + static_cast<size_t>(box[2]), value);
+  }
+}
+
+// Left, top, right and bottom lie in the picture and are even, or its end.
+void paint(media::Picture& p, int left, int top, int right, int bottom, Yuv c) {
+  const std::array<int, 4> half{left / 2, top / 2, (right + 1) / 2, (bottom + 1) / 2};
+  const auto chroma = static_cast<size_t>(p.chroma_width());
+  fill_plane(p.y(), static_cast<size_t>(p.width), {left, top, right, bottom}, c.y);
+  fill_plane(p.u(), chroma, half, c.u);
+  fill_plane(p.v(), chroma, half, c.v);
+}
+
+// BT.601 in limited range: red, green, blue at full strength, and white.
+constexpr Yuv kRed{81, 90, 240};
+constexpr Yuv kGreen{145, 54, 34};
+constexpr Yuv kBlue{41, 240, 110};
+constexpr Yuv kWhite{235, 128, 128};
+
+// Four quarters of known colours.
+media::PicturePtr quarters(int width, int height) {
+  auto picture = std::make_shared<media::Picture>(media::make_picture(width, height));
+  paint(*picture, 0, 0, width / 2, height / 2, kRed);
+  paint(*picture, width / 2, 0, width, height / 2, kGreen);
+  paint(*picture, 0, height / 2, width / 2, height, kBlue);
+  paint(*picture, width / 2, height / 2, width, height, kWhite);
+  return picture;
+}
+
+// Somebody in front of a wall, for those who look at the screenshots. `turn` moves the head.
+media::PicturePtr portrait(int width, int height, double turn, uint8_t tint) {
+  auto picture = std::make_shared<media::Picture>(media::make_picture(width, height));
+  const double w = width;
+  const double h = height;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const double dx = x / w - 0.5 - 0.04 * turn;
+      const double dy = y / h - 0.40;
+      const double sx = x / w - 0.5;
+      const double sy = y / h - 1.05;
+      Yuv c{static_cast<uint8_t>(70 + 70 * (1 - y / h) + 25 * x / w), tint,
+            static_cast<uint8_t>(250 - tint)};
+      if (sx * sx / 0.09 + sy * sy / 0.16 < 1) {
+        c = {static_cast<uint8_t>(60 + 30 * (0.5 + sx)), 140, 118};
+      }
+      if (dx * dx * w * w / (h * h) / 0.028 + dy * dy / 0.055 < 1) {
+        c = {static_cast<uint8_t>(168 - 90 * dx), 108, 152};
+      }
+      if (dx * dx * w * w / (h * h) / 0.031 + (dy + 0.09) * (dy + 0.09) / 0.04 < 1 && dy < -0.08) {
+        c = {48, 122, 134};
+      }
+      picture->y()[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)] =
+          c.y;
+      if (x % 2 == 0 && y % 2 == 0) {
+        const size_t at =
+            static_cast<size_t>(y / 2) * static_cast<size_t>(picture->chroma_width()) +
+            static_cast<size_t>(x / 2);
+        picture->u()[at] = c.u;
+        picture->v()[at] = c.v;
+      }
+    }
+  }
+  return picture;
+}
+
+constexpr DataRate kbps(int64_t n) { return DataRate::kilobits_per_second(n); }
+
+CallView any_view() {
+  CallView view;
+  view.self.name = "Jonas";
+  view.peer.name = "Anna Lindqvist";
+  view.cameras = {
+      {{"v0", "Integrated camera"}, {"v1", "Desk camera 1080p"}, {"test", "Test picture"}}, "v0"};
+  view.microphones = {{{"m0", "Built-in microphone"}, {"m1", "Headset"}}, "m1"};
+  view.speakers = {{{"s0", "Built-in speaker"}, {"s1", "Headset"}}, "s1"};
+  view.screens = {{{"x0", "Whole screen"}, {"x1", "Second screen"}}, ""};
+  view.link = "cress://203.0.113.7:41641/#Jx8mQ0vKZq3uVtYw2aBcDg";
+  view.microphone_dbfs = -18;
+  view.speaker_dbfs = -24;
+  view.own.picture = portrait(640, 360, -1, 132);
+  view.health.peer_name = "Anna";
+  return view;
+}
+
+CallView call_view(TimePoint now) {
+  CallView view = any_view();
+  view.screen = Screen::kInCall;
+  view.connected_at = now - 754s;
+  view.remote = {portrait(1280, 720, 1, 120), now};
+  view.health.sent = kbps(1420);
+  view.health.received = kbps(1630);
+  view.health.uplink_forecast = kbps(1810);
+  view.health.downlink_forecast = kbps(2050);
+  view.health.window = DataSize{22'400};
+  view.health.one_way_delay = 46ms;
+  view.health.frame_delay = 118ms;
+  view.health.loss_up = 0.004;
+  view.health.loss_down = 0.012;
+  view.status = {"The link is good.", Tone::kGood};
+  for (int i = 0; i < 600; ++i) {
+    const double t = i / 20.0;
+    const double dip = std::exp(-(t - 18) * (t - 18) / 6);
+    LinkSample s;
+    s.at = now - 30s + i * 50ms;
+    s.forecast = kbps(static_cast<int64_t>(1900 + 250 * std::sin(t / 2) - 1500 * dip));
+    s.sent = kbps(static_cast<int64_t>(1500 + 90 * std::sin(t * 3) - 1250 * dip));
+    s.window = DataSize{static_cast<int64_t>(22'000 - 17'000 * dip + 1500 * std::sin(t * 5))};
+    s.one_way_delay = from_seconds(0.045 + 0.11 * dip + 0.004 * std::sin(t * 7));
+    s.frame_delay = from_seconds(0.115 + 0.21 * dip + 0.012 * std::sin(t * 4));
+    s.loss = std::max(0.0, 0.07 * dip + 0.004 * std::sin(t * 2));
+    view.history.add(s);
+  }
+  return view;
+}
+
+const TimePoint kStartOfTests = kTimeZero + 1h;
+
+class WindowTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (is_installed("Xvfb")) {
+      display() = std::make_unique<VirtualDisplay>();
+    }
+  }
+  static void TearDownTestSuite() { display().reset(); }
+  void SetUp() override {
+    if (!display() || !display()->is_up()) {
+      GTEST_SKIP() << "no virtual display: install xvfb";
+    }
+  }
+  static std::unique_ptr<VirtualDisplay>& display() {
+    static std::unique_ptr<VirtualDisplay> the_display;
+    return the_display;
+  }
+
+  void open(int width, int height, float scale = 1) {
+    window_.reset();
+    WindowOptions options;
+    options.width = width;
+    options.height = height;
+    options.scale = scale;
+    options.drawing = drawing_;
+    window_ = std::make_unique<Window>(options);
+    actions_.clear();
+  }
+  // `length` of the window's time, its events taken in between, as fast as it goes.
+  void run(Duration length, const CallView& view) {
+    for (const TimePoint end = now_ + length; now_ < end;) {
+      now_ += 10ms;
+      window_->draw(now_, view);
+      collect();
+    }
+  }
+  // Until `done` or for 8 s of real time.
+  bool run_until(const CallView& view, const std::function<bool()>& done) {
+    for (int i = 0; i < 800; ++i) {
+      now_ += 10ms;
+      window_->draw(now_, view);
+      collect();
+      if (done()) {
+        return true;
+      }
+      std::this_thread::sleep_for(10ms);
+    }
+    return false;
+  }
+  void collect() {
+    while (const auto action = window_->poll_action()) {
+      actions_.push_back(describe(*action));
+    }
+  }
+  Screenshot shoot(const CallView& view, const std::string& name = "") {
+    now_ += 20ms;
+    Screenshot shot = window_->screenshot(now_, view);
+    collect();
+    if (!name.empty()) {
+      save_png(shot, std::filesystem::path(CRESS_BIN) / "screenshots" / (name + ".png"));
+    }
+    return shot;
+  }
+  const Control* find(const std::string& id) const {
+    for (const Control& control : window_->controls()) {
+      if (control.id == id) {
+        return &control;
+      }
+    }
+    return nullptr;
+  }
+
+  // The hand on mouse and keyboard. Gives false when nobody is there to move it.
+  bool has_hand() const { return is_installed("xdotool"); }
+  void input(std::vector<std::string> words, const CallView& view) {
+    words.insert(words.begin(), "xdotool");
+    const pid_t pid = spawn(words);
+    int status = 0;
+    ASSERT_TRUE(run_until(view, [&] { return ::waitpid(pid, &status, WNOHANG) == pid; }))
+        << "xdotool hangs";
+    ASSERT_EQ(status, 0) << "xdotool " << words[1];
+  }
+  void focus(const CallView& view) {
+    input({"search", "--onlyvisible", "--name", "^Cress$", "windowfocus"}, view);
+    ASSERT_TRUE(run_until(view, [] { return SDL_GetKeyboardFocus() != nullptr; }));
+  }
+  std::array<std::string, 2> place_of(Point p) const {
+    return place_on_screen(p, window_->scale());
+  }
+  void click(const std::string& id, const CallView& view) {
+    const Control* control = find(id);
+    ASSERT_NE(control, nullptr) << id;
+    const auto [x, y] = place_of(control->rect.center());
+    input({"mousemove", x, y, "click", "1"}, view);
+  }
+  bool asked(const std::string& action, const CallView& view) {
+    return run_until(view, [&] { return std::ranges::find(actions_, action) != actions_.end(); });
+  }
+
+  std::unique_ptr<Window> window_;
+  Drawing drawing_ = Drawing::kSoftware;
+  TimePoint now_ = kStartOfTests;
+  std::vector<std::string> actions_;
+};
+
+struct Case {
+  std::string name;
+  CallView view;
+  std::string open{};  // a control that is pressed first
+};
+
+std::vector<Case> cases(TimePoint now) {
+  std::vector<Case> cases;
+  CallView view = any_view();
+  cases.push_back({"start", view});
+  view.theme = ThemeChoice::kLight;
+  cases.push_back({"start_light", view});
+  view = any_view();
+  view.self.camera_off = view.self.muted = true;
+  view.cameras = {};
+  view.notices = {{1, Tone::kWarning, "The camera is gone; plug it in or choose another."},
+                  {2, Tone::kGood, "The headset is plugged in."}};
+  cases.push_back({"start_no_camera", view});
+  view = any_view();
+  view.screen = Screen::kWaiting;
+  cases.push_back({"waiting", view});
+  view.screen = Screen::kConnecting;
+  cases.push_back({"connecting", view});
+  view.screen = Screen::kEnded;
+  view.ended_reason = "Anna Lindqvist hung up after 12 minutes.";
+  cases.push_back({"ended", view});
+  view = call_view(now);
+  cases.push_back({"call", view});
+  cases.push_back({"call_devices", view, "devices"});
+  cases.push_back({"call_share", view, "share"});
+  cases.push_back({"call_panel", view, "panel"});
+  view.theme = ThemeChoice::kLight;
+  cases.push_back({"call_panel_light", view, "panel"});
+  view = call_view(now);
+  view.self.muted = view.peer.muted = true;
+  view.remote.captured_at = now - 4200ms;
+  view.status = {"Reconnecting for 4 s. The call goes on when the network is back.",
+                 Tone::kTrouble};
+  view.notices = {{1, Tone::kNote, "Anna Lindqvist shares a screen."}};
+  cases.push_back({"call_outage", view});
+  view = call_view(now);
+  view.peer.camera_off = view.self.camera_off = true;
+  view.status = {"Your uplink is down to 200 kbit/s; sound first.", Tone::kWarning};
+  cases.push_back({"call_no_pictures", view});
+  return cases;
+}
+
+void expect_usable(std::span<const Control> controls, const Rect& area, const std::string& where) {
+  bool modal = false;
+  for (const Control& control : controls) {
+    modal = modal || control.id.starts_with("menu-");
+  }
+  for (size_t i = 0; i < controls.size(); ++i) {
+    const Control& c = controls[i];
+    const std::string what = where + ": " + c.id;
+    EXPECT_FALSE(c.label.empty()) << what;
+    const bool speaks_for_itself = c.kind == Control::Kind::kText || c.id.starts_with("menu-");
+    EXPECT_TRUE(speaks_for_itself || !c.tip.empty()) << what;
+    EXPECT_GE(c.rect.width, 32) << what;
+    EXPECT_TRUE(c.rect.height >= 32 || modal) << what << ": a long list is scrolled";
+    EXPECT_GE(c.rect.x, area.x) << what;
+    EXPECT_GE(c.rect.y, area.y) << what;
+    EXPECT_LE(c.rect.right(), area.right()) << what;
+    EXPECT_LE(c.rect.bottom(), area.bottom()) << what;
+    for (size_t j = 0; j < i && !modal; ++j) {
+      const bool over_picture = controls[j].id == "own-picture";
+      EXPECT_TRUE(!overlap(c.rect, controls[j].rect) || over_picture)
+          << what << " lies on " << controls[j].id;
+    }
+  }
+}
+
+// By the graphics card or its stand-in, as on a desktop; that stand-in's leaks are not ours to look
+// for.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kDrawsAsOnADesktop = false;
+#else
+constexpr bool kDrawsAsOnADesktop = true;
+#endif
+
+TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
+  drawing_ = kDrawsAsOnADesktop ? Drawing::kGraphicsCard : Drawing::kSoftware;
+  for (const auto& [width, height] : {std::pair{1280, 800}, {800, 600}, {640, 480}}) {
+    open(width, height);
+    for (const Case& c : cases(now_)) {
+      CallView view = c.view;
+      if (view.remote.captured_at && view.remote.captured_at > now_ - 4s) {
+        view = call_view(now_);
+        view.theme = c.view.theme;
+        view.peer = c.view.peer;
+        view.self = c.view.self;
+        view.status = c.view.status;
+      }
+      run(100ms, view);
+      if (!c.open.empty()) {
+        ASSERT_NE(find(c.open), nullptr) << c.name;
+        SDL_Event event{};
+        for (const uint32_t type : {SDL_MOUSEBUTTONDOWN, SDL_MOUSEBUTTONUP}) {
+          event.type = type;
+          event.button.button = SDL_BUTTON_LEFT;
+          event.button.clicks = 1;
+          event.button.x = static_cast<int>(find(c.open)->rect.center().x);
+          event.button.y = static_cast<int>(find(c.open)->rect.center().y);
+          SDL_PushEvent(&event);
+        }
+        run(200ms, view);
+      }
+      const std::string name = c.name + "_" + std::to_string(width) + "x" + std::to_string(height);
+      const Screenshot shot = shoot(view, name);
+      ASSERT_EQ(shot.width, width);
+      ASSERT_EQ(shot.height, height);
+      expect_usable(window_->controls(),
+                    {0, 0, static_cast<float>(width), static_cast<float>(height)}, name);
+      EXPECT_GE(window_->controls().size(), 3U) << name;
+      // Back to nothing open.
+      SDL_Event escape{};
+      escape.type = SDL_KEYDOWN;
+      escape.key.keysym.sym = SDLK_ESCAPE;
+      escape.key.keysym.scancode = SDL_SCANCODE_ESCAPE;
+      SDL_PushEvent(&escape);
+      run(50ms, view);
+      actions_.clear();
+    }
+  }
+}
+
+TEST_F(WindowTest, ThePeersPictureIsShownInItsColoursWithItsAspectKept) {
+  open(1280, 800);
+  CallView view = call_view(now_);
+  view.remote.picture = quarters(640, 480);
+  view.own.picture = nullptr;
+  view.self.camera_off = true;
+  const Screenshot shot = shoot(view, "colours_4_3");
+  // 4:3 in 1280 x 800: 1066.7 x 800, in the middle.
+  const float left = (1280 - 800 * 4.0F / 3) / 2;
+  EXPECT_TRUE(is_near(pixel(shot, left + 200, 200), {255, 0, 0}));
+  EXPECT_TRUE(is_near(pixel(shot, 1280 - left - 200, 200), {0, 255, 1}));
+  EXPECT_TRUE(is_near(pixel(shot, left + 200, 600), {0, 0, 255}));
+  EXPECT_TRUE(is_near(pixel(shot, 1280 - left - 120, 500), {255, 255, 255}));
+  const Color stage = theme_of(ThemeChoice::kDark).stage;
+  EXPECT_TRUE(is_near(pixel(shot, left - 4, 400), stage, 2));
+  EXPECT_TRUE(is_near(pixel(shot, 1280 - left + 4, 400), stage, 2));
+  EXPECT_FALSE(is_near(pixel(shot, left + 3, 400), stage, 2));
+}
+
+TEST_F(WindowTest, PicturesOfOddAndChangingSizesAreShown) {
+  open(800, 600);
+  CallView view = call_view(now_);
+  for (const auto& [width, height] : {std::pair{161, 91}, {1, 1}, {1920, 1080}, {90, 160}}) {
+    auto picture = std::make_shared<media::Picture>(media::make_picture(width, height));
+    paint(*picture, 0, 0, width, height, kRed);
+    view.remote.picture = picture;
+    const Screenshot shot = shoot(view);
+    EXPECT_TRUE(is_near(pixel(shot, 400, 250), {255, 0, 0})) << width << "x" << height;
+  }
+}
+
+TEST_F(WindowTest, OnesOwnPictureIsMirroredButASharedScreenIsNot) {
+  open(1280, 800);
+  CallView view = call_view(now_);
+  view.own.picture = quarters(640, 360);
+  Screenshot shot = shoot(view, "own_mirrored");
+  ASSERT_NE(find("own-picture"), nullptr);
+  const Rect inset = find("own-picture")->rect;
+  EXPECT_TRUE(is_near(pixel(shot, inset.x + 30, inset.y + 30), {0, 255, 1}));
+  EXPECT_TRUE(is_near(pixel(shot, inset.right() - 30, inset.y + 30), {255, 0, 0}));
+  view.self.shares_screen = true;
+  shot = shoot(view);
+  EXPECT_TRUE(is_near(pixel(shot, inset.x + 30, inset.y + 30), {255, 0, 0}));
+  EXPECT_TRUE(is_near(pixel(shot, inset.right() - 30, inset.y + 30), {0, 255, 1}));
+}
+
+TEST_F(WindowTest, MovingPicturesMoveAndAStandingOneDrawsNothing) {
+  open(800, 600);
+  CallView view = call_view(now_);
+  run(4s, view);  // until the buttons are gone
+  const Screenshot before = shoot(view);
+  view.remote = {portrait(1280, 720, -1, 120), now_};
+  const Screenshot after = shoot(view);
+  EXPECT_GT(count_different(before, after, {200, 100, 400, 300}), 2000U);
+  view.remote.captured_at.reset();
+  view.connected_at.reset();
+  run(1s, view);
+  const uint64_t frames = window_->stats().frames;
+  const uint64_t pictures = window_->stats().pictures;
+  run(10s, view);
+  EXPECT_EQ(window_->stats().frames, frames);
+  EXPECT_EQ(window_->stats().pictures, pictures);
+}
+
+TEST_F(WindowTest, DrawsAtMostSixtyTimesASecondHoweverFastPicturesCome) {
+  open(640, 480);
+  CallView view = call_view(now_);
+  const std::array<media::PicturePtr, 2> pictures{quarters(64, 48), quarters(64, 48)};
+  run(100ms, view);
+  const uint64_t before = window_->stats().frames;
+  for (int ms = 0; ms < 1000; ++ms) {
+    now_ += 1ms;
+    view.remote.picture = pictures[static_cast<size_t>(ms % 2)];
+    window_->draw(now_, view);
+    EXPECT_LE(window_->poll_timeout(), now_ + kInputInterval);
+  }
+  EXPECT_LE(window_->stats().frames - before, 60U);
+  EXPECT_GE(window_->stats().frames - before, 55U);
+}
+
+TEST_F(WindowTest, AnIdleWindowCostsLessThanThreePercentOfACore) {
+  for (const Screen screen : {Screen::kStart, Screen::kWaiting}) {
+    open(1280, 800);
+    CallView view = any_view();
+    view.screen = screen;
+    run(2s, view);
+    const auto cpu = [] {
+      rusage usage{};
+      ::getrusage(RUSAGE_SELF, &usage);
+      return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+             static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    };
+    const double before = cpu();
+    const auto started = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - started < 2s) {
+      window_->draw(now_, view);
+      const Duration sleep = std::max(Duration{1ms}, window_->poll_timeout() - now_);
+      std::this_thread::sleep_for(sleep);
+      now_ += sleep;
+    }
+    const double share = (cpu() - before) / 2;
+    RecordProperty("idle_share", std::to_string(share));
+    std::printf("idle: %.2f %% of a core\n", share * 100);
+    EXPECT_LT(share, 0.03);
+  }
+}
+
+TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
+  open(1280, 800);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  SDL_Event key{};
+  key.type = SDL_KEYDOWN;
+  key.key.keysym.sym = SDLK_p;
+  key.key.keysym.scancode = SDL_SCANCODE_P;
+  SDL_PushEvent(&key);
+  run(100ms, view);
+  const Rect panel{1280 - 340, 100, 340, 700};
+  const Screenshot quiet = shoot(view);
+  // A second later everything has moved to the left and an outage has come.
+  for (int i = 1; i <= 20; ++i) {
+    LinkSample s = view.history.newest();
+    s.at += 50ms;
+    s.sent = s.forecast = kbps(40);
+    s.frame_delay = 900ms;
+    view.history.add(s);
+  }
+  now_ += 1s;
+  view.health.frame_delay = 900ms;
+  const Screenshot outage = shoot(view, "graphs_outage");
+  EXPECT_GT(count_different(quiet, outage, panel), 500U);
+  const Color forecast = theme_of(ThemeChoice::kDark).forecast_line;
+  EXPECT_GT(count_near(quiet, panel, forecast, 40), 150U);
+  // The forecast's line at the right edge of the first graph is now at its bottom.
+  const auto highest_row = [&](const Screenshot& shot) {
+    for (int y = 126; y < 224; ++y) {
+      for (int x = 1250; x < 1260; ++x) {
+        if (is_near(pixel(shot, static_cast<float>(x), static_cast<float>(y)), forecast, 60)) {
+          return y;
+        }
+      }
+    }
+    return 1000;
+  };
+  EXPECT_GT(highest_row(outage), highest_row(quiet) + 15);
+  EXPECT_LT(highest_row(outage), 1000);
+  // With the panel closed, the same numbers are no reason to draw.
+  SDL_PushEvent(&key);
+  run(5s, view);
+  view.connected_at.reset();
+  view.remote.captured_at.reset();
+  run(1s, view);
+  const uint64_t frames = window_->stats().frames;
+  for (int i = 0; i < 20; ++i) {
+    LinkSample s = view.history.newest();
+    s.at += 50ms;
+    view.history.add(s);
+    run(50ms, view);
+  }
+  EXPECT_EQ(window_->stats().frames, frames);
+}
+
+TEST_F(WindowTest, TheButtonsGoAfterThreeSecondsAndComeBackWithTheMouse) {
+  open(1280, 800);
+  CallView view = call_view(now_);
+  run(2900ms, view);
+  EXPECT_NE(find("mute"), nullptr);
+  run(500ms, view);
+  EXPECT_EQ(find("mute"), nullptr);
+  EXPECT_NE(find("own-picture"), nullptr);
+  shoot(view, "call_alone");
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool: the mouse's part is skipped";
+  }
+  input({"mousemove", "300", "300", "mousemove", "320", "300"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("mute") != nullptr; }));
+}
+
+TEST_F(WindowTest, HighDensityAndZoomDrawTheSameThingsLarger) {
+  open(800, 600, 1);
+  CallView view = any_view();
+  run(100ms, view);
+  const Rect small = find("join")->rect;
+  open(800, 600, 2);
+  const Screenshot shot = shoot(view, "start_800x600_at_2");
+  EXPECT_EQ(shot.width, 1600);
+  EXPECT_EQ(window_->scale(), 2);
+  EXPECT_EQ(find("join")->rect, small);
+  // With too few pixels for that, the largest scale that leaves it 640 x 480 points.
+  SDL_SetWindowSize(sdl_window(), 1000, 800);
+  EXPECT_TRUE(run_until(view, [&] { return window_->scale() == 1.5F; }));
+}
+
+TEST_F(WindowTest, MouseClicksGiveTheRightActions) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to click with";
+  }
+  open(1280, 800);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  click("mute", view);
+  EXPECT_TRUE(asked("mute", view));
+  view.self.muted = true;
+  run(50ms, view);
+  click("mute", view);
+  EXPECT_TRUE(asked("unmute", view));
+  click("camera", view);
+  EXPECT_TRUE(asked("camera off", view));
+  view.self.camera_off = true;
+  run(50ms, view);
+  click("camera", view);
+  EXPECT_TRUE(asked("camera on", view));
+  click("full-screen", view);
+  EXPECT_TRUE(asked("full screen", view));
+  click("share", view);
+  EXPECT_TRUE(run_until(view, [&] { return find("menu-screen-x1") != nullptr; }));
+  click("menu-screen-x1", view);
+  EXPECT_TRUE(asked("share screen x1", view));
+  view.self.shares_screen = true;
+  run(50ms, view);
+  click("share", view);
+  EXPECT_TRUE(asked("stop sharing", view));
+  click("devices", view);
+  EXPECT_TRUE(run_until(view, [&] { return find("menu-camera-v1") != nullptr; }));
+  click("menu-camera-v1", view);
+  EXPECT_TRUE(asked("choose camera v1", view));
+  EXPECT_TRUE(run_until(view, [&] { return find("menu-camera-v1") == nullptr; }));
+  view.notices = {{5, Tone::kNote, "Anna shares a screen."}};
+  run(50ms, view);
+  click("notice-5", view);
+  EXPECT_TRUE(asked("dismiss notice 5", view));
+  click("hang-up", view);
+  EXPECT_TRUE(asked("hang up", view));
+  EXPECT_EQ(actions_, (std::vector<std::string>{"mute", "unmute", "camera off", "camera on",
+                                                "full screen", "share screen x1", "stop sharing",
+                                                "choose camera v1", "dismiss notice 5", "hang up"}))
+      << "and nothing else";
+}
+
+TEST_F(WindowTest, AClickBesideAMenuClosesItAndDoesNothingElse) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to click with";
+  }
+  open(1280, 800);
+  const CallView view = call_view(now_);
+  run(100ms, view);
+  const Control hang_up = *find("hang-up");
+  click("devices", view);
+  ASSERT_TRUE(run_until(view, [&] { return find("menu-camera-v0") != nullptr; }));
+  const auto [x, y] = place_of(hang_up.rect.center());
+  input({"mousemove", x, y, "click", "1"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("menu-camera-v0") == nullptr; }));
+  run(200ms, view);
+  EXPECT_EQ(actions_, std::vector<std::string>{});
+}
+
+TEST_F(WindowTest, ALinkIsTypedOrPastedAndJoined) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to type with";
+  }
+  open(1280, 800);
+  CallView view = any_view();
+  run(100ms, view);
+  EXPECT_FALSE(find("join")->enabled) << "nothing to join yet";
+  focus(view);
+  click("link", view);
+  input({"type", "--delay", "20", "cress://192.0.2.1:4433/#abcDEF"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("join")->enabled; }));
+  shoot(view, "link_typed");
+  click("join", view);
+  EXPECT_TRUE(asked("join cress://192.0.2.1:4433/#abcDEF", view));
+
+  // Pasted without a click anywhere, with spaces around it, joined by Enter.
+  open(1280, 800);
+  run(100ms, view);
+  focus(view);
+  ASSERT_EQ(SDL_SetClipboardText("  cress://198.51.100.9:7/#xyz \n"), 0);
+  input({"key", "ctrl+v"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("join")->enabled; }));
+  input({"key", "Return"}, view);
+  EXPECT_TRUE(asked("join cress://198.51.100.9:7/#xyz", view));
+  EXPECT_EQ(actions_, std::vector<std::string>{"join cress://198.51.100.9:7/#xyz"});
+}
+
+TEST_F(WindowTest, LettersThatAreTypedAreNoShortcuts) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to type with";
+  }
+  open(800, 600);
+  CallView view = any_view();
+  view.self.name.clear();
+  run(100ms, view);
+  focus(view);
+  click("name", view);
+  input({"type", "--delay", "30", "mvt"}, view);
+  EXPECT_TRUE(asked("choose name mvt", view));
+  for (const std::string& action : actions_) {
+    EXPECT_TRUE(action.starts_with("choose name ")) << action;
+  }
+}
+
+TEST_F(WindowTest, KeysGiveTheRightActions) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to type with";
+  }
+  open(1280, 800);
+  CallView view = call_view(now_);
+  view.screens.all.resize(1);
+  run(100ms, view);
+  focus(view);
+  for (const auto& [key, action] : {std::pair{"m", "mute"},
+                                    {"v", "camera off"},
+                                    {"s", "share screen x0"},
+                                    {"f", "full screen"},
+                                    {"t", "light theme"},
+                                    {"ctrl+h", "hang up"}}) {
+    input({"key", key}, view);
+    EXPECT_TRUE(asked(action, view)) << key;
+  }
+  view.self.muted = true;
+  run(50ms, view);
+  actions_.clear();
+  input({"keydown", "space"}, view);
+  EXPECT_TRUE(asked("talk pressed", view));
+  run(1s, view);
+  input({"keyup", "space"}, view);
+  EXPECT_TRUE(asked("talk released", view));
+  EXPECT_EQ(actions_, (std::vector<std::string>{"talk pressed", "talk released"}));
+  input({"key", "p"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("panel-close") != nullptr; }));
+  actions_.clear();
+  input({"key", "Escape"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("panel-close") == nullptr; }));
+  EXPECT_EQ(actions_, std::vector<std::string>{}) << "Esc never ends a call";
+  input({"key", "ctrl+q"}, view);
+  EXPECT_TRUE(asked("quit", view));
+  EXPECT_EQ(actions_, (std::vector<std::string>{"hang up", "quit"}));
+}
+
+TEST_F(WindowTest, TabReachesEveryControlAndEnterPressesIt) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to type with";
+  }
+  open(1280, 800);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  focus(view);
+  // own picture, mute, camera.
+  input({"key", "Tab", "Tab"}, view);
+  run(700ms, view);
+  shoot(view, "focus_ring");
+  input({"key", "Return"}, view);
+  EXPECT_TRUE(asked("mute", view));
+  // A menu by keyboard alone: Tab to the devices, Enter, down to the second camera, Enter.
+  input({"key", "Tab", "Tab", "Tab", "Return"}, view);
+  ASSERT_TRUE(run_until(view, [&] { return find("menu-camera-v1") != nullptr; }));
+  input({"key", "Down", "Return"}, view);
+  EXPECT_TRUE(asked("choose camera v1", view));
+}
+
+TEST_F(WindowTest, TheOwnPictureIsDraggedToAnotherCornerOrSentThereByArrows) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to drag with";
+  }
+  open(1280, 800);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  const Rect home = find("own-picture")->rect;
+  EXPECT_GT(home.x, 640);
+  EXPECT_GT(home.y, 400);
+  const auto [x, y] = place_of(home.center());
+  const auto [to_x, to_y] = place_of({260, 240});
+  input({"mousemove", x, y, "mousedown", "1"}, view);
+  input({"mousemove", "640", "400"}, view);
+  input({"mousemove", to_x, to_y}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("own-picture")->rect.contains({260, 240}); }));
+  shoot(view, "own_dragged");
+  input({"mouseup", "1"}, view);
+  EXPECT_TRUE(run_until(
+      view, [&] { return find("own-picture")->rect.x < 40 && find("own-picture")->rect.y < 80; }));
+  focus(view);
+  input({"key", "Right"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("own-picture")->rect.x > 640; }));
+  EXPECT_EQ(actions_, std::vector<std::string>{});
+}
+
+TEST_F(WindowTest, TheLinkIsCopiedToTheClipboard) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to click with";
+  }
+  open(800, 600);
+  CallView view = any_view();
+  view.screen = Screen::kWaiting;
+  run(100ms, view);
+  click("copy", view);
+  EXPECT_TRUE(asked("copy link", view));
+  char* text = SDL_GetClipboardText();
+  EXPECT_EQ(std::string(text), view.link);
+  SDL_free(text);
+  EXPECT_TRUE(run_until(view, [&] { return find("copy")->label == "Copied"; }));
+  run(4s, view);
+  EXPECT_EQ(find("copy")->label, "Copy link");
+  focus(view);
+  input({"key", "Escape"}, view);
+  EXPECT_TRUE(asked("hang up", view));
+}
+
+TEST_F(WindowTest, ClosingTheWindowHangsUpFirst) {
+  open(640, 480);
+  CallView view = call_view(now_);
+  run(50ms, view);
+  SDL_Event quit{};
+  quit.type = SDL_QUIT;
+  SDL_PushEvent(&quit);
+  run(50ms, view);
+  EXPECT_EQ(actions_, (std::vector<std::string>{"hang up", "quit"}));
+  actions_.clear();
+  view.screen = Screen::kEnded;
+  SDL_PushEvent(&quit);
+  run(50ms, view);
+  EXPECT_EQ(actions_, std::vector<std::string>{"quit"});
+}
+
+TEST_F(WindowTest, WhatDrawsIsChosenAndEitherWayThePictureIsRight) {
+  for (const Drawing drawing : {Drawing::kAutomatic, Drawing::kGraphicsCard, Drawing::kSoftware}) {
+    if (!kDrawsAsOnADesktop && drawing != Drawing::kSoftware) {
+      continue;
+    }
+    drawing_ = drawing;
+    open(800, 600);
+    CallView view = call_view(now_);
+    view.remote.picture = quarters(640, 480);
+    const Screenshot shot = shoot(view);
+    EXPECT_TRUE(is_near(pixel(shot, 300, 250), {255, 0, 0})) << static_cast<int>(drawing);
+    EXPECT_TRUE(is_near(pixel(shot, 500, 250), {0, 255, 1})) << static_cast<int>(drawing);
+  }
+}
+
+TEST_F(WindowTest, FullScreenFollowsTheView) {
+  open(640, 480);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  const auto is_full = [] {
+    return (SDL_GetWindowFlags(sdl_window()) & SDL_WINDOW_FULLSCREEN_DESKTOP) ==
+           SDL_WINDOW_FULLSCREEN_DESKTOP;
+  };
+  EXPECT_FALSE(is_full());
+  view.full_screen = true;
+  run(50ms, view);
+  EXPECT_TRUE(is_full());
+  EXPECT_EQ(find("full-screen")->label, "Window");
+  view.full_screen = false;
+  run(50ms, view);
+  EXPECT_FALSE(is_full());
+}
+
+TEST(WindowWithoutDisplay, SaysWhatIsMissing) {
+  const char* display = SDL_getenv("DISPLAY");
+  const std::string kept = display != nullptr ? display : "";
+  SDL_setenv("DISPLAY", ":9876", 1);
+  SDL_setenv("SDL_VIDEODRIVER", "x11", 1);
+  try {
+    const Window window{{}};
+    FAIL() << "a window without a display";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("is there a display?"), std::string::npos)
+        << error.what();
+  }
+  SDL_setenv("DISPLAY", kept.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace cress::ui
