@@ -3,16 +3,29 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "eval/cellsim_command.hh"
+#include "eval/compare_command.hh"
 #include "eval/encoder_command.hh"
+#include "eval/relay_load_command.hh"
 #include "eval/report/report.hh"
+#include "eval/reproduce_command.hh"
 #include "eval/run_command.hh"
 #include "eval/schemes/registry.hh"
+#include "eval/sweep_command.hh"
 #include "media/gst/gst_runtime.hh"
 #include "traces/links.hh"
+#include "transport/base/check.hh"
 
 namespace cress::eval {
 namespace {
@@ -22,6 +35,10 @@ constexpr const char* kExamples = R"(Examples:
   cress-eval run --scheme sprout,skype-like --link 3g --video synthetic --out build/3g
   cress-eval run --scheme sprout --down my.down --up my.up --loss 0.05 --json
   cress-eval run --scheme cubic --link lte-fast --queue codel
+  cress-eval sweep plan.toml --out build/sweep
+  cress-eval reproduce all --out build/reproduction
+  cress-eval compare build/before build/after
+  cress-eval cellsim --link 3g --peer 'python3 -m http.server' -- curl http://100.64.0.1:8000/
   cress-eval report build/3g)";
 
 /// "What it was; what to do" without the library's own second line.
@@ -32,10 +49,20 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string typed_line(int argc, const char* const* argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    line += (i == 0 ? "" : " ") + std::string{argv[i]};
+  }
+  return one_line(line);
+}
+
 void list_schemes(std::ostream& out, bool json) {
+  std::vector<schemes::SchemeInfo> all{schemes::schemes().begin(), schemes::schemes().end()};
+  all.insert(all.end(), schemes::schemes_with_path().begin(), schemes::schemes_with_path().end());
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const schemes::SchemeInfo& info : schemes::schemes()) {
+    for (const schemes::SchemeInfo& info : all) {
       list.push_back({{"name", info.name},
                       {"what", info.what},
                       {"source", info.source},
@@ -45,7 +72,7 @@ void list_schemes(std::ostream& out, bool json) {
     out << list.dump(2) << "\n";
     return;
   }
-  for (const schemes::SchemeInfo& info : schemes::schemes()) {
+  for (const schemes::SchemeInfo& info : all) {
     out << fmt::format("{:<15} {:<10} {}\n{:<26} ({})\n", info.name,
                        info.saturating ? (info.call ? "flow, call" : "flow") : "call", info.what,
                        "", info.source);
@@ -67,6 +94,110 @@ void list_links(std::ostream& out, bool json, const std::string& data) {
   }
 }
 
+void write_report(const std::string& folder, std::ostream& out) {
+  const auto html = std::filesystem::path{folder} / "report.html";
+  report::write_report(folder, html);
+  out << html.string() << "\n";
+}
+
+/// All commands: their options, and what is done for the one that was typed. Those that fork do so
+/// before GStreamer runs, which makes threads.
+class Commands {
+ public:
+  Commands(CLI::App& app, std::ostream& out, std::ostream& err) : app_(app), out_(out), err_(err) {
+    app.add_option("--data", data_, "Folder with recorded links")->capture_default_str();
+  }
+
+  void add_simulations() {
+    add<RunArguments>("run", "Run schemes over one link and score them", add_run_options,
+                      [this](RunArguments& run) {
+                        run.data = data_;
+                        const media::GstRuntime gstreamer;
+                        execute_run(run, out_);
+                        return 0;
+                      })
+        ->footer(kExamples);
+    add<EncoderArguments>("encoder", "Bench encoders without a network", add_encoder_options,
+                          [this](const EncoderArguments& encoder) {
+                            const media::GstRuntime gstreamer;
+                            execute_encoder(encoder, data_, out_);
+                            return 0;
+                          });
+    add<ReproduceArguments>("reproduce", "Published figures and tables, run again",
+                            add_reproduce_options, [this](const ReproduceArguments& reproduce) {
+                              execute_reproduce(reproduce, data_, out_);
+                              return 0;
+                            });
+    add<SweepArguments>("sweep", "Run a plan: schemes x links x seeds", add_sweep_options,
+                        [this](SweepArguments& sweep) {
+                          sweep.data = data_;
+                          sweep.is_data_given = app_.count("--data") > 0;
+                          return execute_sweep(sweep, out_, err_);
+                        });
+    add<CompareArguments>(
+        "compare", "What got better or worse, A to B", add_compare_options,
+        [this](const CompareArguments& compare) { return execute_compare(compare, out_); });
+  }
+  void add_real_time(const SplitArguments& split, const std::string& typed) {
+    add<CellsimArguments>("cellsim", "Any program over a link, in real time", add_cellsim_options,
+                          [this, split, typed](CellsimArguments& cellsim) {
+                            cellsim.command = split.command;
+                            cellsim.typed = typed;
+                            return execute_cellsim(cellsim, data_, out_, err_);
+                          });
+    add<RelayLoadArguments>("relay-load", "A relay under members that send and come and go",
+                            add_relay_load_options, [this](const RelayLoadArguments& relay_load) {
+                              return execute_relay_load(relay_load, out_, err_);
+                            });
+  }
+  void add_views() {
+    add<std::string>(
+        "report", "Write DIR/report.html of a run's files",
+        [](CLI::App& command, std::string& folder) {
+          command.add_option("DIR", folder, "A run's output folder")->required();
+        },
+        [this](const std::string& folder) {
+          write_report(folder, out_);
+          return 0;
+        });
+    const auto add_json = [](CLI::App& command, bool& json) {
+      command.add_flag("--json", json, "As JSON");
+    };
+    add<bool>("schemes", "List the schemes", add_json, [this](bool json) {
+      list_schemes(out_, json);
+      return 0;
+    });
+    add<bool>("links", "List embedded and recorded links", add_json, [this](bool json) {
+      list_links(out_, json, data_);
+      return 0;
+    });
+  }
+
+  /// After the parsing: the exit code.
+  int execute() const {
+    const auto typed =
+        std::ranges::find_if(actions_, [](const auto& action) { return action.first->parsed(); });
+    return typed == actions_.end() ? 0 : typed->second();
+  }
+
+ private:
+  template <class Arguments, class AddOptions, class Execute>
+  CLI::App* add(const char* name, const char* about, AddOptions add_options, Execute execute) {
+    CLI::App* const command = app_.add_subcommand(name, about);
+    // Shared by the parser, which writes into it, and the action.
+    const auto arguments = std::make_shared<Arguments>();
+    add_options(*command, *arguments);
+    actions_.emplace_back(command, [arguments, execute] { return execute(*arguments); });
+    return command;
+  }
+
+  CLI::App& app_;
+  std::ostream& out_;
+  std::ostream& err_;
+  std::string data_ = CRESS_DATA;
+  std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
+};
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
@@ -74,40 +205,14 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-eval " CRESS_VERSION);
   app.require_subcommand(1);
-  RunArguments run;
-  run.data = CRESS_DATA;
-  app.add_option("--data", run.data, "Folder with recorded links")->capture_default_str();
-  CLI::App* run_command = app.add_subcommand("run", "Run schemes over one link and score them");
-  run_command->footer(kExamples);
-  add_run_options(*run_command, run);
-  EncoderArguments encoder;
-  CLI::App* encoder_command = app.add_subcommand("encoder", "Bench encoders without a network");
-  add_encoder_options(*encoder_command, encoder);
-  std::string report_folder;
-  CLI::App* report_command = app.add_subcommand("report", "Write DIR/report.html of a run's files");
-  report_command->add_option("DIR", report_folder, "A run's output folder")->required();
-  bool json = false;
-  CLI::App* schemes_command = app.add_subcommand("schemes", "List the schemes");
-  CLI::App* links_command = app.add_subcommand("links", "List embedded and recorded links");
-  for (CLI::App* command : {schemes_command, links_command}) {
-    command->add_flag("--json", json, "As JSON");
-  }
+  const SplitArguments split = split_arguments(argc, argv);
+  Commands commands{app, out, err};
+  commands.add_simulations();
+  commands.add_real_time(split, typed_line(argc, argv));
+  commands.add_views();
   try {
-    app.parse(argc, argv);
-    const media::GstRuntime gstreamer;
-    if (run_command->parsed()) {
-      execute_run(run, out);
-    } else if (encoder_command->parsed()) {
-      execute_encoder(encoder, run.data, out);
-    } else if (report_command->parsed()) {
-      const auto html = std::filesystem::path{report_folder} / "report.html";
-      report::write_report(report_folder, html);
-      out << html.string() << "\n";
-    } else if (schemes_command->parsed()) {
-      list_schemes(out, json);
-    } else {
-      list_links(out, json, run.data);
-    }
+    app.parse(narrow<int>(split.own.size()), split.own.data());
+    return commands.execute();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error, out, err);  // --help, --version
@@ -116,12 +221,10 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
     err << "cress-eval: "
         << (unknown_command ? "unknown command " + std::string{argv[1]} : one_line(error.what()))
         << "; see cress-eval --help\n";
-    return 2;
   } catch (const std::exception& error) {
     err << "cress-eval: " << one_line(error.what()) << "\n";
-    return 2;
   }
-  return 0;
+  return 2;
 }
 
 }  // namespace cress::eval

@@ -168,6 +168,27 @@ TEST_F(CommandLine, JobsDoNotChangeTheBytes) {
   EXPECT_EQ(one.output, four.output);
 }
 
+TEST_F(CommandLine, ReproduceRefusesWhatItCannotDoAndItsHelpNamesEveryFigure) {
+  expect_refused("reproduce", "NAME");
+  expect_refused("reproduce fig77" + out(), "there is no figure \"fig77\"; there are fig1");
+  expect_refused("reproduce fig1 --duration 1s" + out(), "--duration");
+  expect_refused("reproduce fig2 --out /proc/no", "/proc/no");
+  const Ran help = cress_eval("reproduce --help");
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* name : {"fig1 ", "intro ", "sensitivity ", "Examples:"}) {
+    EXPECT_NE(help.output.find(name), std::string::npos) << name;
+  }
+}
+
+TEST_F(CommandLine, ReproduceWritesItsPictureTableAndPage) {
+  const Ran ran = cress_eval("reproduce loss --duration 4s --json" + out());
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_EQ(nlohmann::json::parse(ran.output).at(0).at("rows").size(), 12U);
+  for (const char* name : {"loss.svg", "loss.csv", "loss.json", "index.html"}) {
+    EXPECT_GT(fs::file_size(folder_ / "out" / name), 300U) << name;
+  }
+}
+
 TEST_F(CommandLine, ReportOfAFolderWithoutARunIsRefused) {
   expect_refused("report " + folder_.string(), "results.json");
 }

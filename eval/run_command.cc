@@ -33,25 +33,8 @@ constexpr Duration kShortTrace = 200s;
 constexpr Duration kSkipLong = 60s;
 constexpr Duration kSkipShort = 10s;
 
-harness::LinkSpec link_of(const RunArguments& arguments) {
-  harness::LinkSpec link;
-  if (!arguments.link.empty()) {
-    if (!arguments.down.empty() || !arguments.up.empty()) {
-      throw std::invalid_argument("give either --link or --down and --up, not both");
-    }
-    traces::NamedLink named = traces::resolve_link(arguments.link, arguments.data);
-    link.name = named.name;
-    link.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
-    link.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
-  } else {
-    if (arguments.down.empty() || arguments.up.empty()) {
-      throw std::invalid_argument(
-          "no link: give --link NAME (`cress-eval links` lists them), or both --down and --up");
-    }
-    link.name = std::filesystem::path{arguments.down}.stem().string();
-    link.down = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.down));
-    link.up = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.up));
-  }
+/// What the path does beside delivering: propagation, loss, queue.
+void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
   link.delay = parse_duration(arguments.delay, "--delay");
   if (link.delay > 10s) {
     throw std::invalid_argument("--delay " + arguments.delay + ": more than 10 s");
@@ -61,7 +44,6 @@ harness::LinkSpec link_of(const RunArguments& arguments) {
   }
   link.loss = arguments.loss;
   link.queue = harness::QueueSpec::parse(arguments.queue);
-  return link;
 }
 
 void set_times(const RunArguments& arguments, harness::RunSpec& spec) {
@@ -119,26 +101,6 @@ std::shared_ptr<media::AudioSource> microphone(const std::string& audio, uint64_
   return media::open_audio(audio);
 }
 
-/// Each run gets pictures and sound of its own: sources are not shared between threads.
-void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
-  if (arguments.video.empty()) {
-    return;
-  }
-  if (is_synthetic(arguments.video)) {
-    spec.forward_video = synthetic_camera(arguments.video, arguments.seed);
-    spec.reverse_video = synthetic_camera(arguments.video, arguments.seed + 1);
-  } else {
-    spec.forward_video = media::open_video(arguments.video);
-    spec.reverse_video = spec.forward_video;
-  }
-  spec.forward_sound = microphone(arguments.audio, arguments.seed);
-  if (arguments.one_way) {
-    spec.reverse_video.reset();
-  } else {
-    spec.reverse_sound = microphone(arguments.audio, arguments.seed + 1);
-  }
-}
-
 /// The schemes to film; none without --film.
 std::vector<std::string> filmed_schemes(const RunArguments& arguments) {
   if (arguments.film.empty() || arguments.film == kFilmAll) {
@@ -185,33 +147,6 @@ void check_films(const RunArguments& arguments) {
       }
     }
   }
-}
-
-std::vector<harness::RunSpec> specs_of(const RunArguments& arguments) {
-  if (arguments.one_way && arguments.video.empty()) {
-    throw std::invalid_argument("--one-way goes with --video; without it every flow is one-way");
-  }
-  check_films(arguments);
-  harness::RunSpec spec;
-  spec.link = link_of(arguments);
-  spec.seed = arguments.seed;
-  set_times(arguments, spec);
-  std::vector<harness::RunSpec> specs;
-  std::set<std::string> seen;
-  for (const std::string& name : arguments.schemes) {
-    const schemes::SchemeInfo& info = schemes::find_scheme(name);
-    if (arguments.video.empty() ? !info.saturating : !info.call) {
-      throw std::invalid_argument("scheme \"" + name + "\" " +
-                                  (info.call ? "only carries calls: add --video FILE"
-                                             : "carries no call: run it without --video"));
-    }
-    if (!seen.insert(name).second) {
-      throw std::invalid_argument("scheme \"" + name + "\" is named twice");
-    }
-    spec.scheme = name;
-    specs.push_back(spec);
-  }
-  return specs;
 }
 
 unsigned jobs_of(const RunArguments& arguments, size_t runs) {
@@ -385,6 +320,75 @@ Duration parse_duration(const std::string& text, const std::string& option) {
   return from_seconds(value * scale);
 }
 
+harness::LinkSpec load_link(const RunArguments& arguments) {
+  harness::LinkSpec link;
+  if (!arguments.link.empty()) {
+    if (!arguments.down.empty() || !arguments.up.empty()) {
+      throw std::invalid_argument("give either --link or --down and --up, not both");
+    }
+    traces::NamedLink named = traces::resolve_link(arguments.link, arguments.data);
+    link.name = named.name;
+    link.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
+    link.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
+  } else {
+    if (arguments.down.empty() || arguments.up.empty()) {
+      throw std::invalid_argument(
+          "no link: give --link NAME (`cress-eval links` lists them), or both --down and --up");
+    }
+    link.name = std::filesystem::path{arguments.down}.stem().string();
+    link.down = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.down));
+    link.up = std::make_shared<sim::DeliveryTrace>(sim::load_trace(arguments.up));
+  }
+  return link;
+}
+
+std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
+                                       const harness::LinkSpec& link) {
+  if (arguments.one_way && arguments.video.empty()) {
+    throw std::invalid_argument("--one-way goes with --video; without it every flow is one-way");
+  }
+  harness::RunSpec spec;
+  spec.link = link;
+  set_path(arguments, spec.link);
+  spec.seed = arguments.seed;
+  set_times(arguments, spec);
+  std::vector<harness::RunSpec> specs;
+  std::set<std::string> seen;
+  for (const std::string& name : arguments.schemes) {
+    const schemes::SchemeInfo& info = schemes::find_scheme(name);
+    if (arguments.video.empty() ? !info.saturating : !info.call) {
+      throw std::invalid_argument("scheme \"" + name + "\" " +
+                                  (info.call ? "only carries calls: add --video FILE"
+                                             : "carries no call: run it without --video"));
+    }
+    if (!seen.insert(name).second) {
+      throw std::invalid_argument("scheme \"" + name + "\" is named twice");
+    }
+    spec.scheme = name;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
+  if (arguments.video.empty()) {
+    return;
+  }
+  if (is_synthetic(arguments.video)) {
+    spec.forward_video = synthetic_camera(arguments.video, arguments.seed);
+    spec.reverse_video = synthetic_camera(arguments.video, arguments.seed + 1);
+  } else {
+    spec.forward_video = media::open_video(arguments.video);
+    spec.reverse_video = spec.forward_video;
+  }
+  spec.forward_sound = microphone(arguments.audio, arguments.seed);
+  if (arguments.one_way) {
+    spec.reverse_video.reset();
+  } else {
+    spec.reverse_sound = microphone(arguments.audio, arguments.seed + 1);
+  }
+}
+
 void add_run_options(CLI::App& command, RunArguments& a) {
   command
       .add_option("--scheme", a.schemes, "Schemes, separated by commas (see `cress-eval schemes`)")
@@ -430,7 +434,8 @@ void add_run_options(CLI::App& command, RunArguments& a) {
 }
 
 void execute_run(const RunArguments& arguments, std::ostream& out) {
-  const std::vector<harness::RunSpec> specs = specs_of(arguments);
+  check_films(arguments);
+  const std::vector<harness::RunSpec> specs = specs_of(arguments, load_link(arguments));
   harness::RunSpec probe = specs.front();
   // Opened once before anything runs, so that a broken file is told at once.
   set_media(arguments, probe);

@@ -42,6 +42,17 @@ void add_run_options(CLI::App& command, RunArguments& arguments);
 /// kept.
 void execute_run(const RunArguments& arguments, std::ostream& out);
 
+/// What a run is made of, for those who run it elsewhere (cress-eval sweep). All throw
+/// std::invalid_argument or std::runtime_error with one clear line.
+/// The link's name and traces.
+harness::LinkSpec load_link(const RunArguments& arguments);
+/// One spec a scheme, without its media, over `link` with the path's options of `arguments`.
+std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
+                                       const harness::LinkSpec& link);
+/// Opens the pictures and sound of a call. Each run gets its own: sources are not shared between
+/// threads. GStreamer is started.
+void set_media(const RunArguments& arguments, harness::RunSpec& spec);
+
 /// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.
 Duration parse_duration(const std::string& text, const std::string& option);
 

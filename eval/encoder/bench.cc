@@ -154,12 +154,13 @@ class Cell {
     row.frame = number;
     const media::PicturePtr original = video_.picture(number);
     if (!context_.budgets.empty()) {
-      row.budget_bytes = context_.budgets[number].bytes();
+      row.budget_bytes = budget_of(number);
     }
     report_decoded(number);
     if (row.budget_bytes != 0) {
       code(original, row);
     }
+    saved_bytes_ = std::max<int64_t>(0, row.budget_bytes.value_or(0) - row.size_bytes);
     const metrics::PictureQuality seen = metrics::picture_quality(*screen_, *original);
     row.psnr_held_db = seen.psnr_db;
     row.ssim_held = seen.ssim;
@@ -188,6 +189,18 @@ class Cell {
   [[noreturn]] void fail(const FrameRow& row, const std::string& what) const {
     throw std::runtime_error("encoder " + spec_.encoder_label() + ", frame " +
                              std::to_string(row.frame) + ": " + what);
+  }
+
+  int64_t budget_of(uint32_t number) const {
+    const int64_t share = context_.budgets[number].bytes();
+    if (!is_window_budget(spec_.budget)) {
+      return share;
+    }
+    const media::FrameRate rate = video_.frame_rate();
+    const Duration interval = rate.time_of(number + 1) - rate.time_of(number);
+    const auto most = static_cast<int64_t>(static_cast<double>(share) *
+                                           to_seconds(kBudgetLookAhead) / to_seconds(interval));
+    return std::min(share + saved_bytes_, std::max(share, most));
   }
 
   void code(const media::PicturePtr& original, FrameRow& row) {
@@ -235,6 +248,7 @@ class Cell {
   std::unique_ptr<BenchEncoder> encoder_;
   media::Vp8Decoder decoder_;
   media::PicturePtr screen_;
+  int64_t saved_bytes_ = 0;        // of the budget of the picture before
   std::deque<uint32_t> underway_;  // at most kDecodedDelayFrames
   std::optional<media::IvfWriter> ivf_;
   std::optional<media::Y4mWriter> y4m_;

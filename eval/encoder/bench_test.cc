@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "eval/encoder/ivf_video.hh"
@@ -113,6 +114,24 @@ TEST(EncoderBench, WithoutAWindowThePictureIsHeldAndAges) {
   EXPECT_LT(output.result.psnr_held_db, output.result.psnr_db.value() - 1);
   EXPECT_LT(output.result.ssim_held_db, output.result.ssim_db.value());
   EXPECT_EQ(output.frames[35].psnr_db, output.frames[35].psnr_held_db);
+}
+
+TEST(EncoderBench, AWindowKeepsWhatAPictureDidNotTakeUpToAHundredMilliseconds) {
+  for (const char* encoder : {"quantizer", "cress"}) {
+    const CellOutput output = run(spec_of(encoder, "window:constant:96", 60));
+    const int64_t share = 96'000 / 8 / 30;
+    int64_t saved = 0;
+    int64_t budget_most = 0;
+    for (const FrameRow& row : output.frames) {
+      const int64_t budget = row.budget_bytes.value();
+      EXPECT_LE(std::abs(budget - std::min(share + saved, 3 * share)), 4) << row.frame;
+      saved = std::max<int64_t>(0, budget - row.size_bytes);
+      budget_most = std::max(budget_most, budget);
+    }
+    EXPECT_GT(budget_most, share + 20) << encoder << " left nothing";
+  }
+  EXPECT_THROW(run(spec_of("cress", "window:window:constant:96")), std::invalid_argument);
+  EXPECT_THROW(run(spec_of("cress", "window:")), std::invalid_argument);
 }
 
 TEST(EncoderBench, BeforeTheFirstFrameTheScreenIsGrey) {

@@ -15,7 +15,9 @@ namespace cress::encoder_bench {
 namespace {
 
 constexpr const char* kForms =
-    "none, constant:600, step:300,1500,5s, walk:150,2500, trace:FILE, link:NAME or csv:FILE";
+    "none, constant:600, step:300,1500,5s, walk:150,2500, trace:FILE, link:NAME or csv:FILE; "
+    "window: before any";
+constexpr std::string_view kWindow = "window:";
 constexpr int64_t kBudgetBytesMax = 1 << 30;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
@@ -179,7 +181,16 @@ FrameBudgets trace_budgets(const sim::DeliveryTrace& trace, const BudgetContext&
   return budgets;
 }
 
+bool is_window_budget(std::string_view text) { return text.starts_with(kWindow); }
+
 FrameBudgets make_budgets(const std::string& text, const BudgetContext& context) {
+  if (is_window_budget(text)) {
+    const std::string form = text.substr(kWindow.size());
+    if (is_window_budget(form)) {
+      refuse(text, "one window is enough");
+    }
+    return make_budgets(form, context);
+  }
   if (text == "none") {
     return {};
   }

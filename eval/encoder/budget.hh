@@ -45,9 +45,14 @@ struct BudgetContext {
 ///   trace:FILE                 a Mahimahi trace, see trace_budgets
 ///   link:NAME or link:NAME.up  an embedded or recorded link, down unless it says up
 ///   csv:FILE                   bytes of each frame, see parse_budget_csv
+///   window:FORM                any of these, see is_window_budget
 /// Traces and tables repeat.
 /// Throws std::invalid_argument naming `text`, or std::runtime_error naming the file.
 FrameBudgets make_budgets(const std::string& text, const BudgetContext& context);
+
+/// With `window:` in front, bytes that a picture did not take are there for the next, as in a safe
+/// window: up to what the budget of the moment brings in kBudgetLookAhead.
+bool is_window_budget(std::string_view text);
 
 /// Each picture gets its share of the next kBudgetLookAhead: what the link delivers in it × the
 /// time to the next picture / kBudgetLookAhead. So budgets follow the link as a perfect safe window

@@ -150,6 +150,43 @@ void draw_line(std::string& svg, const Panel& p, const ChartLine& line) {
   add(svg, "<path class=\"line\" {} d=\"{}\"/>{}\n", stroke(line.colour), path, dots);
 }
 
+/// Where a name stands: beside its point, or a line or more above or below where others stand.
+struct Label {
+  double from = 0;
+  double to = 0;
+  double y = 0;
+};
+
+void draw_labels(std::string& svg, const Panel& p) {
+  constexpr double kCharacter = 6.6;  // of 12 pixels' height, on average
+  constexpr double kLineHeight = 12;
+  std::vector<Label> placed;
+  for (const ChartLine& line : p.chart.lines) {
+    if (line.label.empty() || line.points.empty() || !line.points.back().y) {
+      continue;
+    }
+    const double x = p.x(line.points.back().x);
+    const double y = p.y(*line.points.back().y) + 4;
+    const double length = kCharacter * static_cast<double>(line.label.size());
+    const bool before = x + length > kLeft + p.width;  // else it would leave the panel
+    Label label{.from = before ? x - 6 - length : x + 6, .to = before ? x - 6 : x + 6 + length};
+    for (const double shift : {0, -1, 1, -2, 2, -3, 3, -4, 4, 5, 6}) {
+      label.y = y + shift * kLineHeight;
+      const bool is_free = label.y > kTop && std::ranges::none_of(placed, [&](const Label& other) {
+                             return other.from < label.to && label.from < other.to &&
+                                    std::abs(other.y - label.y) < kLineHeight;
+                           });
+      if (is_free) {
+        break;
+      }
+    }
+    placed.push_back(label);
+    add(svg, "<text class=\"tick\" text-anchor=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+        before ? "end" : "start", before ? label.to : label.from, label.y,
+        escaped_text(line.label));
+  }
+}
+
 }  // namespace
 
 std::string escaped_text(const std::string& text) {
@@ -184,7 +221,19 @@ std::string chart_svg(const Chart& chart, int width, int height) {
   for (const ChartLine& line : chart.lines) {
     draw_line(svg, panel, line);
   }
+  draw_labels(svg, panel);
   return svg + "</svg>\n";
+}
+
+std::string_view chart_style() {
+  return R"(.chart { display: block; width: 100%; height: auto; overflow: visible; }
+.chart .grid { stroke: var(--grid); stroke-width: 1; }
+.chart .tick { fill: var(--soft); font-size: 12px; }
+.chart .area { fill: var(--capacity); }
+.chart .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.line { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
+.line.sample { stroke-width: 4; }
+)";
 }
 
 std::string swatch_svg(size_t colour) {

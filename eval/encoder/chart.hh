@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cress::encoder_bench {
@@ -19,6 +20,7 @@ struct ChartLine {
   size_t colour = 0;  ///< of the page's eight; more get dashes
   std::vector<ChartPoint> points;
   bool markers = false;
+  std::string label{};  ///< beside its last point, where a legend would not tell enough
 };
 
 struct ChartAxis {
@@ -40,6 +42,9 @@ struct Chart {
 /// An SVG element of that many CSS pixels, for a page with the report's style: its colours are the
 /// page's variables, so it is light or dark with it. Same chart, same bytes.
 std::string chart_svg(const Chart& chart, int width, int height);
+
+/// What a page or picture with charts needs beside the report's colours.
+std::string_view chart_style();
 
 /// A short sample of a line's colour and dashes, for legends.
 std::string swatch_svg(size_t colour);

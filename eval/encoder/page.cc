@@ -22,13 +22,6 @@ constexpr int kHalf = 580;
 constexpr size_t kPointsMax = 800;
 
 constexpr const char* kStyle = R"(
-.chart { display: block; width: 100%; height: auto; overflow: visible; }
-.chart .grid { stroke: var(--grid); stroke-width: 1; }
-.chart .tick { fill: var(--soft); font-size: 12px; }
-.chart .area { fill: var(--capacity); }
-.chart .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 5 4; }
-.line { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-.line.sample { stroke-width: 4; }
 .scroll { margin-bottom: 18px; }
 .keys { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 10px 0 16px; font-size: 0.92rem; }
 .keys span { display: inline-flex; align-items: center; gap: 8px; }
@@ -393,9 +386,9 @@ std::string report_page(const std::vector<CellOutput>& cells, bool curves,
       "'unsafe-inline'\">\n<title>Cress encoder report</title>\n<style>\n";
   html += report::embedded(report::cress_report_page_css, report::cress_report_page_css_end);
   add(html,
-      "{}</style>\n</head>\n<body>\n<header class=\"top\">\n<p class=\"brand\">Cress encoder "
+      "{}{}</style>\n</head>\n<body>\n<header class=\"top\">\n<p class=\"brand\">Cress encoder "
       "report</p>\n<h1>{}</h1>\n</header>\n<main>\n",
-      kStyle, lead(cells));
+      chart_style(), kStyle, lead(cells));
   if (curves) {
     for (const Cells& scene : groups(cells, together)) {
       curve_section(html, scene, colours, bd);

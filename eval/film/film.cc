@@ -117,6 +117,26 @@ int pane_width(size_t panes, int film_width) {
 
 }  // namespace
 
+std::vector<std::string> state_words(const PaneState& state) {
+  if (!state.any) {
+    return {"no picture yet"};
+  }
+  const std::string sum = seconds_of(state.frozen) + " so far";
+  if (state.is_frozen) {
+    const std::string now = "frozen " + seconds_of(state.still);
+    return {now + ", " + sum, now};
+  }
+  const std::string number = std::to_string(state.pictures_per_second);
+  const std::string rate =
+      number + (state.pictures_per_second == 1 ? " picture" : " pictures") + " a second";
+  const std::string size = std::to_string(state.width) + "x" + std::to_string(state.height);
+  if (state.frozen == Duration{}) {
+    return {rate + ", " + size, rate};
+  }
+  return {rate + ", " + size + ", frozen " + sum, rate + ", frozen " + sum,
+          number + " a second, frozen " + sum, "frozen " + sum};
+}
+
 int fitting_height(size_t panes, int picture_width, int picture_height, int film_width) {
   check(panes >= 1 && panes <= kPanesMax, "fitting_height: number of panes");
   check(picture_width > 0 && picture_height > 0, "fitting_height: empty picture");
@@ -197,6 +217,7 @@ bool Film::step() {
   draw_header();
   for (Screen& screen : screens_) {
     advance(screen);
+    note_state(screen);
     const Duration age = age_of(screen);
     screen.ages[index_ % graph_ages_] = age;
     draw_picture(screen);
@@ -215,6 +236,7 @@ void Film::advance(Screen& screen) const {
   }
   while (screen.next && screen.next->shown <= time_) {
     screen.current = std::move(screen.next);
+    screen.shown_lately.push_back(screen.current->shown);
     screen.next = screen.feed->poll();
     check(!screen.next || screen.next->shown >= screen.current->shown,
           "Film: a feed goes back in time");
@@ -225,7 +247,24 @@ void Film::advance(Screen& screen) const {
     screen.scaled_box = fit(picture.width, picture.height, screen.picture_room);
     screen.scaled =
         media::scale_picture(picture, screen.scaled_box.width, screen.scaled_box.height);
+    screen.state.width = picture.width;
+    screen.state.height = picture.height;
     screen.current->picture.reset();  // the scaled one is all that is needed
+  }
+}
+
+void Film::note_state(Screen& screen) const {
+  std::erase_if(screen.shown_lately, [this](TimePoint shown) { return time_ - shown >= 1s; });
+  PaneState& state = screen.state;
+  state.any = screen.current.has_value();
+  state.still = time_ - (state.any ? screen.current->shown : kTimeZero);
+  state.pictures_per_second = narrow<int>(std::ssize(screen.shown_lately));
+  const bool was_frozen = state.is_frozen;
+  state.is_frozen = state.any && state.still > options_.frozen_after;
+  if (state.is_frozen) {
+    const Duration tick = options_.frame_rate.time_of(index_) -
+                          options_.frame_rate.time_of(index_ == 0 ? 0 : index_ - 1);
+    state.frozen += was_frozen ? tick : state.still;
   }
 }
 
@@ -268,10 +307,16 @@ void Film::draw_words(Screen& screen, Duration age) {
   const std::string name = shorten(font_, screen.name, kNameLetters, room);
   const int y = box.y + (box.height - kNameLetters) / 2;
   const int end = font_.draw(canvas_, box.x, y, kNameLetters, name, kText);
-  const std::string note = screen.current ? screen.current->note : "";
   const int note_room = room - (end - box.x) - kGap;
-  if (!note.empty() && font_.width_of(note, kSmallLetters) <= note_room) {
-    font_.draw(canvas_, end + kGap, y + kNameLetters - kSmallLetters, kSmallLetters, note, kFaint);
+  std::vector<std::string> notes = state_words(screen.state);
+  if (screen.current && !screen.current->note.empty()) {
+    notes.insert(notes.begin(), notes.front() + ", " + screen.current->note);
+  }
+  const auto note = std::ranges::find_if(notes, [&](const std::string& words) {
+    return font_.width_of(words, kSmallLetters) <= note_room;
+  });
+  if (note != notes.end()) {
+    font_.draw(canvas_, end + kGap, y + kNameLetters - kSmallLetters, kSmallLetters, *note, kFaint);
   }
 }
 

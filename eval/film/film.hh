@@ -49,14 +49,29 @@ struct Pane {
 /// The height at which a film of `panes` panes has no black borders around pictures of this shape.
 int fitting_height(size_t panes, int picture_width, int picture_height, int film_width = 1280);
 
+/// What a viewer has on screen.
+struct PaneState {
+  bool any = false;             ///< a picture was shown
+  bool is_frozen = false;       ///< it has stood still for longer than FilmOptions::frozen_after
+  Duration still{};             ///< for how long it has been the same
+  Duration frozen{};            ///< the sum of all freezes so far, this one too
+  int pictures_per_second = 0;  ///< shown in the last second
+  int width = 0;                ///< of the picture as it came
+  int height = 0;
+};
+
+/// That in plain words, the fullest first, for whichever fits: "frozen 1.2 s, 8.4 s so far";
+/// "24 pictures a second, 480x360, frozen 8.4 s so far".
+std::vector<std::string> state_words(const PaneState& state);
+
 /// A film of one to kPanesMax viewers' screens side by side at a constant frame rate, to see what
 /// the numbers mean. Under each picture: the scheme's name, how old the picture on screen is (since
 /// its capture) as a number and as a bar, both growing while it stands still, from calm to
-/// alarming; and a graph of that age over the last kGraphSpan. Pictures of any size, also changing,
-/// are scaled to their pane. Before a pane's first picture, its age counts from the run's begin.
-/// Equal feeds and options give equal pictures. Memory: two pictures and a scaled one for each
-/// pane.
-/// Threads: none inside (a feed may have its own); one owner.
+/// alarming; what there is to see in words (state_words); and a graph of that age over the last
+/// kGraphSpan. Pictures of any size, also changing, are scaled to their pane. Before a pane's first
+/// picture, its age counts from the run's begin. Equal feeds and options give equal pictures.
+/// Memory: two pictures and a scaled one for each pane. Threads: none inside (a feed may have its
+/// own); one owner.
 class Film {
  public:
   static constexpr Duration kGraphSpan = 10s;
@@ -71,6 +86,8 @@ class Film {
   /// The time in the run of the picture on the canvas.
   TimePoint time() const { return time_; }
   const FilmOptions& options() const { return options_; }
+  /// What is said of a pane (0 is the leftmost) on the canvas.
+  const PaneState& state(size_t pane) const { return screens_.at(pane).state; }
 
  private:
   struct Screen {
@@ -84,11 +101,14 @@ class Film {
     std::optional<ShownPicture> current{};   // on screen
     std::optional<media::Picture> scaled{};  // it, at its place
     Box scaled_box{};
+    PaneState state{};
+    std::vector<TimePoint> shown_lately{};  // in the last second, ascending
     std::vector<Duration> ages{};  // one for each picture of the film in kGraphSpan: a ring
   };
 
   void lay_out(std::vector<Pane> panes);
   void advance(Screen& screen) const;
+  void note_state(Screen& screen) const;
   Duration age_of(const Screen& screen) const;
   void draw_background();
   void draw_header();

@@ -197,6 +197,51 @@ TEST(Film, IsAsLongAsAskedAndMayBeginLater) {
   EXPECT_FALSE(film.step());
 }
 
+TEST(Film, SaysInWordsWhatIsOnScreen) {
+  const auto first = [](const PaneState& state) { return state_words(state).front(); };
+  EXPECT_EQ(first({}), "no picture yet");
+  PaneState state{
+      .any = true, .still = 40ms, .pictures_per_second = 24, .width = 480, .height = 360};
+  EXPECT_EQ(first(state), "24 pictures a second, 480x360");
+  state.frozen = 8450ms;
+  EXPECT_EQ(state_words(state),
+            (std::vector<std::string>{"24 pictures a second, 480x360, frozen 8.4 s so far",
+                                      "24 pictures a second, frozen 8.4 s so far",
+                                      "24 a second, frozen 8.4 s so far", "frozen 8.4 s so far"}));
+  state.is_frozen = true;
+  state.still = 1250ms;
+  EXPECT_EQ(first(state), "frozen 1.2 s, 8.4 s so far");
+}
+
+TEST(Film, CountsPicturesAndFreezesAsTheyHappen) {
+  // A second of 30 pictures, a second of nothing, half a second of every third.
+  std::vector<ShownPicture> pictures;
+  for (int i = 0; i < 75; ++i) {
+    const TimePoint at = kStart + media::FrameRate{}.time_of(static_cast<uint64_t>(i));
+    if (i < 30 || (i >= 60 && i % 3 == 0)) {
+      pictures.push_back({at, at, grey(90, 320, 180), {}});
+    }
+  }
+  FilmOptions thirty = options(2500ms);
+  thirty.frame_rate = media::FrameRate{};
+  Film film{thirty, one_pane(std::move(pictures))};
+  std::vector<PaneState> states;
+  while (film.step()) {
+    states.push_back(film.state(0));
+  }
+  ASSERT_EQ(states.size(), 75U);
+  EXPECT_EQ(states[29].pictures_per_second, 30);
+  EXPECT_EQ(states[29].frozen, 0ms);
+  EXPECT_EQ(states[59].pictures_per_second, 0);
+  EXPECT_FALSE(states[34].is_frozen) << "167 ms are no freeze";
+  EXPECT_TRUE(states[35].is_frozen);
+  EXPECT_NEAR(to_milliseconds(states[59].still), 1000, 1);
+  EXPECT_EQ(states[59].frozen, states[59].still);
+  EXPECT_EQ(states[74].pictures_per_second, 5);
+  EXPECT_EQ(states[74].frozen, states[59].frozen);
+  EXPECT_EQ(states[74].width, 320);
+}
+
 TEST(Film, HoldsAPictureAheadAndNoMore) {
   std::vector<ShownPicture> pictures = steady(50);
   std::vector<std::weak_ptr<const Picture>> alive;

@@ -16,7 +16,9 @@
 #include "eval/metrics/delay_over_time.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_runtime.hh"
+#include "traces/link_model.hh"
 #include "traces/links.hh"
+#include "transport/base/rng.hh"
 #include "transport/session/endpoint.hh"
 #include "transport/sim/world.hh"
 #include "transport/sprout/cress_control.hh"
@@ -61,6 +63,44 @@ std::vector<RecordedLink> recorded_links() {
   return links;
 }
 
+constexpr uint64_t kSeeds = 5;
+
+/// The generated links, down, made anew with each seed; 120 s, scored from 10 s on.
+RecordedLink generated_link(std::string_view name, uint64_t seed) {
+  RecordedLink link{.name = std::string{name} + " down", .spec = {}, .duration = 120s, .skip = 10s};
+  link.spec.name = name;
+  const auto made = [&](traces::Direction direction) {
+    const uint64_t drawn = traces::embedded_seed(name, direction) + seed - 1;
+    return std::make_shared<const sim::DeliveryTrace>(
+        traces::generate(traces::embedded_model(name, direction), link.duration, drawn));
+  };
+  link.spec.down = made(traces::Direction::kDown);
+  link.spec.up = made(traces::Direction::kUp);
+  return link;
+}
+
+/// Of one measure over seeds.
+struct Spread {
+  std::vector<double> values;
+
+  double mean() const {
+    double sum = 0;
+    for (const double value : values) {
+      sum += value;
+    }
+    return sum / static_cast<double>(values.size());
+  }
+  double deviation() const {
+    double sum = 0;
+    for (const double value : values) {
+      sum += (value - mean()) * (value - mean());
+    }
+    return std::sqrt(sum / static_cast<double>(values.size() - 1));
+  }
+  double least() const { return *std::ranges::min_element(values); }
+  double most() const { return *std::ranges::max_element(values); }
+};
+
 class CressMeasured : public testing::Test {
  protected:
   void SetUp() override {
@@ -80,25 +120,35 @@ TEST_F(CressMeasured, SaturatingFlowsHaveTheirThroughputAndDelay) {
   // Means over seven links: without EVDO down, whose outages make it a game of chance.
   for (const Bar& bar :
        {Bar{"cress-cautious", 0.83, 145}, {"cress", 0.88, 165}, {"cress-bold", 0.91, 190}}) {
-    double utilization = 0;
-    double delay_ms = 0;
-    for (const RecordedLink& link : recorded_links()) {
-      RunSpec spec;
-      spec.scheme = bar.scheme;
-      spec.link = link.spec;
-      spec.duration = link.duration;
-      spec.skip = link.skip;
-      const DirectionResult result = run(spec, context_).results.at(0);
-      std::printf("%-15s %-26s utilization %.3f self-inflicted %5.0f ms\n", bar.scheme,
-                  link.name.c_str(), result.utilization, result.self_inflicted_ms.value_or(-1));
-      if (link.name != "Verizon-EVDO-driving down") {
-        utilization += result.utilization / 7;
-        delay_ms += result.self_inflicted_ms.value_or(1e9) / 7;
+    Spread utilization;
+    Spread delay_ms;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      double mean_utilization = 0;
+      double mean_delay_ms = 0;
+      for (const RecordedLink& link : recorded_links()) {
+        RunSpec spec;
+        spec.scheme = bar.scheme;
+        spec.link = link.spec;
+        spec.duration = link.duration;
+        spec.skip = link.skip;
+        spec.seed = seed;
+        const DirectionResult result = run(spec, context_).results.at(0);
+        std::printf("%-15s seed %d %-26s utilization %.3f self-inflicted %5.0f ms\n", bar.scheme,
+                    static_cast<int>(seed), link.name.c_str(), result.utilization,
+                    result.self_inflicted_ms.value_or(-1));
+        if (link.name != "Verizon-EVDO-driving down") {
+          mean_utilization += result.utilization / 7;
+          mean_delay_ms += result.self_inflicted_ms.value_or(1e9) / 7;
+        }
       }
+      utilization.values.push_back(mean_utilization);
+      delay_ms.values.push_back(mean_delay_ms);
     }
-    std::printf("%-15s mean of seven: %.3f at %.0f ms\n", bar.scheme, utilization, delay_ms);
-    EXPECT_GE(utilization, bar.utilization) << bar.scheme;
-    EXPECT_LE(delay_ms, bar.self_inflicted_ms) << bar.scheme;
+    std::printf("%-15s mean of seven: %.3f (%.3f to %.3f) at %.0f (%.0f to %.0f) ms\n", bar.scheme,
+                utilization.mean(), utilization.least(), utilization.most(), delay_ms.mean(),
+                delay_ms.least(), delay_ms.most());
+    EXPECT_GE(utilization.mean(), bar.utilization) << bar.scheme;
+    EXPECT_LE(delay_ms.mean(), bar.self_inflicted_ms) << bar.scheme;
   }
 }
 
@@ -195,45 +245,114 @@ class ElasticSource final : public sim::Host {
   std::vector<Shown> shown_;
 };
 
-TEST_F(CressMeasured, AThirtyFramesASecondSourceNeitherStarvesNorRunsAway) {
-  double rate_kbps = 0;
+struct CameraResult {
+  double kbps = 0;
   double delay95_ms = 0;
   double age95_ms = 0;
-  for (const RecordedLink& link : recorded_links()) {
-    sim::Link forward{{.trace = link.spec.down, .propagation = 20ms, .queue = nullptr}};
-    sim::Link reverse{{.trace = link.spec.up, .propagation = 20ms, .queue = nullptr}};
-    ElasticSource camera{kTimeZero, true};
-    ElasticSource viewer{kTimeZero + 7ms, false};
-    sim::World world{{camera, viewer, forward, reverse}};
-    world.run_until(kTimeZero + link.duration);
-    const metrics::Window window{kTimeZero + link.skip, kTimeZero + link.duration};
-    DataSize sent;
-    for (const auto& [at, size] : camera.sent()) {
-      sent += window.contains(at) ? size : DataSize{};
-    }
-    std::vector<double> delays_ms;
-    std::vector<metrics::Arrival> arrivals;
-    for (const auto& [captured, shown] : viewer.shown()) {
-      arrivals.push_back({captured, shown});
-      if (window.contains(captured)) {
-        delays_ms.push_back(to_milliseconds(shown - captured));
-      }
-    }
-    std::ranges::sort(delays_ms);
-    const double delay_ms = delays_ms.at(delays_ms.size() * 95 / 100);
-    const double age_ms = to_milliseconds(*metrics::delay_quantile(arrivals, window, 0.95));
-    const double kbps = DataRate::from(sent, window.length()).kilobits_per_second();
-    std::printf("%-26s %5.0f kbit/s, frame delay p95 %4.0f ms, age p95 %5.0f ms\n",
-                link.name.c_str(), kbps, delay_ms, age_ms);
-    rate_kbps += kbps / 8;
-    delay95_ms += delay_ms / 8;
-    age95_ms += age_ms / 8;
+};
+
+/// `seed` draws when the viewer starts, hence when its reports leave: before the first datagram is
+/// there.
+CameraResult measure_camera(const RecordedLink& link, uint64_t seed, double loss = 0) {
+  Rng rng{seed};
+  const Duration viewer_start = seed == 1 ? Duration{7ms} : from_seconds(rng.uniform(0, 0.019));
+  sim::Link forward{{.trace = link.spec.down, .loss = loss, .seed = rng.next(), .queue = nullptr}};
+  sim::Link reverse{{.trace = link.spec.up, .loss = loss, .seed = rng.next(), .queue = nullptr}};
+  ElasticSource camera{kTimeZero, true};
+  ElasticSource viewer{kTimeZero + viewer_start, false};
+  sim::World world{{camera, viewer, forward, reverse}};
+  world.run_until(kTimeZero + link.duration);
+  const metrics::Window window{kTimeZero + link.skip, kTimeZero + link.duration};
+  DataSize sent;
+  for (const auto& [at, size] : camera.sent()) {
+    sent += window.contains(at) ? size : DataSize{};
   }
-  std::printf("mean of eight: %.0f kbit/s, %.0f ms, %.0f ms\n", rate_kbps, delay95_ms, age95_ms);
-  // The numbers of the product's design, a little looser in rate: one seed, not five.
-  EXPECT_GE(rate_kbps, 1520);
-  EXPECT_LE(delay95_ms, 165);
-  EXPECT_LE(age95_ms, 650);
+  std::vector<double> delays_ms;
+  std::vector<metrics::Arrival> arrivals;
+  for (const auto& [captured, shown] : viewer.shown()) {
+    arrivals.push_back({captured, shown});
+    if (window.contains(captured)) {
+      delays_ms.push_back(to_milliseconds(shown - captured));
+    }
+  }
+  std::ranges::sort(delays_ms);
+  return {.kbps = DataRate::from(sent, window.length()).kilobits_per_second(),
+          .delay95_ms = delays_ms.at(delays_ms.size() * 95 / 100),
+          .age95_ms = to_milliseconds(*metrics::delay_quantile(arrivals, window, 0.95))};
+}
+
+TEST_F(CressMeasured, AThirtyFramesASecondSourceNeitherStarvesNorRunsAway) {
+  Spread rate;
+  Spread delay;
+  Spread age;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    CameraResult mean;
+    for (const RecordedLink& link : recorded_links()) {
+      const CameraResult result = measure_camera(link, seed);
+      std::printf("seed %d %-26s %5.0f kbit/s, frame delay p95 %4.0f ms, age p95 %5.0f ms\n",
+                  static_cast<int>(seed), link.name.c_str(), result.kbps, result.delay95_ms,
+                  result.age95_ms);
+      mean.kbps += result.kbps / 8;
+      mean.delay95_ms += result.delay95_ms / 8;
+      mean.age95_ms += result.age95_ms / 8;
+    }
+    rate.values.push_back(mean.kbps);
+    delay.values.push_back(mean.delay95_ms);
+    age.values.push_back(mean.age95_ms);
+  }
+  std::printf(
+      "eight recorded links, five starts of the viewer: %.0f (%.0f to %.0f) kbit/s, delay p95 %.0f "
+      "(%.0f to %.0f) ms, age p95 %.0f (%.0f to %.0f) ms\n",
+      rate.mean(), rate.least(), rate.most(), delay.mean(), delay.least(), delay.most(), age.mean(),
+      age.least(), age.most());
+  // The product's design asks for 1550, in the mean of the seeds.
+  EXPECT_GE(rate.mean(), 1520);
+  EXPECT_LE(delay.mean(), 165);
+  EXPECT_LE(age.mean(), 650);
+}
+
+// Which spread is which: a generated link is another link with each seed, random loss falls on
+// other datagrams; a recorded link is the same, and only the start of one end moves.
+TEST_F(CressMeasured, SpreadOfFiveSeedsOnGeneratedLinksAndUnderLoss) {
+  for (const auto& [name, loss] : {std::pair{"lte-fast", 0.0},
+                                   {"lte-slow", 0.0},
+                                   {"3g", 0.0},
+                                   {"outages", 0.0},
+                                   {"wifi", 0.0},
+                                   {"lte-fast", 0.05},
+                                   {"lte-slow", 0.05}}) {
+    Spread utilization;
+    Spread self_ms;
+    Spread rate;
+    Spread delay;
+    Spread age;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      // Under loss the link stays the first one.
+      const RecordedLink link = generated_link(name, loss > 0 ? 1 : seed);
+      RunSpec spec;
+      spec.scheme = "cress";
+      spec.link = link.spec;
+      spec.link.loss = loss;
+      spec.duration = link.duration;
+      spec.skip = link.skip;
+      spec.seed = seed;
+      const DirectionResult flow = run(spec, context_).results.at(0);
+      utilization.values.push_back(flow.utilization);
+      self_ms.values.push_back(flow.self_inflicted_ms.value_or(-1));
+      const CameraResult camera = measure_camera(link, seed, loss);
+      rate.values.push_back(camera.kbps);
+      delay.values.push_back(camera.delay95_ms);
+      age.values.push_back(camera.age95_ms);
+    }
+    std::printf(
+        "%-9s loss %.2f: flow %.3f ± %.3f at %4.0f ± %3.0f ms; camera %5.0f ± %4.0f kbit/s, delay "
+        "p95 %4.0f ± %3.0f ms, age p95 %5.0f ± %4.0f ms\n",
+        name, loss, utilization.mean(), utilization.deviation(), self_ms.mean(),
+        self_ms.deviation(), rate.mean(), rate.deviation(), delay.mean(), delay.deviation(),
+        age.mean(), age.deviation());
+    EXPECT_GE(utilization.least(), 0.5) << name;
+    EXPECT_GT(rate.least(), 100) << name;
+  }
 }
 
 TEST_F(CressMeasured, CallsBesideRealProgramsOnTheSameLinks) {

@@ -302,8 +302,13 @@ sim::Link make_link(const LinkSpec& spec, std::shared_ptr<const sim::DeliveryTra
 RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
               const std::function<void(double)>& on_progress) {
   const Rng rng{spec.seed};
-  sim::Link forward = make_link(spec.link, spec.link.down, rng, 1);
-  sim::Link reverse = make_link(spec.link, spec.link.up, rng, 2);
+  const schemes::SchemeInfo& scheme = schemes::find_scheme(spec.scheme);
+  LinkSpec link = spec.link;
+  if (!scheme.queue.empty()) {
+    link.queue = QueueSpec::parse(scheme.queue);  // the scheme is what it is over this queue
+  }
+  sim::Link forward = make_link(link, link.down, rng, 1);
+  sim::Link reverse = make_link(link, link.up, rng, 2);
   schemes::FlowPair pair;
   if (spec.forward_video) {
     auto call = schemes::make_call(spec.scheme, context, spec.seed,
@@ -311,7 +316,8 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
                                    {spec.reverse_video, spec.reverse_sound});
     pair = {std::move(call.left), std::move(call.right)};
   } else {
-    pair = schemes::make_flow(spec.scheme, context, spec.seed);
+    pair = schemes::make_flow(spec.scheme, context, spec.seed,
+                              {.forward = link.down, .queue = scheme.queue});
   }
   std::vector<Direction> directions;
   directions.push_back({.name = "forward",

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "eval/harness/outputs.hh"
 #include "media/source/synthetic_camera.hh"
@@ -50,7 +51,9 @@ std::string bytes_of(const RunOutput& output) {
 TEST(Run, SameSeedSameBytesForEverySchemeVideoIncluded) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;
-  for (const schemes::SchemeInfo& info : schemes::schemes()) {
+  std::vector<schemes::SchemeInfo> all{schemes::schemes().begin(), schemes::schemes().end()};
+  all.insert(all.end(), schemes::schemes_with_path().begin(), schemes::schemes_with_path().end());
+  for (const schemes::SchemeInfo& info : all) {
     const std::string name{info.name};
     for (const bool video : {false, true}) {
       if (video ? !info.call : !info.saturating) {
@@ -215,6 +218,24 @@ TEST(ResultsJson, HoldsWhatTheContractNames) {
                           "key_frames"}) {
     EXPECT_TRUE(list[0].contains(key)) << key;
   }
+}
+
+TEST(Run, ASchemeThatIsWhatItIsOverAQueueGetsThatQueue) {
+  const schemes::SchemeContext context;
+  RunSpec over_codel = flow("cubic", "lte-slow");
+  over_codel.link.queue = QueueSpec::parse("codel");
+  const RunOutput by_queue = run(over_codel, context);
+  RunOutput by_name = run(flow("cubic-codel", "lte-slow"), context);
+  EXPECT_GT(by_name.results.at(0).packets_dropped, 0);
+  by_name.results.at(0).scheme = "cubic";
+  EXPECT_EQ(results_json(by_name.results), results_json(by_queue.results));
+}
+
+TEST(Run, OmniscientFillsTheLinkWithoutAnyQueue) {
+  const schemes::SchemeContext context;
+  const DirectionResult result = run(flow("omniscient", "lte-slow"), context).results.at(0);
+  EXPECT_GT(result.utilization, 0.999);
+  EXPECT_LT(result.self_inflicted_ms.value(), 1.0);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 namespace cress::report {
 
 struct Headline {
-  std::string lead;                ///< one sentence: how late, and how much later others
+  /// One sentence: who is ahead, how late the two are, and what picture that is. Behind is said.
+  std::string lead;
   std::vector<std::string> lines;  ///< what else belongs to it: the other axis, the other schemes
 };
 

@@ -114,24 +114,30 @@
 
   /** The columns that any result of the page has something to say about. */
   for (const section of data.sections) {
-    for (const list of [section.results, section.timelines, section.frames]) {
+    for (const list of [section.results, section.timelines, section.frames, section.groups || []]) {
       list.sort((a, b) => rank(a.scheme) - rank(b.scheme));
     }
   }
   const results = data.sections.flatMap(section => section.results);
   const columns = [...COLUMNS.filter(c => c.video && results.some(r => valueOf(c, r.numbers) !== null)),
                    ...COLUMNS.filter(c => !c.video)];
-  const manySeeds = new Set(results.map(r => r.seed)).size > 1;
+  /** What is compared: a sweep's groups of seeds, by their means, or single results. */
+  const rowsOf = section => section.groups || section.results;
+  const manySeeds = !data.sections.some(s => s.groups) && new Set(results.map(r => r.seed)).size > 1;
+  const rowName = row => schemeName(row.scheme) + (row.options ? `, ${row.options}` : '');
 
   function resultRow(result, best) {
     const name = schemeName(result.scheme);
     const head = make('th', {scope: 'row', title: name}, swatch(result.scheme), name);
     if (manySeeds) head.append(make('small', {}, ` seed ${result.seed}`));
+    if (result.options) head.append(make('small', {class: 'options'}, result.options));
     const row = make('tr', {}, head);
     for (const column of columns) {
       const value = valueOf(column, result.numbers);
       const cell = make('td', {}, value === null ? NONE : column.format(value));
-      if (value !== null && column.extra) cell.append(make('small', {}, column.extra(result.numbers)));
+      const half = result.half && !column.value ? result.half[column.key] : null;
+      if (value !== null && isNumber(half)) cell.append(make('small', {}, ` \u00b1\u2009${column.format(half)}`));
+      if (value !== null && column.extra && !result.half) cell.append(make('small', {}, column.extra(result.numbers)));
       if (value !== null && best.get(column) === column.format(value)) cell.className = 'best';
       row.append(cell);
     }
@@ -142,7 +148,7 @@
   function bestOf(section) {
     const best = new Map();
     for (const column of columns) {
-      const values = section.results.map(r => valueOf(column, r.numbers)).filter(v => v !== null);
+      const values = rowsOf(section).map(r => valueOf(column, r.numbers)).filter(v => v !== null);
       const printed = new Set(values.map(column.format));
       if (printed.size > 1) best.set(column, column.format(column.best(...values)));
     }
@@ -154,6 +160,10 @@
     const facts = [];
     if (isNumber(first('capacity_kbps'))) facts.push(`capacity ${rate(first('capacity_kbps'))}`);
     if (isNumber(first('omniscient95_ms'))) facts.push(`all-knowing sender ${time(first('omniscient95_ms'))}`);
+    if (section.groups) {
+      const seeds = [...new Set(section.groups.map(g => g.seeds))].sort((a, b) => a - b);
+      facts.push(`${seeds.join(' or ')} seed${seeds.length === 1 && seeds[0] === 1 ? '' : 's'}: mean \u00b1 95 % confidence`);
+    }
     return facts.join(' \u00b7 ');
   }
 
@@ -164,23 +174,25 @@
     }
     const body = make('tbody');
     const best = bestOf(section);
-    for (const result of section.results) body.append(resultRow(result, best));
+    for (const row of rowsOf(section)) body.append(resultRow(row, best));
     const title = make('h3', {class: 'table-title'}, placeName(section) + ' ', make('small', {}, linkFacts(section)));
     return [title, make('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Results: ${placeName(section)}`},
                         make('table', {}, make('thead', {}, head), body))];
   }
 
+  const VALUES_MAX = 60;  // columns that somebody might still read
+
   /** Everything the files say about a section, also what this page does not know. */
   function valuesTable(section) {
     const names = [];
     const note = name => { if (!names.includes(name)) names.push(name); };
-    const known = section.results.map(r => new Map([
+    const known = section.results.slice(0, VALUES_MAX).map(r => new Map([
       ['seed', r.seed], ['window_s', `${r.window_s[0]}\u2013${r.window_s[1]}`],
       ...Object.entries(r.numbers).map(([name, v]) => [name, digits(v, Number.isInteger(v) ? 0 : 3)]),
       ...r.others,
     ]));
     known.forEach(values => values.forEach((_, name) => note(name)));
-    const head = make('tr', {}, make('th', {scope: 'col'}, 'Key'), ...section.results.map(
+    const head = make('tr', {}, make('th', {scope: 'col'}, 'Key'), ...section.results.slice(0, VALUES_MAX).map(
         r => make('th', {scope: 'col'}, schemeName(r.scheme))));
     const body = make('tbody');
     for (const name of names) {
@@ -189,7 +201,8 @@
         return make('td', {}, value === undefined || value === '' || value === 'null' ? NONE : value);
       })));
     }
-    return make('details', {}, make('summary', {}, 'Every value'),
+    const rest = section.results.length > VALUES_MAX ? ` (of the first ${VALUES_MAX} of ${section.results.length} results)` : '';
+    return make('details', {}, make('summary', {}, `Every value${rest}`),
                 make('div', {class: 'scroll'}, make('table', {class: 'values'}, make('thead', {}, head), body)));
   }
 
@@ -247,6 +260,38 @@
     ctx.lineTo(x2, y2);
     ctx.stroke();
   }
+
+  /** How sure a mean of several seeds is, each way. */
+  const whiskers = {
+    id: 'whiskers',
+    beforeDatasetsDraw(chart) {
+      const {ctx, chartArea: area, scales: {x, y}} = chart;
+      const end = 4;
+      ctx.save();
+      ctx.lineWidth = 1.5;
+      chart.data.datasets.forEach((set, i) => {
+        if (!set.half || !chart.isDatasetVisible(i)) return;
+        const [{x: atX, y: atY}] = set.data;
+        const px = x.getPixelForValue(atX);
+        const py = y.getPixelForValue(atY);
+        ctx.strokeStyle = alpha(set.borderColor, 0.75);
+        const within = (value, low, high) => Math.min(Math.max(value, low), high);
+        if (isNumber(set.half.x) && set.half.x > 0) {
+          const from = within(x.getPixelForValue(Math.max(atX - set.half.x, x.min)), area.left, area.right);
+          const to = within(x.getPixelForValue(atX + set.half.x), area.left, area.right);
+          line(ctx, from, py, to, py);
+          for (const at of [from, to]) line(ctx, at, py - end, at, py + end);
+        }
+        if (isNumber(set.half.y) && set.half.y > 0) {
+          const from = within(y.getPixelForValue(atY - set.half.y), area.top, area.bottom);
+          const to = within(y.getPixelForValue(atY + set.half.y), area.top, area.bottom);
+          line(ctx, px, from, px, to);
+          for (const at of [from, to]) line(ctx, px - end, at, px + end, at);
+        }
+      });
+      ctx.restore();
+    },
+  };
 
   const collide = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
@@ -380,8 +425,9 @@
   const allY = sets => sets.flatMap(set => set.data.map(p => p.y));
 
   function scatterChart(section, sets, xTitle, yTitle, xFormat, yFormat, limit) {
-    const xs = sets.map(s => s.data[0].x).concat(isNumber(limit.x) && limit.x > 0 ? [limit.x] : []);
-    const ys = sets.map(s => s.data[0].y).concat(isNumber(limit.y) ? [limit.y] : []);
+    const ends = (set, of) => [set.data[0][of], ...(set.half && isNumber(set.half[of]) ? [set.data[0][of] + set.half[of], set.data[0][of] - set.half[of]] : [])];
+    const xs = sets.flatMap(s => ends(s, 'x')).filter(v => v > 0).concat(isNumber(limit.x) && limit.x > 0 ? [limit.x] : []);
+    const ys = sets.flatMap(s => ends(s, 'y')).concat(isNumber(limit.y) ? [limit.y] : []);
     const x = logAxis(xTitle, xFormat, xs, 1.5);
     // Without zero on the axis, a small difference must not look large: at least 4 dB are shown.
     const room = Math.max(4 - (most(ys) - least(ys)), 1) / 2;
@@ -395,12 +441,12 @@
     options.plugins.unscored.window = null;
     options.plugins.names.on = true;
     options.plugins.limits = {x: limit.x, y: limit.y};
-    return {type: 'scatter', data: {datasets: sets}, options, plugins: [limits, names]};
+    return {type: 'scatter', data: {datasets: sets}, options, plugins: [limits, whiskers, names]};
   }
 
   function scatterSets(section, xKey, yKey) {
-    return section.results.filter(r => r.numbers[xKey] > 0 && isNumber(r.numbers[yKey])).map(r => ({
-      label: schemeName(r.scheme), scheme: r.scheme, data: [{x: r.numbers[xKey], y: r.numbers[yKey]}],
+    return rowsOf(section).filter(r => r.numbers[xKey] > 0 && isNumber(r.numbers[yKey])).map(r => ({
+      label: rowName(r), scheme: r.scheme, half: r.half ? {x: r.half[xKey], y: r.half[yKey]} : null, data: [{x: r.numbers[xKey], y: r.numbers[yKey]}],
       backgroundColor: hollow(r.scheme) ? css('--card') : color(r.scheme), borderColor: color(r.scheme), borderWidth: 2.5, pointStyle: shape(r.scheme),
       radius: rank(r.scheme) === 0 ? 8 : 6.5, hoverRadius: 9, order: 1 + rank(r.scheme),
     }));
@@ -467,11 +513,14 @@
     return (words.length ? `${words.join('; ')}.` : '') + (fit.with_budget > 0 ? thinned : ' No budget was recorded for this scheme.');
   }
 
+  // Beside the courses over time, where there are any; a sweep has none.
+  const planeKind = section => (section.timelines.length ? 'tall' : 'half plane');
+
   function timelineFigures(section, grid) {
     const first = key => section.results.map(r => r.numbers[key]).find(isNumber);
     const speeds = scatterSets(section, 'delay95_ms', 'throughput_kbps');
     if (speeds.length) {
-      grid.append(figure('tall', 'Throughput against delay', 'Better is up and to the left. Delay: at most this for 95 % of the time.', 'One point per scheme.',
+      grid.append(figure(planeKind(section), 'Throughput against delay', `Better is up and to the left. Delay: at most this for 95 % of the time.${section.groups ? ' Whiskers: 95 % confidence of the mean over seeds.' : ''}`, 'One point per scheme.',
           () => scatterChart(section, scatterSets(section, 'delay95_ms', 'throughput_kbps'), 'delay 95 %', '', time, rate,
                              {x: first('omniscient95_ms'), y: first('capacity_kbps'), fromZero: true})));
     }
@@ -484,7 +533,7 @@
   function frameFigures(section, grid) {
     const pictures = scatterSets(section, 'frame_delay_p95_ms', 'ssim_db');
     if (pictures.length) {
-      grid.append(figure('tall', 'Picture against its age', 'Better is up and to the left. Age: at most this for 95 % of the time.', 'One point per scheme.',
+      grid.append(figure(planeKind(section), 'Picture against its age', `Better is up and to the left. Age: at most this for 95 % of the time.${section.groups ? ' Whiskers: 95 % confidence of the mean over seeds.' : ''}`, 'One point per scheme.',
           () => scatterChart(section, scatterSets(section, 'frame_delay_p95_ms', 'ssim_db'), 'picture age 95 %', '', time, v => `${Number(v.toFixed(1))} dB`, {})));
     }
     if (!section.frames.length) return;
@@ -525,14 +574,14 @@
       ['Schemes', data.schemes.map(schemeName).join(', ')],
       ['Links', unique(data.sections.map(s => s.link)).join(', ')],
       ['Directions', unique(data.sections.map(s => direction(s.direction))).join(', ')],
-      ['Traffic', data.sections.some(s => s.frames.length) ? 'video call' : 'saturating flow'],
+      ['Traffic', data.sections.some(s => s.frames.length) || results.some(r => isNumber(r.numbers.frame_delay_p95_ms)) ? 'video call' : 'saturating flow'],
       ['Scored', windows.join(', ')],
-      ['Seed', seeds.join(', ') || NONE],
+      [seeds.length > 1 ? 'Seeds' : 'Seed', seeds.length > 12 ? `${seeds.length} of them` : seeds.join(', ') || NONE],
     ];
     document.getElementById('facts').append(...facts.map(
         ([name, text]) => make('div', {}, make('dt', {}, name), make('dd', {}, text))));
     document.getElementById('made').textContent =
-        `Made by Cress ${data.version} from results.json, timeline.csv and frames.csv. All data is inside this file; it needs no network.`;
+        `Made by Cress ${data.version} from ${data.sections.some(s => s.timelines.length) ? 'results.json, timeline.csv and frames.csv' : 'results.json'}. All data is inside this file; it needs no network.`;
   }
 
   function writeLegend() {

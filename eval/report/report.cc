@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "eval/report/embedded.hh"
 #include "eval/report/headline.hh"
+#include "eval/report/seed_groups.hh"
 #include "eval/report/series.hh"
 #include "transport/base/check.hh"
 #include "transport/base/text_file.hh"
@@ -36,7 +38,7 @@ ordered_json short_number(std::optional<double> value) {
   return std::strtod(text.data(), nullptr);
 }
 
-ordered_json milliseconds_exact(double seconds) { return std::round(seconds * 1000.0) / 1000.0; }
+ordered_json thousandths(double value) { return std::round(value * 1000.0) / 1000.0; }
 
 /// One array per member: {"t": [...], "rate": [...]}.
 ordered_json timeline_json(const Timeline& timeline) {
@@ -47,7 +49,7 @@ ordered_json timeline_json(const Timeline& timeline) {
     series[name] = ordered_json::array();
   }
   for (const TimelinePoint& point : points) {
-    series["t"].push_back(milliseconds_exact(point.time_s));
+    series["t"].push_back(thousandths(point.time_s));
     series["capacity"].push_back(short_number(point.capacity_kbps));
     series["rate"].push_back(short_number(point.throughput_kbps));
     series["delay"].push_back(short_number(point.delay_ms));
@@ -70,14 +72,14 @@ ordered_json frames_json(const FrameLog& log) {
     series[name] = ordered_json::array();
   }
   for (const FramePoint& point : points) {
-    series["t"].push_back(milliseconds_exact(point.capture_s));
+    series["t"].push_back(thousandths(point.capture_s));
     series["size"].push_back(short_number(point.size_bytes));
     series["budget"].push_back(short_number(point.budget_bytes));
     series["key"].push_back(point.key_frame.value_or(0.0) != 0.0 ? 1 : 0);
     series["ssim"].push_back(short_number(point.ssim_db));
   }
   for (const AgePoint& point : picture_age(log.points)) {
-    series["age_t"].push_back(milliseconds_exact(point.time_s));
+    series["age_t"].push_back(thousandths(point.time_s));
     series["age"].push_back(short_number(point.age_ms_max));
   }
   return series;
@@ -100,6 +102,43 @@ ordered_json result_json(const RunResult& result) {
   return object;
 }
 
+/// A sweep's several seeds: means, and half of each 95 % confidence interval.
+ordered_json group_json(const SeedGroup& group, const std::string& options) {
+  constexpr double kConfidence = 0.95;
+  ordered_json object{{"scheme", group.key.scheme},
+                      {"options", options},
+                      {"seeds", group.results.size()},
+                      {"numbers", ordered_json::object()},
+                      {"half", ordered_json::object()}};
+  std::set<std::string> names;
+  for (const RunResult* result : group.results) {
+    for (const auto& [name, value] : result->numbers) {
+      names.insert(name);
+    }
+  }
+  for (const std::string& name : names) {
+    const std::vector<double> values = group.values(name);
+    if (values.size() < group.results.size()) {
+      continue;  // unknown in a seed, in which nothing arrived: a mean of the others would flatter
+    }
+    const Sample sample = sample_of(values);
+    object["numbers"][name] = thousandths(sample.mean);
+    if (sample.count >= 2) {
+      object["half"][name] = thousandths(mean_interval(sample, kConfidence).half());
+    }
+  }
+  return object;
+}
+
+/// True where something was run more than once, with other seeds or options.
+bool has_repeats(std::span<const SeedGroup> groups, size_t results) {
+  std::set<SeriesKey> keys;
+  for (const SeedGroup& group : groups) {
+    keys.insert(group.key);
+  }
+  return keys.size() < results;
+}
+
 /// Everything about one link and direction, in the order in which the files name them.
 ordered_json sections_json(const Run& run) {
   std::vector<std::pair<std::string, std::string>> places;
@@ -118,6 +157,11 @@ ordered_json sections_json(const Run& run) {
   };
   for (const RunResult& result : run.results) {
     section(result.key)["results"].push_back(result_json(result));
+  }
+  const std::vector<SeedGroup> groups = seed_groups(run.results);
+  const std::vector<std::string> options = telling_options(groups);
+  for (size_t i = 0; i < groups.size() && has_repeats(groups, run.results.size()); ++i) {
+    section(groups[i].key)["groups"].push_back(group_json(groups[i], options[i]));
   }
   for (const Timeline& timeline : run.timelines) {
     section(timeline.key)["timelines"].push_back(timeline_json(timeline));

@@ -425,7 +425,7 @@ TEST_F(ReportInBrowser, DrawsAVideoCallWithoutAComplaint) {
   page_of(folder);
   const Seen seen = open_in_browser(folder);
   EXPECT_EQ(console_lines(seen.log), std::vector<std::string>{});
-  EXPECT_NE(seen.page.find("With Cress the picture on screen was at most"), std::string::npos);
+  EXPECT_NE(seen.page.find("Cress's picture is"), std::string::npos);
   // Two scatters and four lines per direction, and a size chart per scheme; Chart.js gives each
   // canvas that it has drawn a size.
   EXPECT_EQ(drawn_canvases(seen.page), 16U);

@@ -442,10 +442,18 @@ Run load_run(const std::filesystem::path& run_dir) {
   const std::filesystem::path timeline = run_dir / "timeline.csv";
   const std::filesystem::path frames = run_dir / "frames.csv";
   run.results = value_or_throw(parse_results(read_file(results)), results);
-  run.timelines = value_or_throw(parse_timeline(read_file(timeline)), timeline);
+  // A sweep's results say their options, and it keeps nothing else of its many runs.
+  const bool is_sweep =
+      std::all_of(run.results.begin(), run.results.end(), [](const RunResult& result) {
+        return std::any_of(result.others.begin(), result.others.end(),
+                           [](const auto& other) { return other.first == "options"; });
+      });
+  if (!is_sweep || std::filesystem::exists(timeline)) {
+    run.timelines = value_or_throw(parse_timeline(read_file(timeline)), timeline);
+  }
   const bool video = std::any_of(run.results.begin(), run.results.end(),
                                  [](const RunResult& result) { return result.has_video(); });
-  if (video || std::filesystem::exists(frames)) {
+  if ((video && !is_sweep) || std::filesystem::exists(frames)) {
     run.frames = value_or_throw(parse_frames(read_file(frames)), frames);
   }
   find_movies(run_dir, run);

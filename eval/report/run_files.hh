@@ -102,7 +102,8 @@ struct Run {
 };
 inline constexpr const char* kFilmName = "film.webm";
 /// Throws std::runtime_error "FILE:LINE: what" when results.json or timeline.csv is missing or any
-/// of the three is broken; frames.csv may be missing when no result speaks of video.
+/// of the three is broken; frames.csv may be missing when no result speaks of video, and both CSV
+/// files when every result says its options: a sweep's.
 Run load_run(const std::filesystem::path& run_dir);
 
 }  // namespace cress::report

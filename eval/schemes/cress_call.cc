@@ -49,7 +49,7 @@ std::optional<sim::Datagram> CressCall::poll_transmit(TimePoint now) {
     return std::nullopt;
   }
   const DataSize size{static_cast<int64_t>(bytes->size())};
-  return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+  return sim::Datagram{*std::move(bytes), size + wire::kTagSize + sim::kUdpIpOverhead};
 }
 
 TimePoint CressCall::poll_timeout() const {

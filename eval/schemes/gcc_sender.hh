@@ -29,6 +29,10 @@ struct GccOptions {
   DataRate video_floor = DataRate::kilobits_per_second(30);
   /// libvpx's effort, as libwebrtc sets it on a desktop.
   int cpu_used = -6;
+  /// libvpx's noise reduction, which browsers have on for cameras. Off: with it the model is nearer
+  /// to a browser's picture on steady links and further from its rate on all others
+  /// (docs/method-gcc.md).
+  bool denoise = false;
 
   /// The draft to the letter: its arrival-time filter, its constants, and no probes.
   static GccOptions draft();

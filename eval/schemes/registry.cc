@@ -2,17 +2,28 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "eval/schemes/bbr.hh"
 #include "eval/schemes/call_with_sound.hh"
+#include "eval/schemes/compound.hh"
+#include "eval/schemes/copa.hh"
 #include "eval/schemes/cress_call.hh"
 #include "eval/schemes/cubic.hh"
 #include "eval/schemes/gcc_call.hh"
+#include "eval/schemes/ledbat.hh"
+#include "eval/schemes/omniscient.hh"
 #include "eval/schemes/reno.hh"
 #include "eval/schemes/skype_like.hh"
 #include "eval/schemes/sprout_flow.hh"
 #include "eval/schemes/tcp_flow.hh"
+#include "eval/schemes/tunnel_scheme.hh"
+#include "eval/schemes/vegas.hh"
+#include "eval/schemes/verus.hh"
+#include "relay/tunnel/feedback_each_tick.hh"
 #include "transport/base/rng.hh"
 #include "transport/sprout/cress_control.hh"
 #include "transport/sprout/sprout_control.hh"
@@ -50,11 +61,31 @@ constexpr std::array kSchemes = {
                .what = "Sprout on a host that acts the moment something changes",
                .source = "as sprout; docs/results.md says what the host costs",
                .saturating = true},
+    SchemeInfo{.name = "sprout-tunnel",
+               .what = "TCP Cubic through SproutTunnel: what Sprout does not let go waits, or goes",
+               .source = "the same paper, §4.3, §5.7",
+               .saturating = true},
     SchemeInfo{.name = "sprout-ewma",
                .what = "Sprout with a moving average in the belief's place: no caution",
                .source = "the same paper, §4.2",
                .saturating = true,
                .call = true},
+    SchemeInfo{.name = "sprout-75",
+               .what = "Sprout with 75 % confidence in its forecast; any sprout-NN, 1 to 99",
+               .source = "the same paper, §5.5, Figure 9",
+               .saturating = true},
+    SchemeInfo{.name = "sprout-50",
+               .what = "Sprout with 50 % confidence in its forecast",
+               .source = "as sprout-75",
+               .saturating = true},
+    SchemeInfo{.name = "sprout-25",
+               .what = "Sprout with 25 % confidence in its forecast",
+               .source = "as sprout-75",
+               .saturating = true},
+    SchemeInfo{.name = "sprout-5",
+               .what = "Sprout with 5 % confidence in its forecast",
+               .source = "as sprout-75",
+               .saturating = true},
     SchemeInfo{.name = "cubic",
                .what = "TCP with Cubic congestion control",
                .source = "RFC 9438",
@@ -62,6 +93,38 @@ constexpr std::array kSchemes = {
     SchemeInfo{.name = "reno",
                .what = "TCP with Reno congestion control",
                .source = "RFC 5681",
+               .saturating = true},
+    SchemeInfo{.name = "vegas",
+               .what = "TCP Vegas: two to four packets in the queue, by round trips",
+               .source = "Brakmo, Peterson, IEEE JSAC 13:8, 1995; Linux's choices",
+               .saturating = true},
+    SchemeInfo{.name = "compound",
+               .what = "Compound TCP: Reno's window and a second one that yields to delay",
+               .source = "Tan et al., INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
+               .saturating = true},
+    SchemeInfo{.name = "ledbat",
+               .what = "LEDBAT, as uTP: one-way delays held at 100 ms of queue",
+               .source = "RFC 6817",
+               .saturating = true},
+    SchemeInfo{.name = "bbr",
+               .what = "TCP with BBR, version 1: the largest rate, the least round trip, paced",
+               .source = "Cardwell et al., ACM Queue 14:5, 2016; Linux's tcp_bbr.c",
+               .saturating = true},
+    SchemeInfo{.name = "copa",
+               .what = "Copa: a rate of one over delta times the queueing delay",
+               .source = "Arun, Balakrishnan, NSDI 2018",
+               .saturating = true},
+    SchemeInfo{.name = "verus-r2",
+               .what = "Verus: a learned delay profile, every 5 ms; delays up to twice the least",
+               .source = "Zaki et al., SIGCOMM 2015",
+               .saturating = true},
+    SchemeInfo{.name = "verus-r4",
+               .what = "Verus with delays up to four times the least",
+               .source = "as verus-r2",
+               .saturating = true},
+    SchemeInfo{.name = "verus-r6",
+               .what = "Verus with delays up to six times the least",
+               .source = "as verus-r2",
                .saturating = true},
     SchemeInfo{
         .name = "skype-like",
@@ -80,6 +143,24 @@ constexpr std::array kSchemes = {
                .call = true},
 };
 
+constexpr std::array kSchemesWithPath = {
+    SchemeInfo{.name = "cubic-codel",
+               .what = "TCP Cubic over a CoDel queue, in both directions",
+               .source = "the Sprout paper, §5.4; RFC 8289",
+               .saturating = true,
+               .queue = "codel"},
+    SchemeInfo{.name = "cubic-red",
+               .what = "TCP Cubic over a RED queue, in both directions",
+               .source = "Floyd, Jacobson, IEEE/ACM ToN 1:4, 1993",
+               .saturating = true,
+               .queue = "red:5,15,0.1"},
+    SchemeInfo{.name = "omniscient",
+               .what = "knows the link: a packet for each opportunity, sent at the very instant",
+               .source = "the Sprout paper, §5.1",
+               .saturating = true,
+               .knows_link = true},
+};
+
 // UDP payload of a full Ethernet frame: the original sends packets of 1400 bytes.
 constexpr DataSize kEthernetDatagram{1472};
 // The one-way build's receiver answers every 20 ms, its sender is silent for at most 50 ms
@@ -88,6 +169,13 @@ constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
 // Small packets follow a small window more closely (docs/results.md).
 constexpr DataSize kCressPacket{252};
+// "sprout-" and a number below 100.
+constexpr std::string_view kConfidencePrefix = "sprout-";
+constexpr int kConfidenceMax = 99;
+// The confidence whose entry stands for those that have none.
+constexpr std::string_view kConfidenceExample = "sprout-75";
+// Every segment is acknowledged at once where a scheme was a program over UDP that did so.
+constexpr int64_t kAlwaysQuick = kTcpSequenceMax;
 
 // Who draws from which stream of a run's seed (eval/harness/run.cc has the links').
 constexpr uint64_t kStartStream = 3;
@@ -109,6 +197,41 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Sprout over a model of its own, for what differs in the quantile alone.
+class OwnedEstimator final : public sprout::TickEstimator {
+ public:
+  struct Tables {
+    explicit Tables(const sprout::SproutModel& model) : dynamics(model), table(dynamics) {}
+    sprout::BeliefDynamics dynamics;
+    sprout::ForecastTable table;
+  };
+  explicit OwnedEstimator(std::shared_ptr<const Tables> tables)
+      : tables_(std::move(tables)), estimator_(tables_->dynamics, tables_->table) {}
+  void skip_tick() override { estimator_.skip_tick(); }
+  void observe_tick(double packets) override { estimator_.observe_tick(packets); }
+  sprout::ForecastCounts forecast() override { return estimator_.forecast(); }
+
+ private:
+  std::shared_ptr<const Tables> tables_;  // shared: both ends of a run use one, 2 MB
+  sprout::BayesianEstimator estimator_;
+};
+
+/// The NN of `sprout-NN`.
+std::optional<int> confidence_of(std::string_view scheme) {
+  if (!scheme.starts_with(kConfidencePrefix)) {
+    return std::nullopt;
+  }
+  scheme.remove_prefix(kConfidencePrefix.size());
+  int percent = 0;
+  const auto [end, error] = std::from_chars(scheme.data(), scheme.data() + scheme.size(), percent);
+  const bool plain = !scheme.empty() && scheme.front() != '0' && scheme.front() != '-';
+  if (error != std::errc{} || end != scheme.data() + scheme.size() || !plain ||
+      percent > kConfidenceMax) {
+    return std::nullopt;
+  }
+  return percent;
+}
+
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
 /// Three degrees of confidence in one forecast. Tuned on generated links (docs/results.md).
@@ -124,10 +247,13 @@ sprout::CressControl::Options cress_options(std::string_view scheme) {
   return options;
 }
 
-std::unique_ptr<sprout::Control> make_control(std::string_view scheme,
-                                              const SchemeContext& context) {
+/// `tag`: what sealing adds to each datagram.
+std::unique_ptr<sprout::Control> make_control(std::string_view scheme, const SchemeContext& context,
+                                              DataSize tag = {}) {
   if (is_cress(scheme)) {
-    return std::make_unique<sprout::CressControl>(cress_options(scheme));
+    sprout::CressControl::Options options = cress_options(scheme);
+    options.datagram_overhead += tag;
+    return std::make_unique<sprout::CressControl>(options);
   }
   std::unique_ptr<sprout::TickEstimator> estimator;
   if (scheme == "sprout-ewma") {
@@ -154,9 +280,20 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
   receiver.seed = Rng{seed}.fork(kReceiverStream).next();
   receiver.sends_data = false;
   receiver.endpoint.heartbeat_interval = kReceiverHeartbeat;
-  return {
-      std::make_unique<SproutFlow>(kTimeZero, sender, make_control(scheme, context)),
-      std::make_unique<SproutFlow>(jittered_start(seed), receiver, make_control(scheme, context))};
+  std::shared_ptr<const OwnedEstimator::Tables> tables;
+  if (const auto confidence = confidence_of(scheme)) {
+    sprout::SproutModel model;
+    model.forecast_quantile = (100 - *confidence) / 100.0;
+    tables = std::make_shared<const OwnedEstimator::Tables>(model);
+  }
+  const auto control = [&]() -> std::unique_ptr<sprout::Control> {
+    if (tables) {
+      return std::make_unique<sprout::SproutControl>(std::make_unique<OwnedEstimator>(tables));
+    }
+    return make_control(scheme, context);
+  };
+  return {std::make_unique<SproutFlow>(kTimeZero, sender, control()),
+          std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
 
 /// Both ends act at once: this is our own program, not a model of another.
@@ -171,25 +308,101 @@ FlowPair make_cress_flow(std::string_view scheme, const SchemeContext& context, 
       std::make_unique<SproutFlow>(jittered_start(seed), receiver, make_control(scheme, context))};
 }
 
-FlowPair make_tcp_flow(std::string_view scheme) {
-  std::unique_ptr<CongestionControl> control;
-  if (scheme == "cubic") {
-    control = std::make_unique<Cubic>();
-  } else {
-    control = std::make_unique<Reno>();
+/// How a TCP flow is controlled; none where the scheme is no TCP flow.
+std::unique_ptr<CongestionControl> make_congestion_control(std::string_view scheme, uint64_t seed) {
+  if (scheme == "cubic" || scheme == "cubic-codel" || scheme == "cubic-red") {
+    return std::make_unique<Cubic>();
   }
-  return {std::make_unique<TcpFlowSender>(std::move(control)), std::make_unique<TcpFlowReceiver>()};
+  if (scheme == "reno") {
+    return std::make_unique<Reno>();
+  }
+  if (scheme == "vegas") {
+    return std::make_unique<Vegas>();
+  }
+  if (scheme == "compound") {
+    return std::make_unique<Compound>();
+  }
+  if (scheme == "ledbat") {
+    return std::make_unique<Ledbat>();
+  }
+  if (scheme == "bbr") {
+    return std::make_unique<Bbr>(Rng{seed}.fork(kSenderStream).next());
+  }
+  if (scheme == "copa") {
+    return std::make_unique<Copa>();
+  }
+  if (scheme == "verus-r2" || scheme == "verus-r4" || scheme == "verus-r6") {
+    return std::make_unique<Verus>(scheme.back() - '0');
+  }
+  return nullptr;
+}
+
+FlowPair make_tcp_flow(std::string_view scheme, std::unique_ptr<CongestionControl> control) {
+  TcpReceiver::Options receiver;
+  if (scheme == "ledbat" || scheme == "copa" || scheme.starts_with("verus")) {
+    receiver.quick_acks = kAlwaysQuick;
+  }
+  return {std::make_unique<TcpFlowSender>(std::move(control)),
+          std::make_unique<TcpFlowReceiver>(receiver)};
+}
+
+/// Its ends act at once, as cress-tunnel does.
+FlowPair make_tunnel_flow(const SchemeContext& context) {
+  FlowPair cubic = make_tcp_flow("cubic", std::make_unique<Cubic>());
+  const auto end = [&](std::unique_ptr<SchemeHost> flow) {
+    std::vector<std::unique_ptr<SchemeHost>> flows;
+    flows.push_back(std::move(flow));
+    session::EndpointOptions endpoint;
+    endpoint.datagram_max = kEthernetDatagram - wire::kTagSize;
+    return std::make_unique<CarriedFlows>(
+        std::move(flows),
+        std::make_unique<tunnel::Tunnel>(
+            kTimeZero, endpoint,
+            std::make_unique<tunnel::FeedbackEachTick>(make_control("sprout", context)), true));
+  };
+  return {end(std::move(cubic.left)), end(std::move(cubic.right))};
+}
+
+FlowPair make_flow_of_any_kind(std::string_view scheme, const SchemeContext& context,
+                               uint64_t seed) {
+  if (auto control = make_congestion_control(scheme, seed)) {
+    return make_tcp_flow(scheme, std::move(control));
+  }
+  if (scheme == "sprout-tunnel") {
+    return make_tunnel_flow(context);
+  }
+  if (is_cress(scheme)) {
+    return make_cress_flow(scheme, context, seed);
+  }
+  return make_sprout_flow(scheme, context, seed);
+}
+
+void check_saturating(std::string_view scheme) {
+  if (!find_scheme(scheme).saturating) {
+    throw std::invalid_argument("scheme \"" + std::string{scheme} +
+                                "\" only carries calls; give it pictures with --video");
+  }
 }
 
 }  // namespace
 
 std::span<const SchemeInfo> schemes() { return kSchemes; }
+std::span<const SchemeInfo> schemes_with_path() { return kSchemesWithPath; }
 
 const SchemeInfo& find_scheme(std::string_view name) {
-  const auto found = std::find_if(kSchemes.begin(), kSchemes.end(),
-                                  [&](const SchemeInfo& info) { return info.name == name; });
+  const auto named = [](std::string_view wanted) {
+    return [wanted](const SchemeInfo& info) { return info.name == wanted; };
+  };
+  const auto found = std::find_if(kSchemes.begin(), kSchemes.end(), named(name));
   if (found != kSchemes.end()) {
     return *found;
+  }
+  const auto special = std::find_if(kSchemesWithPath.begin(), kSchemesWithPath.end(), named(name));
+  if (special != kSchemesWithPath.end()) {
+    return *special;
+  }
+  if (confidence_of(name)) {
+    return *std::find_if(kSchemes.begin(), kSchemes.end(), named(kConfidenceExample));
   }
   const auto nearest =
       std::min_element(kSchemes.begin(), kSchemes.end(), [&](const auto& a, const auto& b) {
@@ -201,17 +414,34 @@ const SchemeInfo& find_scheme(std::string_view name) {
 }
 
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {
-  if (!find_scheme(scheme).saturating) {
+  check_saturating(scheme);
+  const SchemeInfo& info = find_scheme(scheme);
+  if (!info.queue.empty()) {
+    throw std::invalid_argument("scheme \"" + std::string{scheme} + "\" asks for --queue " +
+                                std::string{info.queue} + ", which this run does not give it");
+  }
+  if (info.knows_link) {
     throw std::invalid_argument("scheme \"" + std::string{scheme} +
-                                "\" only carries calls; give it pictures with --video");
+                                "\" has to know the link, which this run does not tell it");
   }
-  if (scheme == "cubic" || scheme == "reno") {
-    return make_tcp_flow(scheme);
+  return make_flow_of_any_kind(scheme, context, seed);
+}
+
+FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed,
+                   const FlowPath& path) {
+  check_saturating(scheme);
+  const SchemeInfo& info = find_scheme(scheme);
+  if (!info.queue.empty() && path.queue != info.queue) {
+    throw std::invalid_argument("scheme \"" + std::string{scheme} + "\" asks for --queue " +
+                                std::string{info.queue} + "; leave --queue out");
   }
-  if (is_cress(scheme)) {
-    return make_cress_flow(scheme, context, seed);
+  if (info.knows_link) {
+    if (!path.forward) {
+      throw std::invalid_argument("scheme \"" + std::string{scheme} + "\" has to know the link");
+    }
+    return {std::make_unique<OmniscientSender>(path.forward), std::make_unique<CountingReceiver>()};
   }
-  return make_sprout_flow(scheme, context, seed);
+  return make_flow_of_any_kind(scheme, context, seed);
 }
 
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
@@ -242,10 +472,11 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   app::CallOptions options;
   // Only Sprout's belief needs it (docs/results.md).
   options.pads_window = scheme == "sprout";
-  return {std::make_unique<CressCall>(kTimeZero, options, make_control(scheme, context),
-                                      std::move(left)),
-          std::make_unique<CressCall>(right_start, options, make_control(scheme, context),
-                                      std::move(right))};
+  return {
+      std::make_unique<CressCall>(kTimeZero, options, make_control(scheme, context, wire::kTagSize),
+                                  std::move(left)),
+      std::make_unique<CressCall>(right_start, options,
+                                  make_control(scheme, context, wire::kTagSize), std::move(right))};
 }
 
 }  // namespace cress::schemes

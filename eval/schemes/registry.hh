@@ -8,6 +8,7 @@
 
 #include "eval/schemes/scheme_host.hh"
 #include "media/source/video_source.hh"
+#include "transport/sim/trace.hh"
 #include "transport/sprout/forecast_table.hh"
 
 namespace cress::schemes {
@@ -18,11 +19,18 @@ struct SchemeInfo {
   std::string_view source;  ///< paper section or RFC
   bool saturating = false;  ///< can fill a link one way
   bool call = false;        ///< can carry a video call
+  /// What has to stand at the bottleneck, as `--queue` says it; empty: whatever the run has.
+  std::string_view queue{};
+  bool knows_link = false;  ///< make_flow needs the trace of the link it sends over
 };
 
-/// Every scheme, in the order they are listed.
+/// Every scheme that asks nothing of its path, in the order they are listed.
 std::span<const SchemeInfo> schemes();
-/// Throws std::invalid_argument naming the nearest schemes when there is none of that name.
+/// Those that do, which only make_flow with a FlowPath makes.
+std::span<const SchemeInfo> schemes_with_path();
+/// Sprout at any other confidence is `sprout-NN`, NN in 1..99 (the paper's Figure 9): of those with
+/// an entry their own, of the others that of `sprout-75`, whose name differs. Of both lists. Throws
+/// std::invalid_argument naming the nearest schemes when there is none of that name.
 const SchemeInfo& find_scheme(std::string_view name);
 
 /// What runs share and nobody changes: Sprout's tables, made once.
@@ -47,7 +55,17 @@ struct CallPair {
 
 /// Jitters the ends' start within a few milliseconds by `seed`, as real programs do not start in
 /// step.
+/// Throws std::invalid_argument for a scheme that carries no flow or asks something of its path.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed);
+
+/// What a run tells a flow of the path it is made for.
+struct FlowPath {
+  std::shared_ptr<const sim::DeliveryTrace> forward;  ///< of the link that `left` sends over
+  std::string_view queue{};  ///< what stands at both bottlenecks, as SchemeInfo::queue
+};
+/// Throws std::invalid_argument where the path is not what the scheme asks for.
+FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed,
+                   const FlowPath& path);
 /// The context outlives the pair; throws
 /// std::invalid_argument for a scheme that carries no call.
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,

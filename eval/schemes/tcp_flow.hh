@@ -33,6 +33,8 @@ class TcpFlowSender final : public SchemeHost {
 /// The other end.
 class TcpFlowReceiver final : public SchemeHost {
  public:
+  TcpFlowReceiver() = default;
+  explicit TcpFlowReceiver(const TcpReceiver::Options& options) : tcp_(options) {}
   void handle_datagram(TimePoint now, const sim::Datagram& d) override {
     tcp_.handle_datagram(now, d);
   }

@@ -10,9 +10,21 @@ namespace {
 constexpr int64_t kReorderingSegments = 3;
 }  // namespace
 
+void TcpScoreboard::note_departure(TimePoint now) {
+  if (in_flight_ == 0) {
+    delivery_time_ = now;  // a flight begins: before it nothing could be delivered
+    delivery_sent_ = now;
+  }
+}
+
 void TcpScoreboard::send_new(TimePoint now) {
+  note_departure(now);
   const int64_t number = next();
-  segments_.push_back({.sent = now, .serial = next_serial_, .delivered_when_sent = delivered_});
+  segments_.push_back({.sent = now,
+                       .serial = next_serial_,
+                       .delivered_when_sent = delivered_,
+                       .delivery_time = delivery_time_,
+                       .delivery_sent = delivery_sent_});
   transmissions_.push_back({number, next_serial_});
   ++next_serial_;
   ++in_flight_;
@@ -20,6 +32,7 @@ void TcpScoreboard::send_new(TimePoint now) {
 
 int64_t TcpScoreboard::retransmit(TimePoint now) {
   check(lost_ > 0, "retransmit: something is lost");
+  note_departure(now);
   for (;;) {
     const Transmission candidate = lost_queue_.front();
     lost_queue_.pop_front();
@@ -34,6 +47,8 @@ int64_t TcpScoreboard::retransmit(TimePoint now) {
     segment = {.sent = now,
                .serial = next_serial_,
                .delivered_when_sent = delivered_,
+               .delivery_time = delivery_time_,
+               .delivery_sent = delivery_sent_,
                .state = State::kInFlight,
                .retransmitted = true};
     transmissions_.push_back({candidate.segment, next_serial_});
@@ -62,6 +77,9 @@ void TcpScoreboard::deliver(TimePoint now, const Segment& segment, bool original
     delivery.round_trip = newest_round_trip_;
     delivery.newest_sent = segment.sent;
     delivery.delivered_when_sent = segment.delivered_when_sent;
+    delivery.send_elapsed = segment.sent - segment.delivery_sent;
+    delivery.ack_elapsed = now - segment.delivery_time;
+    delivery_sent_ = segment.sent;
   }
 }
 
@@ -96,6 +114,9 @@ TcpScoreboard::Delivery TcpScoreboard::acknowledge(TimePoint now, int64_t segmen
         sacked.state = State::kSacked;
       }
     });
+  }
+  if (delivery.newly_delivered > 0) {
+    delivery_time_ = now;
   }
   drop_stale_transmissions();
   return delivery;

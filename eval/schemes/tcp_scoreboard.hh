@@ -25,6 +25,9 @@ class TcpScoreboard {
     std::optional<Duration> round_trip;
     TimePoint newest_sent{};  ///< when the newest delivered segment left
     int64_t delivered_when_sent = 0;
+    /// How long what was delivered since it left took to be sent, and to be acknowledged.
+    Duration send_elapsed{};
+    Duration ack_elapsed{};
   };
 
   /// All below it are acknowledged.
@@ -35,6 +38,7 @@ class TcpScoreboard {
   /// Sent, and neither delivered nor given up.
   int64_t in_flight() const { return in_flight_; }
   int64_t delivered() const { return delivered_; }
+  std::optional<Duration> least_round_trip() const { return least_round_trip_; }
   bool has_lost() const { return lost_ > 0; }
   /// How many outstanding segments were sent more than once.
   int64_t retransmitted() const { return retransmitted_; }
@@ -65,6 +69,9 @@ class TcpScoreboard {
     TimePoint sent{};
     int64_t serial = 0;  // of its last transmission
     int64_t delivered_when_sent = 0;
+    // The newest delivery when this left, and when that segment had left.
+    TimePoint delivery_time{};
+    TimePoint delivery_sent{};
     State state = State::kInFlight;
     bool retransmitted = false;
   };
@@ -75,6 +82,7 @@ class TcpScoreboard {
 
   Segment& at(int64_t segment) { return segments_[static_cast<size_t>(segment - first_)]; }
   bool is_current(const Transmission& transmission) const;
+  void note_departure(TimePoint now);
   void deliver(TimePoint now, const Segment& segment, bool original, Delivery& delivery);
   void lose(int64_t number);
   void drop_stale_transmissions();
@@ -89,6 +97,9 @@ class TcpScoreboard {
   int64_t retransmitted_ = 0;
   int64_t delivered_ = 0;
   int64_t next_serial_ = 1;
+  // The newest delivery, and when what it delivered had left; for rates.
+  TimePoint delivery_time_{};
+  TimePoint delivery_sent_{};
   // RACK: the newest delivered transmission, and how long it took.
   int64_t newest_serial_ = 0;
   Duration newest_round_trip_{};

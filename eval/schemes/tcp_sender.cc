@@ -49,7 +49,15 @@ TcpSender::TcpSender(std::unique_ptr<CongestionControl> control, const Options& 
 }
 
 DataSize TcpSender::window() const {
-  return state_ == State::kRecovery ? kTcpPayloadMax * recovery_window_ : control_->window();
+  return state_ == State::kRecovery && !control_->governs_recovery()
+             ? kTcpPayloadMax * recovery_window_
+             : control_->window();
+}
+
+bool TcpSender::may_send() const {
+  return state_ == State::kRecovery && !control_->governs_recovery()
+             ? in_flight() + kTcpPayloadMax <= window()
+             : control_->may_send(in_flight());
 }
 
 void TcpSender::handle_datagram(TimePoint now, const sim::Datagram& datagram) {
@@ -97,7 +105,7 @@ void TcpSender::handle_ack(TimePoint now, const TcpSegment& ack) {
     }
   }
   if (delivery.newly_delivered > 0) {
-    report(now, delivery, in_flight_before);
+    report(now, ack, delivery, in_flight_before, lost);
   }
   if (delivery.advanced) {
     backoffs_ = 0;
@@ -129,22 +137,32 @@ void TcpSender::undo_if_spurious(TimePoint now, const TcpSegment& ack, bool adva
   ++stats_.undone;
 }
 
-void TcpSender::report(TimePoint now, const TcpScoreboard::Delivery& delivery,
-                       DataSize in_flight_before) {
+void TcpSender::report(TimePoint now, const TcpSegment& ack,
+                       const TcpScoreboard::Delivery& delivery, DataSize in_flight_before,
+                       int64_t lost) {
   AckEvent event{.now = now,
                  .delivered = kTcpPayloadMax * delivery.newly_delivered,
                  .in_flight = in_flight_before,
                  .acknowledged = kTcpPayloadMax * board_.first(),
                  .sent = kTcpPayloadMax * board_.next(),
                  .round_trip = delivery.round_trip,
+                 .one_way_delay = std::nullopt,
                  .delivery_rate = std::nullopt,
                  .delivered_total = kTcpPayloadMax * board_.delivered(),
                  .delivered_when_sent = kTcpPayloadMax * delivery.delivered_when_sent,
                  .advanced = delivery.advanced,
-                 .in_recovery = state_ == State::kRecovery};
-  if (delivery.round_trip && *delivery.round_trip > Duration::zero()) {
+                 .in_recovery = state_ == State::kRecovery,
+                 .repairing = state_ != State::kOpen,
+                 .lost = kTcpPayloadMax * lost,
+                 .in_flight_now = in_flight()};
+  // Out of order the echo is an older segment's (RFC 7323 §4.3).
+  if (delivery.advanced && ack.echo && ack.timestamp >= *ack.echo) {
+    event.one_way_delay = ack.timestamp - *ack.echo;
+  }
+  const Duration elapsed = std::max(delivery.send_elapsed, delivery.ack_elapsed);
+  if (delivery.round_trip && elapsed > Duration::zero() && elapsed >= board_.least_round_trip()) {
     event.delivery_rate =
-        DataRate::from(event.delivered_total - event.delivered_when_sent, *delivery.round_trip);
+        DataRate::from(event.delivered_total - event.delivered_when_sent, elapsed);
   }
   control_->on_ack(event);
 }
@@ -200,6 +218,9 @@ void TcpSender::restart_timer(TimePoint now) {
 void TcpSender::handle_timeout(TimePoint now) {
   started_ = true;
   waits_for_pace_ = waits_for_pace_ && now < paced_until_;
+  if (now >= control_->poll_timeout()) {
+    control_->handle_timeout(now);
+  }
   if (now >= board_.loss_timeout() && board_.find_losses(now, state_ != State::kOpen) > 0 &&
       state_ == State::kOpen) {
     enter_recovery(now);
@@ -219,7 +240,7 @@ void TcpSender::handle_timeout(TimePoint now) {
 }
 
 std::optional<sim::Datagram> TcpSender::poll_transmit(TimePoint now) {
-  if (in_flight() + kTcpPayloadMax > window()) {
+  if (!may_send()) {
     return std::nullopt;
   }
   const bool fits_peer = kTcpPayloadMax.bytes() * (board_.next() + 1) <= peer_limit_ &&
@@ -243,6 +264,7 @@ std::optional<sim::Datagram> TcpSender::poll_transmit(TimePoint now) {
   if (state_ == State::kRecovery) {
     ++sent_in_recovery_;
   }
+  control_->on_sent(now, in_flight());
   if (timeout_at_ == kNever) {
     restart_timer(now);
   }
@@ -269,7 +291,8 @@ TimePoint TcpSender::poll_timeout() const {
   if (!started_) {
     return kTimeZero;
   }
-  return std::min({timeout_at_, board_.loss_timeout(), waits_for_pace_ ? paced_until_ : kNever});
+  return std::min({timeout_at_, board_.loss_timeout(), control_->poll_timeout(),
+                   waits_for_pace_ ? paced_until_ : kNever});
 }
 
 }  // namespace cress::schemes

@@ -80,7 +80,9 @@ class TcpSender final : public sim::Host {
   void handle_ack(TimePoint now, const TcpSegment& ack);
   void sample_round_trip(TimePoint now, const TcpSegment& ack, bool advanced);
   void undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced);
-  void report(TimePoint now, const TcpScoreboard::Delivery& delivery, DataSize in_flight_before);
+  void report(TimePoint now, const TcpSegment& ack, const TcpScoreboard::Delivery& delivery,
+              DataSize in_flight_before, int64_t lost);
+  bool may_send() const;
   void leave_repair(TimePoint now);
   void begin_repair();
   void enter_recovery(TimePoint now);

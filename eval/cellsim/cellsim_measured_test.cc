@@ -1,0 +1,176 @@
+// Goal: the emulation is exact: a link is used to the last opportunity, packets are on time, and
+// the kernel's own TCP behaves over it as the simulated one does over the simulated link. Method:
+// real programs in real time; where others keep the machine busy, that is said.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "eval/cellsim/cellsim.hh"
+#include "eval/cellsim/cellsim_test_tools.hh"
+#include "eval/harness/run.hh"
+#include "traces/links.hh"
+#include "transport/netns/namespace_process.hh"
+
+namespace cress::cellsim {
+namespace {
+
+constexpr Duration kLateMax = 2ms;
+
+class CellsimMeasured : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = netns::namespaces_forbidden();
+    if (!why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+  /// Runs and prints; nothing where the machine was too busy to be exact.
+  std::optional<CellsimReport> measure(const CellsimOptions& options) {
+    std::ostringstream notes;
+    const CellsimReport report = run_cellsim(options, notes);
+    std::printf("%s%s%s", notes.str().c_str(), report_lines(report).c_str(),
+                report.real_time ? "" : "not scheduled in real time\n");
+    EXPECT_EQ(report.exit_code, 0);
+    if (report.late_p99 > kLateMax && !report.real_time) {
+      return std::nullopt;
+    }
+    return report;
+  }
+};
+
+struct Constant {
+  const char* name;
+  std::shared_ptr<const sim::DeliveryTrace> trace;
+  Duration interval;  // of the sender's full packets: a tenth more than the link carries
+};
+
+TEST_F(CellsimMeasured, ASaturatingSenderGetsTheWholeLinkAndPacketsAreOnTime) {
+  for (const Constant& link :
+       {Constant{"12 Mbit/s", every(1ms), 909us}, Constant{"100 Mbit/s", every(3ms, 25), 109us}}) {
+    CellsimOptions o;
+    o.path = {.name = link.name, .down = link.trace, .up = link.trace, .skip = 1s};
+    o.path.make_queue = [](const Rng&) {
+      return std::make_unique<sim::DropTailQueue>(2000 * DataSize{1500});
+    };
+    o.quiet = true;
+    o.command.work = [interval = link.interval] {
+      return flood(variable("CRESS_FAR") + ":9", static_cast<int>(10s / interval), 1472, interval,
+                   0ms);
+    };
+    std::printf("%s: ", link.name);
+    const auto report = measure(o);
+    if (!report) {
+      GTEST_SKIP() << "others keep this machine busy, and this test may not go before them";
+    }
+    EXPECT_GE(report->directions[0].score.utilization, 0.99) << link.name;
+    EXPECT_LE(report->directions[0].score.utilization, 1.0001) << link.name;
+    EXPECT_EQ(report->directions[0].packets_missed, 0U) << link.name;
+    EXPECT_LE(*report->late_p99, kLateMax) << link.name;
+  }
+}
+
+/// The buffers that Linux comes with; others' machines have others.
+void set_tcp_buffers() {
+  std::ofstream{"/proc/sys/net/ipv4/tcp_rmem"} << "4096 131072 6291456";
+  std::ofstream{"/proc/sys/net/ipv4/tcp_wmem"} << "4096 16384 4194304";
+}
+
+int sink_stream(const std::string& at) {
+  set_tcp_buffers();
+  const Endpoint here{at};
+  const int listener = here.open(SOCK_STREAM);
+  if (bind(listener, here.raw(), here.socket_address.size) != 0 || listen(listener, 1) != 0) {
+    return complain("listen");
+  }
+  const int fd = accept(listener, nullptr, nullptr);
+  std::vector<char> bytes(1 << 16);
+  while (recv(fd, bytes.data(), bytes.size(), 0) > 0) {
+  }
+  return 0;
+}
+
+int send_stream(const std::string& to, Duration length) {
+  set_tcp_buffers();
+  const runtime::MonotonicClock clock;
+  const TimePoint end = clock.now() + length;
+  const Endpoint there{to};
+  const int fd = there.open(SOCK_STREAM);
+  // Who made the network may choose what its machine keeps from others.
+  constexpr std::string_view kCubic = "cubic";
+  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()) != 0) {
+    return complain("cubic");
+  }
+  timeval patience{0, 100'000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  while (connect(fd, there.raw(), there.socket_address.size) != 0) {
+    if (errno != EINPROGRESS && errno != EALREADY) {
+      return complain("connect");
+    }
+  }
+  const std::vector<char> bytes(1 << 16);
+  while (clock.now() < end) {
+    if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN) {
+      return complain("send");
+    }
+  }
+  return 0;
+}
+
+struct Against {
+  const char* link;
+  const char* queue;
+};
+
+// Links on which one outage does not decide the quantile; docs/results.md has others.
+TEST_F(CellsimMeasured, TheKernelsCubicIsTheSimulatedCubic) {
+  constexpr Duration kLength = 60s;
+  constexpr Duration kSkip = 10s;
+  for (const Against& c :
+       {Against{"3g", "infinite"}, Against{"Verizon-LTE-short", "droptail:100"}}) {
+    if (!traces::is_embedded(c.link) &&
+        !std::filesystem::exists(std::filesystem::path{CRESS_DATA} / "traces" / "cellular")) {
+      GTEST_SKIP() << "no recorded links in " << CRESS_DATA;
+    }
+    const traces::NamedLink named = traces::resolve_link(c.link, CRESS_DATA);
+    harness::RunSpec spec;
+    spec.scheme = "cubic";
+    spec.link.name = c.link;
+    spec.link.down = std::make_shared<const sim::DeliveryTrace>(named.down);
+    spec.link.up = std::make_shared<const sim::DeliveryTrace>(named.up);
+    spec.link.queue = harness::QueueSpec::parse(c.queue);
+    spec.duration = kLength;
+    spec.skip = kSkip;
+    const schemes::SchemeContext context;
+    const harness::DirectionResult simulated = harness::run(spec, context).results.at(0);
+
+    CellsimOptions o;
+    // The simulated flow goes over the trace `down`; here, the sender's way out is `up`.
+    o.path = {.name = c.link, .down = spec.link.up, .up = spec.link.down};
+    o.path.queue = c.queue;
+    o.path.make_queue = [&](const Rng& rng) { return spec.link.queue.make(rng); };
+    o.path.skip = kSkip;
+    o.quiet = true;
+    o.peer.work = [] { return sink_stream("0.0.0.0:7000"); };
+    o.command.work = [] { return send_stream(variable("CRESS_FAR") + ":7000", kLength); };
+    std::printf("%s, %s: simulated %.0f kbit/s, delay95 %.0f ms; the kernel's:\n", c.link, c.queue,
+                simulated.throughput_kbps, *simulated.delay95_ms);
+    const auto report = measure(o);
+    if (!report) {
+      GTEST_SKIP() << "others keep this machine busy, and this test may not go before them";
+    }
+    const Score& real = report->directions[0].score;
+    EXPECT_NEAR(real.throughput_kbps, simulated.throughput_kbps, 0.03 * simulated.throughput_kbps)
+        << c.link;
+    EXPECT_NEAR(*real.delay95_ms, *simulated.delay95_ms, 0.20 * *simulated.delay95_ms) << c.link;
+    // The same trace, over a window that ends when the sender does.
+    EXPECT_NEAR(*real.omniscient95_ms, *simulated.omniscient95_ms,
+                0.01 * *simulated.omniscient95_ms + 1)
+        << c.link;
+  }
+}
+
+}  // namespace
+}  // namespace cress::cellsim

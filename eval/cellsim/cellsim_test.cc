@@ -1,0 +1,234 @@
+// Goal: two real programs at the ends of an emulated link see that link, both families, both ways.
+// Method: real namespaces and sockets, work in processes of its own; skipped where the machine
+// allows none.
+
+#include "eval/cellsim/cellsim.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "eval/cellsim/cellsim_test_tools.hh"
+#include "transport/netns/namespace_process.hh"
+#include "transport/netns/packet.hh"
+
+namespace cress::cellsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Cellsim : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = netns::namespaces_forbidden();
+    if (!why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+
+  static CellsimOptions options(Duration delay) {
+    CellsimOptions made;
+    made.path = {.name = "test", .down = every(1ms), .up = every(2ms), .delay = delay};
+    made.head_start = 100ms;
+    made.quiet = true;
+    return made;
+  }
+  std::ostringstream notes_;
+};
+
+TEST_F(Cellsim, CommandsExitCodeIsTheReports) {
+  CellsimOptions o = options(1ms);
+  o.command.command = {"sh", "-c", "exit 23"};
+  EXPECT_EQ(run_cellsim(o, notes_).exit_code, 23);
+  o.command.command = {"no-such-program-at-all"};
+  EXPECT_THROW(run_cellsim(o, notes_), std::runtime_error);
+}
+
+TEST_F(Cellsim, AQuestionAndItsAnswerTakeBothDelaysInBothFamilies) {
+  for (const bool ipv6 : {false, true}) {
+    CellsimOptions o = options(50ms);
+    o.peer.work = [ipv6] { return echo_datagrams(ipv6 ? "[::]:7000" : "0.0.0.0:7000"); };
+    o.command.work = [ipv6] {
+      return ping_datagrams(
+          (ipv6 ? "[" + variable("CRESS_FAR6") + "]" : variable("CRESS_FAR")) + ":7000", 5, 100ms,
+          250ms);
+    };
+    const CellsimReport report = run_cellsim(o, notes_);
+    EXPECT_EQ(report.exit_code, 0) << notes_.str();
+    ASSERT_EQ(report.directions.size(), 2U);
+    for (const DirectionReport& direction : report.directions) {
+      EXPECT_EQ(direction.score.packets_delivered, 5U) << direction.direction;
+      EXPECT_EQ(direction.packets_missed, 0U);
+    }
+  }
+}
+
+TEST_F(Cellsim, CongestionControlIsThePrivateNetworksAndOnlyWhatIsAllowed) {
+  CellsimOptions o = options(1ms);
+  o.congestion_control = "reno";  // always allowed
+  o.command.command = {"sh", "-c", "[ $(cat /proc/sys/net/ipv4/tcp_congestion_control) = reno ]"};
+  EXPECT_EQ(run_cellsim(o, notes_).exit_code, 0);
+  o.congestion_control = "no-such";
+  EXPECT_THROW(run_cellsim(o, notes_), std::runtime_error);
+}
+
+TEST_F(Cellsim, LossIsTheSeedsAndCounted) {
+  CellsimOptions o = options(1ms);
+  o.path.loss = 0.3;
+  o.path.seed = 5;
+  const auto lost = [&] {
+    o.command.work = [] { return flood(variable("CRESS_FAR") + ":9", 300, 1000, 1ms); };
+    const CellsimReport report = run_cellsim(o, notes_);
+    EXPECT_EQ(report.directions[0].packets_lost + report.directions[0].score.packets_delivered,
+              300U);
+    return report.directions[0].packets_lost;
+  };
+  const uint64_t once = lost();
+  EXPECT_NEAR(static_cast<double>(once), 90, 30);
+  EXPECT_EQ(lost(), once);
+  o.path.seed = 6;
+  EXPECT_NE(lost(), once);
+}
+
+TEST_F(Cellsim, AFullDropTailDropsAndItsPacketsWait) {
+  CellsimOptions o = options(1ms);
+  o.path.up = every(20ms);
+  o.path.make_queue = [](const Rng&) {
+    return std::make_unique<sim::DropTailQueue>(DataSize{15'000});
+  };
+  // 100 packets at once into room for ten: the last of these waits a fifth of a second.
+  o.command.work = [] {
+    const int code = flood(variable("CRESS_FAR") + ":9", 100, 1472, 0ms);
+    sleep_for(400ms);
+    return code;
+  };
+  const CellsimReport report = run_cellsim(o, notes_);
+  EXPECT_NEAR(static_cast<double>(report.directions[0].score.packets_dropped), 89, 3);
+  EXPECT_GT(*report.directions[0].score.delay95_ms, 150);
+}
+
+TEST_F(Cellsim, TheLogIsTheLinksStoryInOrder) {
+  const fs::path folder = fs::path{testing::TempDir()} / "cellsim-log";
+  fs::remove_all(folder);
+  CellsimOptions o = options(1ms);
+  o.path.up = every(5ms);
+  o.path.log_folder = folder;
+  o.path.make_queue = [](const Rng&) {
+    return std::make_unique<sim::DropTailQueue>(DataSize{20'000});
+  };
+  o.command.work = [] { return flood(variable("CRESS_FAR") + ":9", 200, 1400, 2ms); };
+  const CellsimReport report = run_cellsim(o, notes_);
+  const LoggedLink up = read_log(folder / "uplink.log");
+  EXPECT_TRUE(up.has_head && up.is_in_order);
+  EXPECT_EQ(up.packets_in, 200);
+  EXPECT_EQ(up.packets_out, static_cast<int64_t>(report.directions[0].score.packets_delivered));
+  EXPECT_EQ(up.packets_dropped, static_cast<int64_t>(report.directions[0].score.packets_dropped));
+  EXPECT_GT(up.packets_dropped, 10);
+  EXPECT_EQ(up.bytes_out, up.packets_out * 1428);
+  // Every opportunity is there, also those before the first packet.
+  EXPECT_NEAR(static_cast<double>(up.opportunities), to_milliseconds(report.length) / 5, 2);
+  EXPECT_LE(up.bytes_out, up.opportunities * 1500);
+  // Two of three arrivals do not fit: most of those that do wait for a full queue, 14 packets.
+  EXPECT_NEAR(static_cast<double>(up.waited_ms_max), 75, 25);
+  const LoggedLink down = read_log(folder / "downlink.log");
+  EXPECT_LE(down.packets_in, 20) << "the far side's refusals, as many as its kernel sends";
+  EXPECT_EQ(down.packets_out, down.packets_in);
+  EXPECT_GT(down.opportunities, 50);
+}
+
+TEST_F(Cellsim, ThePeerIsAskedToEndWhenCommandHasAndEndedWhenItDoesNot) {
+  CellsimOptions o = options(1ms);
+  o.command.command = {"true"};
+  const fs::path told = fs::path{testing::TempDir()} / "cellsim-peer-told";
+  fs::remove(told);
+  o.peer.command = {
+      "sh", "-c",
+      "trap 'echo asked >" + told.string() + "; exit' TERM; while :; do sleep 0.05; done"};
+  run_cellsim(o, notes_);
+  EXPECT_TRUE(fs::exists(told));
+  o.peer.command = {"sh", "-c", "trap '' TERM; while :; do sleep 1; done"};
+  EXPECT_EQ(run_cellsim(o, notes_).exit_code, 0);
+}
+
+/// Runs a cellsim whose far side is its host, in a host of its own, so that this machine's network
+/// stays as it is.
+netns::NamespaceOptions as_host(const CellsimOptions& options) {
+  netns::NamespaceOptions host;
+  host.work = [options] {
+    const CellsimReport report = run_cellsim(options, std::cerr);
+    return report.exit_code;
+  };
+  return host;
+}
+
+TEST_F(Cellsim, ItsHostIsTheFarSideForWhoHasTheRight) {
+  CellsimOptions o = options(50ms);
+  o.far = FarSide::kHost;
+  // Nobody listens: the answer is ICMP's, from the host, there and back over the link.
+  o.command.work = [] {
+    const int code = expect_refusal(variable("CRESS_FAR") + ":9", 100ms);
+    return code != 0 ? code : expect_refusal("[" + variable("CRESS_FAR6") + "]:9", 100ms);
+  };
+  EXPECT_EQ(netns::run_in_namespace(as_host(o)), 0);
+}
+
+/// Answers every datagram that comes out of the device, and tells from where it came.
+std::string answer_until_end(netns::NamespaceProcess& process) {
+  std::string from;
+  for (int i = 0; i < 1000 && !process.poll_exit(); ++i) {
+    sleep_for(5ms);
+    while (const auto packet = process.tun().read()) {
+      const auto header = netns::parse_packet(*packet);
+      if (!header || header->flow.protocol != IPPROTO_UDP || header->version != 4) {
+        continue;
+      }
+      std::vector<std::byte> answer{packet->begin(), packet->end()};
+      std::swap_ranges(answer.begin() + 12, answer.begin() + 16, answer.begin() + 16);
+      std::swap_ranges(answer.begin() + 20, answer.begin() + 22, answer.begin() + 22);
+      process.tun().write(answer);
+      from = runtime::format_address(header->flow.source);
+    }
+  }
+  return from.substr(0, from.find(':'));
+}
+
+TEST_F(Cellsim, TheInternetIsReachedThroughTheHostsAddress) {
+  CellsimOptions o = options(50ms);
+  o.far = FarSide::kHost;
+  o.internet = true;
+  o.command.work = [] { return ping_datagrams("198.51.100.7:7000", 3, 100ms, 300ms); };
+  netns::NamespaceOptions host = as_host(o);
+  host.settings = {{"net/ipv4/ip_forward", "1"}};
+  host.interface =
+      netns::InterfaceOptions{.name = "cress0",
+                              .addresses = {{*runtime::parse_address("192.0.2.2:0"), 24}},
+                              .routes = {{*runtime::parse_address("0.0.0.0:0"), 0}}};
+  netns::NamespaceProcess process{std::move(host)};
+  process.start();
+  EXPECT_EQ(answer_until_end(process), "192.0.2.2");
+  EXPECT_EQ(process.wait(), 0);
+}
+
+TEST_F(Cellsim, AHostThatForwardsNothingIsTold) {
+  CellsimOptions o = options(1ms);
+  o.far = FarSide::kHost;
+  o.internet = true;
+  o.command.command = {"true"};
+  netns::NamespaceOptions host = as_host(o);
+  host.settings = {{"net/ipv4/ip_forward", "0"}};
+  host.work = [o] {
+    try {
+      run_cellsim(o, std::cerr);
+      return 1;
+    } catch (const std::runtime_error& error) {
+      return std::string{error.what()}.find("ip_forward=1") == std::string::npos ? 2 : 0;
+    }
+  };
+  EXPECT_EQ(netns::run_in_namespace(std::move(host)), 0);
+}
+
+}  // namespace
+}  // namespace cress::cellsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transport/base/time.hh"
+
+namespace cress::cellsim {
+
+/// How often durations occurred, in bounded memory however long it goes on: equal bins from 0 to a
+/// maximum, made when they are first needed. What is below 0 counts as 0, what is above the maximum
+/// as the maximum. Quantiles are right to a bin's width.
+/// Threads: none inside; one owner.
+class Histogram {
+ public:
+  struct Options {
+    Duration bin = 100us;
+    Duration value_max = 1000s;
+  };
+  explicit Histogram(Options options) : options_(options) {}
+
+  void add(Duration value, int64_t weight = 1);
+  /// A value that rises evenly from `low` to `high`, each nanosecond of it with weight 1.
+  void add_rise(Duration low, Duration high);
+  /// The smallest value that a share `q` (0..1) of the weight does not exceed; inside a bin,
+  /// weight is taken to be even. nullopt when there is no weight.
+  std::optional<Duration> quantile(double q) const;
+  /// The upper end of the last bin that has weight.
+  Duration value_max() const { return max_; }
+  int64_t total() const { return total_; }
+
+ private:
+  int64_t& bin_of(Duration value);
+
+  Options options_;
+  std::vector<int64_t> bins_;
+  int64_t total_ = 0;
+  Duration max_{};
+};
+
+}  // namespace cress::cellsim

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "eval/cellsim/link_score.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/sim/link.hh"
+
+namespace cress::cellsim {
+
+/// What happens in one direction, as lines that the tools for Mahimahi's link logs read
+/// (docs/user-guide.md, "cress-eval cellsim"):
+///   T + BYTES         a packet came to the queue
+///   T # BYTES         an opportunity, used or not
+///   T - BYTES WAITED  a packet left, WAITED ms after it came
+///   T d PACKETS BYTES the queue dropped
+/// T: whole milliseconds since the link's start. Bytes are of IP packets, without the four bytes
+/// that Mahimahi adds. In order of time.
+/// Errors: the constructor throws std::runtime_error; a write that fails (a full disk) is told by
+/// flush(), once, and ends the log. Threads: none inside; one owner.
+class LinkLog {
+ public:
+  struct Options {
+    std::filesystem::path path;
+    std::string direction;  ///< "uplink" or "downlink"
+    std::string trace_name;
+    std::string queue;
+    std::string command_line;
+    Duration started_at{};  ///< on the wall clock, since 1970
+    std::shared_ptr<const sim::DeliveryTrace> trace;
+  };
+  explicit LinkLog(const Options& options);
+
+  void handle_queued(TimePoint now, DataSize size);
+  void handle_dropped(TimePoint now, uint64_t count, DataSize size);
+  void handle_left(const sim::PacketRecord& record);
+  /// The time before `now` is complete: what is known of it goes to the disk. Throws
+  /// std::runtime_error "PATH: what" when the disk did not take it.
+  void flush(TimePoint now);
+
+ private:
+  void write_opportunities(TimePoint until);
+
+  std::filesystem::path path_;
+  std::ofstream file_;
+  bool has_failed_ = false;
+  OpportunityWalk opportunities_;
+  std::string pending_;
+};
+
+}  // namespace cress::cellsim

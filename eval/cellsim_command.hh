@@ -1,0 +1,51 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace cress::eval {
+
+/// The arguments of `cress-eval cellsim`, as typed.
+struct CellsimArguments {
+  std::string link;
+  std::string down;
+  std::string up;
+  std::string delay = "20ms";
+  double loss = 0;
+  std::string queue = "infinite";
+  uint64_t seed = 1;
+  std::string skip = "0s";
+  std::string log;
+  std::string peer;  ///< a line for the shell
+  std::string head_start = "300ms";
+  std::string far;  ///< "host" or "private"; empty: what the rights allow
+  bool internet = false;
+  std::string tcp;
+  std::string proxy;
+  std::string to;
+  std::string duration;
+  bool json = false;
+  bool quiet = false;
+  std::vector<std::string> command;  ///< what stands behind "--"
+  std::string typed;                 ///< the whole line, for the logs
+};
+
+/// A command line up to the "--" that ends the program's own arguments, and what stands behind it.
+struct SplitArguments {
+  std::vector<const char*> own;
+  std::vector<std::string> command;
+};
+/// Only for `cellsim`: other commands' lines stay whole.
+SplitArguments split_arguments(int argc, const char* const* argv);
+
+void add_cellsim_options(CLI::App& command, CellsimArguments& arguments);
+/// COMMAND's exit code, 128 + N when signal N ended it, or 2 when it was 0 but a log is not
+/// complete; 0 of a proxy. `data`: the folder with recorded links.
+/// Throws std::invalid_argument or std::runtime_error with one clear line.
+int execute_cellsim(const CellsimArguments& arguments, const std::string& data, std::ostream& out,
+                    std::ostream& err);
+
+}  // namespace cress::eval

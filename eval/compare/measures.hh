@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cress::compare {
+
+enum class Better { kHigher, kLower };
+
+/// How far a number may move before it counts.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;  ///< share of the old value
+  /// The larger of both.
+  double of(double value) const;
+  friend bool operator==(const Tolerance&, const Tolerance&) = default;
+};
+
+/// One key of results.json that a person would call better or worse.
+struct Measure {
+  std::string_view key;
+  std::string_view unit;
+  Better better = Better::kHigher;
+  Tolerance tolerance;  ///< for one or two seeds: what nobody would see
+  int decimals = 0;
+};
+
+/// In the order of a table.
+std::span<const Measure> measures();
+
+/// What --noise says of one measure, or of all.
+struct NoiseRule {
+  std::string measure;  ///< empty: every one
+  Tolerance tolerance;
+};
+
+/// What counts as noise.
+struct Noise {
+  bool use_seeds = true;           ///< where there are kSeedsMin of them
+  std::vector<NoiseRule> rules{};  ///< a measure's own tolerance, seeds or not; the last one wins
+
+  /// Nothing where the rules leave `measure` to seeds and defaults.
+  std::optional<Tolerance> rule_of(std::string_view measure) const;
+};
+inline constexpr size_t kSeedsMin = 3;
+
+/// "seeds", "default", "none", or rules like "delay95_ms=10,ssim_db=2%,1%"; throws
+/// std::invalid_argument with one clear line.
+Noise parse_noise(std::string_view text);
+
+}  // namespace cress::compare

@@ -1,0 +1,91 @@
+#include "eval/compare_command.hh"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
+#include <utility>
+
+#include "eval/compare/compare.hh"
+#include "eval/report/run_files.hh"
+#include "transport/base/text_file.hh"
+
+namespace cress::eval {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  cress-eval compare build/before build/after
+  cress-eval compare before/results.json after/results.json --all --json
+  cress-eval compare a b --noise delay95_ms=10,ssim_db=2%
+  cress-eval compare a b --noise none                 the least change counts
+  cress-eval compare a a --pair cress-cautious=cress  two schemes of one sweep
+Exit code 0: nothing got worse; 1: something did; 2: bad input.)";
+
+std::vector<report::RunResult> load_results(const std::string& path) {
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(file)) {
+    file /= "results.json";
+  }
+  constexpr DataSize kSizeMax{static_cast<int64_t>(report::kRunFileBytesMax)};
+  auto results = report::parse_results(load_text(file, kSizeMax));
+  if (!results) {
+    const size_t line = results.error().line;
+    throw std::runtime_error(fmt::format(
+        "{}{}: {}", file.string(), line > 0 ? fmt::format(":{}", line) : "", results.error().what));
+  }
+  return std::move(results).value();
+}
+
+std::pair<std::string, std::string> parse_pair(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+    throw std::invalid_argument(
+        fmt::format("--pair {}: not A=B, scheme A of the first with scheme B of the second", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+void add_compare_options(CLI::App& command, CompareArguments& a) {
+  command.footer(kExamples);
+  command.add_option("A", a.before, "Before: a folder of `run` or `sweep`, or its results.json")
+      ->required();
+  command.add_option("B", a.after, "After: the same")->required();
+  command
+      .add_option("--noise", a.noise,
+                  "What may move: seeds (their spread, where there are 3; else default), default "
+                  "(fixed tolerances), none, or MEASURE=NUMBER, MEASURE=SHARE%, SHARE%")
+      ->capture_default_str();
+  command
+      .add_option("--confidence", a.confidence,
+                  "That nothing is called worse by chance, in the whole comparison")
+      ->capture_default_str();
+  command.add_option("--pair", a.pairs, "A=B: compare scheme A before with scheme B after only")
+      ->delimiter(',');
+  command.add_flag("--all", a.all, "Show also what is the same");
+  command.add_flag("--allow-missing", a.allow_missing, "Leave out rows that only one side has");
+  command.add_flag("--json", a.json, "As JSON");
+}
+
+int execute_compare(const CompareArguments& arguments, std::ostream& out) {
+  compare::Options options{.noise = compare::parse_noise(arguments.noise),
+                           .confidence = arguments.confidence,
+                           .allow_missing = arguments.allow_missing,
+                           .pairs = {}};
+  if (!(options.confidence > 0 && options.confidence < 1)) {
+    throw std::invalid_argument("--confidence: between 0 and 1, as in 0.95");
+  }
+  for (const std::string& pair : arguments.pairs) {
+    options.pairs.push_back(parse_pair(pair));
+  }
+  const auto before = load_results(arguments.before);
+  const auto after = load_results(arguments.after);
+  const compare::Comparison comparison = compare::compare(before, after, options);
+  out << (arguments.json ? compare::comparison_json(comparison)
+                         : compare::comparison_table(comparison, arguments.all));
+  return count(comparison, compare::Verdict::kWorse) > 0 ? 1 : 0;
+}
+
+}  // namespace cress::eval

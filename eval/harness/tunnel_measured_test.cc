@@ -1,0 +1,127 @@
+// Goal: what the Sprout paper measured in its §5.7: a bulk transfer and a call on one cellular
+// link, side by side and through SproutTunnel. Method: TCP Cubic and a Skype-like call over the
+// recorded Verizon LTE downlink; a table is printed beside the paper's numbers.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "eval/metrics/delay_over_time.hh"
+#include "eval/metrics/rates.hh"
+#include "eval/schemes/registry.hh"
+#include "eval/schemes/tunnel_scheme.hh"
+#include "media/source/synthetic_camera.hh"
+#include "relay/tunnel/secure_tunnel.hh"
+#include "transport/sim/world.hh"
+#include "transport/wire/datagram.hh"
+
+namespace cress::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kLinks = fs::path{CRESS_DATA} / "traces" / "cellular";
+constexpr metrics::Window kWindow{kTimeZero + 10s, kTimeZero + 140s};
+
+struct Outcome {
+  double bulk_kbps = 0;
+  double call_kbps = 0;
+  double call_delay95_ms = 0;
+};
+
+double rate_kbps(std::span<const schemes::CarriedDatagram> arrivals) {
+  std::vector<metrics::Delivery> deliveries;
+  for (const schemes::CarriedDatagram& datagram : arrivals) {
+    deliveries.push_back({datagram.arrived, datagram.size});
+  }
+  return metrics::throughput(deliveries, kWindow).kilobits_per_second();
+}
+
+double delay95_ms(std::span<const schemes::CarriedDatagram> arrivals) {
+  std::vector<metrics::Arrival> list;
+  for (const schemes::CarriedDatagram& datagram : arrivals) {
+    list.push_back({datagram.sent, datagram.arrived});
+  }
+  const auto delay = metrics::delay_quantile(list, kWindow, 0.95);
+  return delay ? to_milliseconds(*delay) : 1e9;
+}
+
+std::shared_ptr<const sim::DeliveryTrace> load(const char* way) {
+  return std::make_shared<sim::DeliveryTrace>(
+      sim::load_trace(kLinks / ("Verizon-LTE-short." + std::string{way})));
+}
+
+/// Both at once, over the downlink; through a tunnel where its kind is said.
+Outcome share(const schemes::SchemeContext& context, std::optional<tunnel::ControlKind> kind,
+              bool with_bulk = true) {
+  tunnel::ControlMaker controls;
+  schemes::CallMedia camera{.camera = std::make_shared<media::SyntheticCamera>(), .microphone = {}};
+  schemes::CallPair call = schemes::make_call("skype-like", context, 1, camera, {});
+  schemes::FlowPair bulk = schemes::make_flow("cubic", context, 1);
+  const auto end = [&](std::unique_ptr<schemes::SchemeHost> call_end,
+                       std::unique_ptr<schemes::SchemeHost> bulk_end) {
+    std::vector<std::unique_ptr<schemes::SchemeHost>> flows;
+    flows.push_back(std::move(call_end));
+    if (with_bulk) {
+      flows.push_back(std::move(bulk_end));
+    }
+    std::unique_ptr<tunnel::Tunnel> through;
+    if (kind) {
+      session::EndpointOptions endpoint;
+      endpoint.datagram_max = DataSize{1472} - wire::kTagSize;
+      through = std::make_unique<tunnel::Tunnel>(kTimeZero, endpoint,
+                                                 controls.make(*kind, wire::kTagSize),
+                                                 *kind == tunnel::ControlKind::kSprout);
+    }
+    return std::make_unique<schemes::CarriedFlows>(std::move(flows), std::move(through));
+  };
+  const auto left = end(std::move(call.left), std::move(bulk.left));
+  const auto right = end(std::move(call.right), std::move(bulk.right));
+  sim::Link forward{{.trace = load("down"), .queue = nullptr}};
+  sim::Link reverse{{.trace = load("up"), .seed = 2, .queue = nullptr}};
+  sim::World world{{*left, *right, forward, reverse}};
+  world.run_until(kWindow.to);
+  Outcome outcome{.call_kbps = rate_kbps(right->arrivals(0)),
+                  .call_delay95_ms = delay95_ms(right->arrivals(0))};
+  outcome.bulk_kbps = with_bulk ? rate_kbps(right->arrivals(1)) : 0;
+  return outcome;
+}
+
+void print(const char* name, const Outcome& outcome) {
+  std::printf("%-24s %10.0f %10.0f %12.0f\n", name, outcome.bulk_kbps, outcome.call_kbps,
+              outcome.call_delay95_ms);
+}
+
+TEST(TunnelMeasured, ACallBesideABulkTransferGetsItsRateAndASmallPartOfItsDelayThroughTheTunnel) {
+  if (!fs::exists(kLinks)) {
+    GTEST_SKIP() << "no recorded links in " << kLinks;
+  }
+  const schemes::SchemeContext context;
+  const Outcome alone = share(context, std::nullopt, false);
+  const Outcome direct = share(context, std::nullopt);
+  const Outcome sprout = share(context, tunnel::ControlKind::kSprout);
+  const Outcome cress = share(context, tunnel::ControlKind::kCress);
+  std::printf("%-24s %10s %10s %12s\n", "", "bulk kbps", "call kbps", "call d95 ms");
+  // Winstein, Sivaraman, Balakrishnan, NSDI 2013, §5.7: Skype and Cubic over Verizon LTE, down.
+  print("paper: direct", {8336, 78, 6000});
+  print("paper: through Sprout", {3776, 490, 170});
+  print("call alone", alone);
+  print("direct", direct);
+  print("through sprout", sprout);
+  print("through cress", cress);
+  for (const Outcome& through : {sprout, cress}) {
+    EXPECT_LE(through.call_delay95_ms, 0.1 * direct.call_delay95_ms);
+    EXPECT_GE(through.call_kbps, 2 * direct.call_kbps);
+    EXPECT_GE(through.bulk_kbps, 700) << "the transfer goes on";
+  }
+  EXPECT_GE(cress.bulk_kbps, 2 * sprout.bulk_kbps);
+  EXPECT_GE(cress.call_kbps, 2 * sprout.call_kbps);
+}
+
+}  // namespace
+}  // namespace cress::harness

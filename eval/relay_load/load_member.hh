@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "relay/forward/room_test_tools.hh"
+#include "transport/runtime/datagram_machine.hh"
+#include "transport/secure/connection.hh"
+#include "transport/secure/credential.hh"
+
+namespace cress::relay_load {
+
+struct LoadMemberOptions {
+  secure::Secret access{};  ///< the room's
+  Address relay{};
+  relay::TestMemberOptions member{};
+  uint64_t seed = 1;
+};
+
+/// A member of a room without codecs: connects, then sends frames and sounds of true patterns and
+/// sizes, and takes what the others send, as long as it is there. Threads: none inside; one owner.
+class LoadMember : public runtime::DatagramMachine {
+ public:
+  LoadMember(TimePoint start, LoadMemberOptions options);
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+
+  void hang_up(TimePoint now);
+  bool is_finished() const { return connection_.is_finished(); }
+  /// Null before it is in.
+  const relay::TestMember* member() const { return member_.get(); }
+  std::optional<secure::CloseReason> closed() const { return closed_; }
+
+ private:
+  void drain(TimePoint now);
+  bool is_in() const { return member_ && !closed_; }
+
+  LoadMemberOptions options_;
+  secure::Connection connection_;
+  std::unique_ptr<relay::TestMember> member_;
+  std::optional<secure::CloseReason> closed_;
+};
+
+}  // namespace cress::relay_load

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "relay/daemon/room_store.hh"
+#include "transport/base/address.hh"
+#include "transport/base/time.hh"
+
+namespace cress::relay_load {
+
+/// A relay in a child process, on a free port of the loopback interface, until destroyed.
+class RelayProcess {
+ public:
+  /// Throws std::runtime_error if it does not come up. Forks: the caller has one thread.
+  explicit RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max);
+  ~RelayProcess();
+  RelayProcess(const RelayProcess&) = delete;
+  RelayProcess& operator=(const RelayProcess&) = delete;
+
+  const Address& address() const { return address_; }
+  /// What it has computed so far, on all threads together.
+  Duration cpu() const;
+  uint64_t resident_bytes() const;
+  /// The text of /metrics.
+  std::string metrics() const;
+  pid_t pid() const { return pid_; }
+
+ private:
+  std::filesystem::path folder_;
+  pid_t pid_ = -1;
+  Address address_{};
+  int metrics_port_ = 0;
+};
+
+/// One sample of a metrics text, by its name with labels; 0 if there is none.
+double metric(const std::string& text, const std::string& name);
+
+}  // namespace cress::relay_load

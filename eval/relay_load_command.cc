@@ -1,0 +1,126 @@
+#include "eval/relay_load_command.hh"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <stdexcept>
+
+#include "eval/relay_load/relay_load.hh"
+
+namespace cress::eval {
+namespace {
+
+double milliseconds(const std::optional<Duration>& duration) {
+  return duration ? to_milliseconds(*duration) : 0;
+}
+
+void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
+  out << fmt::format("members        {} in, {} not, {} joins\n", result.members, result.not_let_in,
+                     result.joins);
+  out << fmt::format("streams        {:.0f}, {:.0f} kbit/s each as sent by the relay\n",
+                     result.streams, result.stream_kbps);
+  out << fmt::format("datagrams      {:.0f} in, {:.0f} out a second\n", result.datagrams_in_per_s,
+                     result.datagrams_out_per_s);
+  out << fmt::format(
+      "relay          {:.1f} % of a core: {:.0f} streams, {:.0f} datagrams/s a core\n",
+      100 * result.relay_cpu, result.streams_per_core, result.datagrams_out_per_core_s);
+  out << fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, member to member\n",
+                     milliseconds(result.sound_p50), milliseconds(result.sound_p99),
+                     milliseconds(result.sound_p999));
+  out << fmt::format("in the relay   p50 <= {:.2f}, p99 <= {:.2f} ms until looked at\n",
+                     milliseconds(result.wait_p50), milliseconds(result.wait_p99));
+  out << fmt::format("memory         {:.1f} MB, then {:.1f} MB\n",
+                     static_cast<double>(result.resident_begin) / 1e6,
+                     static_cast<double>(result.resident_end) / 1e6);
+  if (result.hostile_sent > 0) {
+    out << fmt::format("hostile        {} datagrams sent\n", result.hostile_sent);
+  }
+}
+
+nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
+  return {{"members", result.members},
+          {"not_let_in", result.not_let_in},
+          {"joins", result.joins},
+          {"streams", result.streams},
+          {"stream_kbps", result.stream_kbps},
+          {"datagrams_in_per_s", result.datagrams_in_per_s},
+          {"datagrams_out_per_s", result.datagrams_out_per_s},
+          {"relay_cpu", result.relay_cpu},
+          {"streams_per_core", result.streams_per_core},
+          {"datagrams_out_per_core_s", result.datagrams_out_per_core_s},
+          {"sound_p50_ms", milliseconds(result.sound_p50)},
+          {"sound_p99_ms", milliseconds(result.sound_p99)},
+          {"sound_p999_ms", milliseconds(result.sound_p999)},
+          {"wait_p50_ms", milliseconds(result.wait_p50)},
+          {"wait_p99_ms", milliseconds(result.wait_p99)},
+          {"resident_begin_bytes", result.resident_begin},
+          {"resident_end_bytes", result.resident_end},
+          {"hostile_sent", result.hostile_sent}};
+}
+
+}  // namespace
+
+void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
+  command.add_option("--rooms", arguments.rooms, "Rooms")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--members", arguments.members, "In each room; all send, all look at all")
+      ->check(CLI::Range(2, 40))
+      ->capture_default_str();
+  command.add_option("--video-kbps", arguments.video_kbps, "Of each member's pictures")
+      ->check(CLI::Range(20, 5000))
+      ->capture_default_str();
+  command.add_option("--duration", arguments.duration_s, "Seconds in all")
+      ->check(CLI::Range(1.0, 86'400.0))
+      ->capture_default_str();
+  command.add_option("--skip", arguments.skip_s, "Seconds at the start that do not count")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
+  command
+      .add_option("--churn", arguments.churn_per_minute, "Members that leave for others a minute")
+      ->check(CLI::Range(0, 6000))
+      ->capture_default_str();
+  command.add_flag("--hostile", arguments.hostile,
+                   "Flood the relay with 20 000 datagrams a second");
+  command.add_option("--seed", arguments.seed, "Of sizes and leavers")->capture_default_str();
+  command.add_flag("--json", arguments.json, "The result as JSON");
+  command.footer(
+      "Examples:\n"
+      "  cress-eval relay-load --rooms 10 --members 5\n"
+      "  cress-eval relay-load --rooms 2 --members 10 --churn 1000 --duration 70 --json\n"
+      "Relay and members share this machine; what the members take is not counted.");
+}
+
+int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.skip_s >= arguments.duration_s) {
+    throw std::runtime_error("--skip must be less than --duration");
+  }
+  const bool shows = isatty(STDERR_FILENO) != 0;
+  const auto result =
+      relay_load::run_relay_load({.rooms = arguments.rooms,
+                                  .members = arguments.members,
+                                  .video = DataRate::kilobits_per_second(arguments.video_kbps),
+                                  .duration = from_seconds(arguments.duration_s),
+                                  .skip = from_seconds(arguments.skip_s),
+                                  .churn_per_minute = arguments.churn_per_minute,
+                                  .hostile = arguments.hostile,
+                                  .seed = arguments.seed},
+                                 [&](double share) {
+                                   if (shows) {
+                                     err << fmt::format("\r{:3.0f} %", 100 * share) << std::flush;
+                                   }
+                                 });
+  if (shows) {
+    err << "\r     \r";
+  }
+  if (arguments.json) {
+    out << to_json(result).dump(2) << "\n";
+  } else {
+    print(result, out);
+  }
+  return result.not_let_in == 0 ? 0 : 1;
+}
+
+}  // namespace cress::eval

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iosfwd>
+
+namespace cress::eval {
+
+/// The arguments of `cress-eval relay-load`, as typed.
+struct RelayLoadArguments {
+  int rooms = 4;
+  int members = 5;
+  int video_kbps = 500;
+  double duration_s = 20;
+  double skip_s = 5;
+  int churn_per_minute = 0;
+  bool hostile = false;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments);
+/// 0: all members were let in and stayed; 1: not all.
+/// Throws std::runtime_error with one clear line. The caller has one thread: the relay is forked.
+int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, std::ostream& err);
+
+}  // namespace cress::eval

@@ -1,0 +1,135 @@
+#include "eval/schemes/registry.hh"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "transport/sim/queue_codel.hh"
+#include "transport/sim/queue_red.hh"
+#include "transport/sim/world.hh"
+
+namespace cress::schemes {
+namespace {
+
+/// Falls and rises: 8, 2, 5 Mbit/s and an outage of half a second, every ten seconds.
+std::shared_ptr<const sim::DeliveryTrace> wandering() {
+  auto trace = std::make_shared<sim::DeliveryTrace>();
+  const std::vector<std::pair<Duration, Duration>> steps = {
+      {1500us, 3s}, {6ms, 6s}, {2400us, 9500ms}};
+  Duration at{};
+  for (const auto& [gap, until] : steps) {
+    for (; at < until; at += gap) {
+      trace->opportunities.push_back({at});
+    }
+  }
+  trace->opportunities.push_back({10s});
+  return trace;
+}
+
+std::unique_ptr<sim::Queue> queue_of(std::string_view name) {
+  if (name == "codel") {
+    return std::make_unique<sim::CodelQueue>();
+  }
+  if (name == "red:5,15,0.1") {
+    return std::make_unique<sim::RedQueue>(
+        sim::RedOptions{.threshold_min = 7'500, .threshold_max = 22'500, .drop_chance_max = 0.1},
+        Rng{1});
+  }
+  EXPECT_TRUE(name.empty()) << name;
+  return nullptr;
+}
+
+struct Outcome {
+  DataSize delivered;
+  std::vector<TimePoint> arrivals;
+};
+
+Outcome run(const SchemeInfo& info, const std::string& name, const SchemeContext& context,
+            double loss = 0) {
+  const auto trace = wandering();
+  sim::Link forward{{.trace = trace, .loss = loss, .queue = queue_of(info.queue)}};
+  sim::Link reverse{{.trace = trace, .loss = loss, .seed = 2, .queue = queue_of(info.queue)}};
+  FlowPair pair = make_flow(name, context, 1, {.forward = trace, .queue = info.queue});
+  sim::World world{{*pair.left, *pair.right, forward, reverse}};
+  world.run_until(kTimeZero + 20s);
+  Outcome result{pair.right->delivered(), {}};
+  for (const sim::PacketRecord& record : forward.records()) {
+    result.arrivals.push_back(record.arrived);
+  }
+  return result;
+}
+
+TEST(Registry, EveryFlowCarriesDataOverAWanderingLinkWithLossAndAlikeTwice) {
+  const SchemeContext context;
+  const auto trace = wandering();
+  const double possible = static_cast<double>(trace->capacity(kTimeZero, kTimeZero + 20s).bytes());
+  int flows = 0;
+  for (const auto list : {schemes(), schemes_with_path()}) {
+    for (const SchemeInfo& info : list) {
+      if (!info.saturating) {
+        continue;
+      }
+      ++flows;
+      const std::string name{info.name};
+      for (const double loss : {0.0, 0.02}) {
+        const Outcome once = run(info, name, context, loss);
+        EXPECT_GT(static_cast<double>(once.delivered.bytes()), 0.05 * possible)
+            << name << " loss " << loss;
+        EXPECT_EQ(once.arrivals, run(info, name, context, loss).arrivals) << name;
+      }
+    }
+  }
+  EXPECT_GE(flows, 22);
+}
+
+TEST(Registry, NamesAreUnlike) {
+  std::set<std::string_view> names;
+  for (const auto list : {schemes(), schemes_with_path()}) {
+    for (const SchemeInfo& info : list) {
+      EXPECT_TRUE(names.insert(info.name).second) << info.name;
+      EXPECT_EQ(find_scheme(info.name).name, info.name);
+    }
+  }
+}
+
+TEST(Registry, SproutTakesAnyWholeConfidence) {
+  for (const char* name : {"sprout-1", "sprout-5", "sprout-60", "sprout-95", "sprout-99"}) {
+    EXPECT_TRUE(find_scheme(name).saturating) << name;
+  }
+  for (const char* name : {"sprout-0", "sprout-100", "sprout-", "sprout-05", "sprout--5",
+                           "sprout-5%", "sprout-5x", "sprout-4294967300"}) {
+    EXPECT_THROW((void)find_scheme(name), std::invalid_argument) << name;
+  }
+}
+
+TEST(Registry, SproutAtNinetyFivePercentIsSproutAndLessConfidenceSendsMore) {
+  const SchemeContext context;
+  const SchemeInfo any = find_scheme("sprout-75");
+  EXPECT_EQ(run(any, "sprout", context).arrivals, run(any, "sprout-95", context).arrivals);
+  DataSize before;
+  for (const char* name : {"sprout-95", "sprout-75", "sprout-50", "sprout-25", "sprout-5"}) {
+    const DataSize delivered = run(any, name, context).delivered;
+    EXPECT_GT(delivered, before) << name;
+    before = delivered;
+  }
+}
+
+TEST(Registry, WhatASchemeAsksOfItsPathIsNotLeftOut) {
+  const SchemeContext context;
+  for (const SchemeInfo& info : schemes_with_path()) {
+    EXPECT_THROW((void)make_flow(info.name, context, 1), std::invalid_argument) << info.name;
+    EXPECT_THROW((void)make_flow(info.name, context, 1, FlowPath{}), std::invalid_argument)
+        << info.name;
+  }
+  EXPECT_THROW(
+      (void)make_flow("cubic-codel", context, 1, {.forward = wandering(), .queue = "infinite"}),
+      std::invalid_argument);
+  EXPECT_NO_THROW((void)make_flow("vegas", context, 1, FlowPath{}));
+  EXPECT_THROW((void)make_flow("gcc", context, 1, FlowPath{}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cress::schemes

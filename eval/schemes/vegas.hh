@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+
+#include "eval/schemes/tcp_congestion.hh"
+
+namespace cress::schemes {
+
+/// Packets that Vegas keeps in the bottleneck's queue, as Linux sets them.
+inline constexpr int kVegasAlpha = 2;  // fewer: one segment more
+inline constexpr int kVegasBeta = 4;   // more: one segment less
+inline constexpr int kVegasGamma = 1;  // more: slow start is over
+
+/// The backlog that Vegas compares with its bounds (Brakmo and Peterson 1995, §3.2): the window
+/// less what it would be at this rate without a queue, in whole segments, rounded down as Linux
+/// does.
+int vegas_backlog(double window, Duration round_trip, Duration base_round_trip);
+
+/// TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
+/// Internet", IEEE JSAC 13:8, 1995), with the choices of Linux: slow start grows every round trip
+/// and ends at the rate that acknowledgements come back with; a round is judged by its least round
+/// trip, and by Reno's rule where it had fewer than three; the base round trip is the least ever
+/// seen; losses halve the window.
+/// Units: a fractional number of segments inside, whole ones outside.
+/// Threads: none inside; one owner.
+class Vegas final : public CongestionControl {
+ public:
+  void on_ack(const AckEvent& ack) override;
+  void on_loss(TimePoint now) override;
+  void on_timeout(TimePoint now, bool repeated) override;
+  void on_spurious_loss(TimePoint now) override;
+  DataSize window() const override;
+  bool in_slow_start() const { return state_.window < state_.threshold; }
+  std::optional<Duration> base_round_trip() const { return base_; }
+
+ private:
+  struct State {
+    double window = 10.0;       // segments (kTcpInitialWindow)
+    double threshold = 1.0e12;  // no loss yet
+  };
+  void start_round(const AckEvent& ack);
+  void grow_as_reno(const AckEvent& ack);
+  void adjust(const AckEvent& ack);
+
+  State state_;
+  State before_loss_;
+  std::optional<Duration> base_;
+  std::optional<Duration> least_this_round_;
+  int samples_ = 0;
+  bool judging_ = false;  // not while losses are repaired, nor in the round after
+  DataSize round_end_;
+};
+
+}  // namespace cress::schemes

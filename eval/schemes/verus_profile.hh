@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cress::schemes {
+
+/// The windows a profile knows: 1..kVerusWindowMax segments. Windows above count as the largest.
+inline constexpr size_t kVerusWindowMax = 8192;
+
+/// Verus's delay profile (Zaki et al., SIGCOMM 2015, §4.1): which delay goes with which window.
+/// Each acknowledgement moves its window's point a little (an average with weight 1/8); from time
+/// to time a curve is laid through the points. Differs from the paper, which fits a smoothing cubic
+/// spline with a library: the curve is the nearest one that never falls (pool adjacent violators),
+/// straight between its points. It has one window for each delay, which a spline that wiggles has
+/// not. Beyond its last point it goes on at its mean slope. Units: segments, milliseconds. Cost: an
+/// observation is constant, a curve linear in the points, a question logarithmic. Threads: none
+/// inside; one owner.
+class VerusProfile {
+ public:
+  VerusProfile() : points_(kVerusWindowMax + 1, -1.0) {}
+
+  void observe(double window, double delay_ms);
+  /// Lays the curve anew through the points seen so far.
+  void rebuild();
+  /// Fewer than two windows are known: no questions yet.
+  bool empty() const { return curve_.size() < 2; }
+  /// The largest window whose delay is at most `delay_ms`; at least 1, at most a quarter beyond the
+  /// largest window seen. Not empty.
+  double window_for(double delay_ms) const;
+  /// Not empty.
+  double delay_for(double window) const;
+
+ private:
+  struct Point {
+    double window = 0;
+    double delay_ms = 0;
+  };
+  double slope() const;
+
+  std::vector<double> points_;  // ms by window; negative: never seen
+  size_t largest_ = 0;
+  std::vector<Point> curve_;  // windows ascend, delays never fall
+};
+
+/// The nearest sequence (least squares) that never falls. Linear in the length.
+std::vector<double> never_falling(std::span<const double> values);
+
+}  // namespace cress::schemes

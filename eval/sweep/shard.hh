@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cress::sweep {
+
+/// A part of a plan for one machine: of every `count` runs one. Runs are dealt like cards, so that
+/// slow links and schemes are spread over all shards.
+struct Shard {
+  size_t number = 1;  ///< 1..count
+  size_t count = 1;
+
+  /// "I/N"; throws std::invalid_argument with one clear line.
+  static Shard parse(std::string_view text);
+  bool holds(size_t run) const { return run % count == number - 1; }
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+
+/// `text` as one word of a POSIX shell, whatever is in it.
+std::string shell_word(std::string_view text);
+
+}  // namespace cress::sweep
