@@ -112,10 +112,12 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
     throw std::runtime_error("a room's link: only with --headless so far");
   }
   desktop::DesktopOptions options;
+  // NOLINTBEGIN(concurrency-mt-unsafe): before any thread begins
   options.call.settings_path =
       desktop::settings_path(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
-  options.call.join = arguments.call.link;
   const char* const session = std::getenv("XDG_SESSION_TYPE");
+  // NOLINTEND(concurrency-mt-unsafe)
+  options.call.join = arguments.call.link;
   options.call.on_wayland = session != nullptr && std::string_view{session} == "wayland";
   if (app.count("--name") > 0) {
     options.call.name = arguments.call.name;

@@ -22,7 +22,7 @@ target_compile_definitions(cress_options INTERFACE CRESS_VERSION="${PROJECT_VERS
 if(CRESS_SANITIZE)
   # gcc 12 takes its own instrumentation for uses of what is not set; without it the warning stands.
   add_compile_options(-fsanitize=${CRESS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${CRESS_SANITIZE})
 endif()
 if(CRESS_FUZZ)
@@ -39,11 +39,15 @@ endfunction()
 # cress_library(transport/session DEPS transport/wire ... [PACKAGES PkgConfig::X ...])
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
-#   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest, and nothing else
+#   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest
+#   APART: files that share a name of their own with another of the folder; where a folder is compiled as a few
+#   large pieces (preset dev), they stay alone
 function(cress_library path)
-  cmake_parse_arguments(ARG "" "" "DEPS;PACKAGES;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;PACKAGES;TEST_DEPS;APART" ${ARGN})
   cress_target_name(${path} name)
   set(dir ${CMAKE_SOURCE_DIR}/${path})
+  list(TRANSFORM ARG_APART PREPEND ${dir}/)
+  set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
   file(GLOB benches CONFIGURE_DEPENDS ${dir}/*_bench.cc)
@@ -69,7 +73,7 @@ function(cress_library path)
     cress_target_name(${dep} dep_name)
     list(APPEND test_deps ${dep_name})
   endforeach()
-  if(tests AND NOT CRESS_FUZZ)
+  if(tests)
     add_executable(${name}-test ${tests})
     target_link_libraries(${name}-test PRIVATE ${test_deps} GTest::gtest GTest::gtest_main)
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
@@ -77,7 +81,7 @@ function(cress_library path)
     add_test(NAME ${name} COMMAND ${name}-test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
   endif()
-  if(benches AND NOT CRESS_FUZZ)
+  if(benches AND NOT CRESS_SANITIZE)
     add_executable(${name}-bench ${benches})
     target_link_libraries(${name}-bench PRIVATE ${test_deps} benchmark::benchmark_main)
     set_target_properties(${name}-bench PROPERTIES
@@ -93,7 +97,7 @@ endfunction()
 # A fuzzer's committed inputs (past findings and seeds) are in <folder>/corpus/<fuzzer>/.
 set(CRESS_FUZZ_SECONDS 5 CACHE STRING "Seconds each fuzzer runs inside the tests")
 if(CRESS_FUZZ)
-  add_custom_target(fuzzers)  # what the fuzz preset is for
+  add_custom_target(fuzzers)  # all of them
 endif()
 function(cress_fuzzer source library)
   get_filename_component(fuzz ${source} NAME_WE)

@@ -73,7 +73,7 @@ UnixSeconds parse_lifetime(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   constexpr std::string_view kUnits = "mhdw";
-  constexpr UnixSeconds kSeconds[] = {60, 3600, 86'400, 7 * 86'400};
+  constexpr UnixSeconds kSeconds[] = {60, 3600, 86'400, 7LL * 86'400};
   constexpr UnixSeconds kMax = 10LL * 366 * 86'400;
   const size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
   if (error != std::errc{} || unit == std::string_view::npos || number < 1 ||

@@ -213,6 +213,11 @@ std::string memory_of(pid_t pid) {
         rights[1] != 'w') {
       continue;
     }
+    // A sanitizer's own maps are of terabytes.
+    constexpr unsigned long kLargest = 1UL << 32U;
+    if (to - from > kLargest) {
+      continue;
+    }
     std::string part(to - from, '\0');
     memory.clear();
     memory.seekg(static_cast<std::streamoff>(from));

@@ -17,14 +17,8 @@
 #include "media/gst/gst_runtime.hh"
 #include "media/source/synthetic_camera.hh"
 #include "media/source/y4m.hh"
+#include "transport/base/leak_check.hh"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CRESS_LEAK_CHECK
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CRESS_LEAK_CHECK
-#endif
-#endif
 #ifdef CRESS_LEAK_CHECK
 #include <sanitizer/lsan_interface.h>
 #endif

@@ -126,7 +126,7 @@ struct Against {
 
 // Links on which one outage does not decide the quantile; docs/results.md has others.
 TEST_F(CellsimMeasured, TheKernelsCubicIsTheSimulatedCubic) {
-  constexpr Duration kLength = 60s;
+  static constexpr Duration kLength = 60s;
   constexpr Duration kSkip = 10s;
   for (const Against& c :
        {Against{"3g", "infinite"}, Against{"Verizon-LTE-short", "droptail:100"}}) {

@@ -123,6 +123,7 @@ class Load {
  private:
   static std::vector<relay::RoomDoor> doors(const RelayLoadOptions& options) {
     std::vector<relay::RoomDoor> doors;
+    doors.reserve(static_cast<size_t>(options.rooms));
     for (int room = 0; room < options.rooms; ++room) {
       doors.push_back({.name = "room" + std::to_string(room),
                        .access = access_of(room),

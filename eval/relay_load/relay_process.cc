@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "relay/daemon/daemon.hh"
 #include "transport/runtime/event_loop.hh"
@@ -52,7 +53,7 @@ struct Ports {
 std::filesystem::path make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "cress-relay-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("no temporary folder: " + std::string{std::strerror(errno)});
+    throw std::runtime_error("no temporary folder: " + std::generic_category().message(errno));
   }
   return name;
 }
@@ -79,7 +80,7 @@ RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int member
   }
   std::array<int, 2> tell{};
   if (pipe(tell.data()) != 0) {
-    throw std::runtime_error("no pipe: " + std::string{std::strerror(errno)});
+    throw std::runtime_error("no pipe: " + std::generic_category().message(errno));
   }
   pid_ = fork();
   if (pid_ == 0) {

@@ -48,6 +48,7 @@ void append_row(std::string& text, const std::vector<std::string>& cells,
 
 std::vector<std::string> texts_of(const std::vector<Cell>& row) {
   std::vector<std::string> texts;
+  texts.reserve(row.size());
   for (const Cell& cell : row) {
     texts.push_back(cell.text);
   }
@@ -70,6 +71,7 @@ Cell number(std::optional<double> value, int decimals) {
 
 std::string figure_text(const Figure& figure) {
   std::vector<size_t> widths;
+  widths.reserve(figure.table.columns.size());
   for (const std::string& column : figure.table.columns) {
     widths.push_back(width_of(column));
   }

@@ -346,6 +346,7 @@ Figure figure_intro(const Lab& lab, const RunBook& book) {
       "delay.");
   Panel panel = scatter("Mean self-inflicted delay", "published, ms", "here, ms", marks);
   std::vector<double> ys;
+  ys.reserve(marks.size());
   for (const Mark& mark : marks) {
     ys.push_back(mark.y);
   }

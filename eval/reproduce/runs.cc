@@ -183,6 +183,7 @@ harness::RunSpec RunBook::spec_of(const RunRequest& request) const {
 
 void RunBook::make(unsigned jobs, const std::function<void(size_t, double)>& on_progress) {
   std::vector<std::pair<const RunRequest*, Entry*>> runs;
+  runs.reserve(entries_.size());
   for (auto& [request, entry] : entries_) {
     runs.emplace_back(&request, &entry);
   }

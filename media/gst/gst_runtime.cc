@@ -5,13 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CRESS_LEAK_CHECK
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CRESS_LEAK_CHECK
-#endif
-#endif
+#include "transport/base/leak_check.hh"
+
 #ifdef CRESS_LEAK_CHECK
 // GLib drops its first table of quarks (16 KiB) on purpose when it grows, because other threads may
 // still read it. Its stack is cut short at g_malloc, so a narrower pattern finds nothing.

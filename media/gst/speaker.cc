@@ -49,6 +49,16 @@ GstOwned<GstElement> last_of(GstElement* pipeline) {
   return sink;
 }
 
+// A pipeline that was let go of may live a moment longer, in the hands of one of GStreamer's
+// threads; until then `element` is still in it, and would go into no other.
+void leave_last_pipeline(GstElement* element) {
+  const GstOwned<GstObject> parent{gst_object_get_parent(GST_OBJECT(element))};
+  if (parent != nullptr) {
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_bin_remove(GST_BIN(parent.get()), element);
+  }
+}
+
 // ALSA and PulseAudio: sinks with a ring of their own, which sets the pace.
 bool is_sound_card(GstElement* sink) {
   const GType card = g_type_from_name("GstAudioBaseSink");
@@ -221,8 +231,9 @@ GstPipelinePtr LiveSpeaker::Device::build() {
   // A frame's time stamp is already when it will be heard: the probe must add nothing.
   gst_pipeline_set_latency(GST_PIPELINE(pipeline.get()), 0);
   if (probe_ != nullptr) {
-    // Between two elements that are there for that; the last pipeline has let go of it.
+    // Between two elements that are there for that.
     auto* probe = static_cast<GstElement*>(probe_->element());
+    leave_last_pipeline(probe);
     const GstOwned<GstElement> before = element_of(pipeline.get(), "probed");
     const GstOwned<GstElement> after = element_of(pipeline.get(), "end");
     gst_element_unlink(before.get(), after.get());

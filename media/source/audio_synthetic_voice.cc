@@ -87,7 +87,8 @@ class Speaker {
         hiss(rng_.uniform(0.04, 0.11));
       }
       const double fall = 1.1 - 0.25 * static_cast<double>(i) / static_cast<double>(syllables);
-      syllable(rng_.uniform(0.11, 0.26), pitch_ * fall * rng_.uniform(0.94, 1.06));
+      const double pitch = pitch_ * fall * rng_.uniform(0.94, 1.06);  // drawn before the length
+      syllable(rng_.uniform(0.11, 0.26), pitch);
     }
   }
 

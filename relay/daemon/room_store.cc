@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "transport/secure/link.hh"
@@ -124,8 +124,8 @@ class RoomStore::Impl {
   void make_private() const {
     const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) {
-      throw std::runtime_error(
-          fmt::format("{}: cannot be opened for writing: {}", file_, std::strerror(errno)));
+      throw std::runtime_error(fmt::format("{}: cannot be opened for writing: {}", file_,
+                                           std::generic_category().message(errno)));
     }
     ::close(descriptor);
   }

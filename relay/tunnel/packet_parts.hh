@@ -56,7 +56,7 @@ struct AssemblerStats {
 class PacketAssembler {
  public:
   static constexpr size_t kWaitingMax = 64;
-  static constexpr DataSize kWaitingBytesMax{512 * 1024};
+  static constexpr DataSize kWaitingBytesMax{512LL * 1024};
   /// What is repaired later by its own protocol has been repaired by then.
   static constexpr Duration kPatience = 2s;
 

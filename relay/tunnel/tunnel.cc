@@ -95,13 +95,11 @@ void Tunnel::pad(TimePoint now) {
   const DataSize rest = std::min(endpoint_.available_window(now), endpoint_.message_max());
   if (!fills_window_ || now >= pad_until_) {
     pad_at_ = kNever;
-  } else if (rest < kSliceMin) {
-    pad_at_ = now + sprout::kTickLength;
-  } else if (now >= pad_at_) {
+  } else if (rest >= kSliceMin && now >= pad_at_) {
     endpoint_.send(now, session::kPaddingFlow,
                    std::vector<std::byte>(static_cast<size_t>(rest.bytes())));
     ++stats_.paddings_sent;
-  } else if (pad_at_ == kNever) {
+  } else if (rest < kSliceMin || pad_at_ == kNever) {
     pad_at_ = now + sprout::kTickLength;
   }
 }
@@ -144,8 +142,6 @@ void Tunnel::drain(TimePoint now) {
         ++stats_.messages_delivered;
         break;
       case session::MessageOutcome::Kind::kLost:
-        ++stats_.messages_lost;
-        break;
       case session::MessageOutcome::Kind::kDropped:
         ++stats_.messages_lost;
         break;

@@ -20,7 +20,9 @@ bool is_alphanumeric(char c) {
 bool is_host(std::string_view host, bool in_brackets) {
   constexpr size_t kHostMax = 255;
   const std::string_view extra = in_brackets ? ":.%" : ".-_";
+  // What stands in brackets is an IPv6 address, or it would be written without them.
   return !host.empty() && host.size() <= kHostMax &&
+         (!in_brackets || host.find(':') != std::string_view::npos) &&
          std::all_of(host.begin(), host.end(), [&](char c) {
            return is_alphanumeric(c) || extra.find(c) != std::string_view::npos;
          });

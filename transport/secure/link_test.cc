@@ -62,6 +62,7 @@ TEST(Link, EveryDamageIsNamed) {
       {"cress://[]:1/#" + secret, LinkError::kBadHost},
       {"cress://[::1:1/#" + secret, LinkError::kBadPort},
       {"cress://[g/]:1/#" + secret, LinkError::kBadHost},
+      {"cress://[example.org]:1/#" + secret, LinkError::kBadHost},
       {"cress://me@a:1/#" + secret, LinkError::kBadHost},
       {"cress://a", LinkError::kBadPort},
       {"cress://a/#" + secret, LinkError::kBadPort},

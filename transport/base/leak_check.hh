@@ -1,0 +1,11 @@
+#pragma once
+
+/// CRESS_LEAK_CHECK is defined where the program is built with LeakSanitizer, which comes with
+/// AddressSanitizer; gcc and clang say so in ways of their own.
+#if defined(__SANITIZE_ADDRESS__)
+#define CRESS_LEAK_CHECK
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CRESS_LEAK_CHECK
+#endif
+#endif
