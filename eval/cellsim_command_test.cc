@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "eval/command_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
@@ -31,16 +32,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Ran {
+struct Ended {
   int exit_code = -1;
   std::string output;  // standard output
   std::string notes;   // standard error
 };
-
-std::string read_all(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 void sleep_milliseconds(uint64_t time) {
   std::this_thread::sleep_for(std::chrono::milliseconds{time});
@@ -78,8 +74,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void send_signal(int number) const { kill(process_, number); }
-  std::string output() const { return read_all(folder_ / "output"); }
-  std::string notes() const { return read_all(folder_ / "notes"); }
+  std::string output() const { return bytes_of(folder_ / "output"); }
+  std::string notes() const { return bytes_of(folder_ / "notes"); }
   /// Waits until the output has this many lines; false when that takes over ten seconds.
   bool has_said(long lines) const {
     for (int i = 0; i < 1000; ++i) {
@@ -91,7 +87,7 @@ class Program {
     }
     return false;
   }
-  Ran wait() {
+  Ended wait() {
     int status = 0;
     waitpid(process_, &status, 0);
     process_ = -1;
@@ -108,7 +104,7 @@ class Program {
   pid_t process_ = -1;
 };
 
-Ran cellsim(const std::vector<std::string>& arguments) { return Program{arguments}.wait(); }
+Ended cellsim(const std::vector<std::string>& arguments) { return Program{arguments}.wait(); }
 
 /// A network's number, as a command inside tells it: "net:[4026532...]".
 const char* const kTellNetwork = "readlink /proc/self/ns/net; ";
@@ -157,7 +153,7 @@ TEST(CellsimArguments, WrongOnesAreOneLineAndExitTwo) {
       {{"--frobnicate", "--", "true"}, "--frobnicate"},
   };
   for (const auto& c : cases) {
-    const Ran ran = cellsim(c.arguments);
+    const Ended ran = cellsim(c.arguments);
     EXPECT_EQ(ran.exit_code, 2) << c.says << ran.notes;
     EXPECT_EQ(std::count(ran.notes.begin(), ran.notes.end(), '\n'), 1) << ran.notes;
     EXPECT_NE(ran.notes.find(c.says), std::string::npos) << ran.notes;
@@ -166,7 +162,7 @@ TEST(CellsimArguments, WrongOnesAreOneLineAndExitTwo) {
 }
 
 TEST(CellsimArguments, HelpHasExamples) {
-  const Ran ran = cellsim({"--help"});
+  const Ended ran = cellsim({"--help"});
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_NE(ran.output.find("Examples:"), std::string::npos);
   EXPECT_NE(ran.output.find("CRESS_FAR"), std::string::npos);
@@ -175,7 +171,7 @@ TEST(CellsimArguments, HelpHasExamples) {
 class CellsimCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Ran ran = cellsim({"--link", "3g", "--far", "private", "--", "true"});
+    const Ended ran = cellsim({"--link", "3g", "--far", "private", "--", "true"});
     if (ran.exit_code != 0) {
       GTEST_SKIP() << ran.notes;
     }
@@ -190,7 +186,7 @@ class CellsimCommand : public ::testing::Test {
 };
 
 TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsCommands) {
-  const Ran ran = cellsim(shell("echo here $CRESS_NEAR $CRESS_FAR; exit 23"));
+  const Ended ran = cellsim(shell("echo here $CRESS_NEAR $CRESS_FAR; exit 23"));
   EXPECT_EQ(ran.exit_code, 23);
   EXPECT_EQ(ran.output, "here 100.64.0.2 100.64.0.1\n");
   EXPECT_NE(ran.notes.find("uplink"), std::string::npos);
@@ -200,19 +196,20 @@ TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsC
 }
 
 TEST_F(CellsimCommand, AProgramThatIsNotThereIsOneLineAndExitTwo) {
-  const Ran ran = cellsim({"--link", "3g", "--far", "private", "--quiet", "--", "no-such-program"});
+  const Ended ran =
+      cellsim({"--link", "3g", "--far", "private", "--quiet", "--", "no-such-program"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_NE(ran.notes.find("no such program: no-such-program"), std::string::npos) << ran.notes;
 }
 
 TEST_F(CellsimCommand, WordsAfterTheDashesAreCommandsAlone) {
-  const Ran ran = cellsim(
+  const Ended ran = cellsim(
       {"--link", "3g", "--far", "private", "--quiet", "--", "printf", "%s.", "--link", "--", "-x"});
   EXPECT_EQ(ran.output, "--link.--.-x.");
 }
 
 TEST_F(CellsimCommand, JsonIsTheLastThingPrinted) {
-  const Ran ran = cellsim(shell("exit 3", {"--json", "--queue", "codel", "--seed", "7"}));
+  const Ended ran = cellsim(shell("exit 3", {"--json", "--queue", "codel", "--seed", "7"}));
   const auto json = nlohmann::json::parse(ran.output);
   EXPECT_EQ(json["exit_code"], 3);
   EXPECT_EQ(json["queue"], "codel");
@@ -227,7 +224,7 @@ TEST_F(CellsimCommand, TerminateInterruptAndHangUpReachCommand) {
                           "; echo ready; while :; do sleep 0.02; done")};
     ASSERT_TRUE(program.has_said(1)) << program.notes();
     program.send_signal(number);
-    const Ran ran = program.wait();
+    const Ended ran = program.wait();
     EXPECT_EQ(ran.exit_code, 5) << name;
     EXPECT_EQ(ran.output, "ready\ngot\n") << name;
     EXPECT_NE(ran.notes.find("uplink"), std::string::npos) << name;
@@ -242,7 +239,7 @@ TEST_F(CellsimCommand, AFullDiskDoesNotStopCommandAndIsTold) {
   fs::remove_all(folder);
   fs::create_directories(folder);
   fs::create_symlink("/dev/full", folder / "uplink.log");
-  const Ran ran = cellsim(shell("echo done", {"--log", folder.string()}));
+  const Ended ran = cellsim(shell("echo done", {"--log", folder.string()}));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.output, "done\n");
   EXPECT_NE(ran.notes.find("uplink.log"), std::string::npos) << ran.notes;
@@ -318,7 +315,7 @@ TEST(CellsimProxy, CarriesDatagramsThereAndBackAndEndsWhenTold) {
   ASSERT_TRUE(answered.has_value());
   EXPECT_GE(*answered - sent, 60ms);
   program.send_signal(SIGTERM);
-  const Ran ran = program.wait();
+  const Ended ran = program.wait();
   EXPECT_EQ(ran.exit_code, 0) << ran.notes;
   const auto json = nlohmann::json::parse(ran.output);
   for (const auto& direction : json["directions"]) {
@@ -327,8 +324,8 @@ TEST(CellsimProxy, CarriesDatagramsThereAndBackAndEndsWhenTold) {
 }
 
 TEST(CellsimProxy, EndsInTime) {
-  const Ran ran = cellsim({"--link", "wifi", "--proxy", "127.0.0.1:0", "--to", "127.0.0.1:9",
-                           "--duration", "500ms", "--json"});
+  const Ended ran = cellsim({"--link", "wifi", "--proxy", "127.0.0.1:0", "--to", "127.0.0.1:9",
+                             "--duration", "500ms", "--json"});
   EXPECT_EQ(ran.exit_code, 0) << ran.notes;
   EXPECT_GE(nlohmann::json::parse(ran.output)["length_s"].get<double>(), 0.5);
 }

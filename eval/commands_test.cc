@@ -2,39 +2,18 @@
 // work stays. Method: runs the program itself, as a person would.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "eval/command_test_tools.hh"
+
 namespace cress::eval {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ran {
-  int exit_code = -1;
-  std::string output;  // standard output and error
-  long lines() const { return std::count(output.begin(), output.end(), '\n'); }
-};
-
-Ran cress_eval(const std::string& arguments) {
-  const std::string command = std::string{CRESS_BIN} + "/cress-eval " + arguments + " 2>&1";
-  Ran ran;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer{};
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    ran.output.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
 
 class CommandLine : public testing::Test {
  protected:

@@ -2,16 +2,15 @@
 // in one line what was typed wrong. Method: runs the program itself, as a person would.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+
+#include "eval/command_test_tools.hh"
 
 namespace cress::eval {
 namespace {
@@ -19,31 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Ran {
-  int exit_code = -1;
-  std::string output;  // standard output and error
-  long lines() const { return std::count(output.begin(), output.end(), '\n'); }
-};
-
-Ran encoder(const std::string& arguments) {
-  const std::string command = std::string{CRESS_BIN} + "/cress-eval encoder " + arguments + " 2>&1";
-  Ran ran;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer{};
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    ran.output.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+Ran encoder(const std::string& arguments) { return cress_eval("encoder " + arguments); }
 
 constexpr const char* kCamera = "--video synthetic:128x96@15 ";
 constexpr const char* kSmall = "--video synthetic:128x96@15 --frames 30 ";
@@ -101,12 +76,13 @@ TEST_F(EncoderCommand, TheSameSeedGivesTheSameBytesAndAnotherDoesNot) {
     if (name == "timing.json") {
       continue;
     }
-    EXPECT_EQ(text_of(entry.path()), text_of(folder_ / "two" / name)) << name;
+    EXPECT_EQ(bytes_of(entry.path()), bytes_of(folder_ / "two" / name)) << name;
     EXPECT_GT(fs::file_size(entry.path()), 100U) << name;
     ++compared;
   }
   EXPECT_GE(compared, 7);  // three files of results, two .ivf, two .y4m
-  EXPECT_NE(text_of(folder_ / "one" / "results.json"), text_of(folder_ / "other" / "results.json"));
+  EXPECT_NE(bytes_of(folder_ / "one" / "results.json"),
+            bytes_of(folder_ / "other" / "results.json"));
 }
 
 TEST_F(EncoderCommand, ResultsAreWhatTheFramesAddUpTo) {
@@ -114,9 +90,9 @@ TEST_F(EncoderCommand, ResultsAreWhatTheFramesAddUpTo) {
       encoder(std::string{kSmall} + "--encoder cbr --budget constant:200 --skip 10 --json" + out());
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
   const json results = json::parse(ran.output);
-  EXPECT_EQ(results, json::parse(text_of(folder_ / "out" / "results.json")));
+  EXPECT_EQ(results, json::parse(bytes_of(folder_ / "out" / "results.json")));
   ASSERT_EQ(results.size(), 1U);
-  std::istringstream frames{text_of(folder_ / "out" / "frames.csv")};
+  std::istringstream frames{bytes_of(folder_ / "out" / "frames.csv")};
   std::string line;
   std::getline(frames, line);
   ASSERT_TRUE(line.starts_with("cell,encoder,frame,time_s,scored,budget_bytes,size_bytes,key,"));
@@ -140,7 +116,7 @@ TEST_F(EncoderCommand, ResultsAreWhatTheFramesAddUpTo) {
   EXPECT_EQ(results[0]["frames"], 20);
   EXPECT_EQ(results[0]["bytes"], bytes);
   EXPECT_NEAR(results[0]["over_share"].get<double>(), static_cast<double>(over) / 20, 1e-9);
-  const json timing = json::parse(text_of(folder_ / "out" / "timing.json"));
+  const json timing = json::parse(bytes_of(folder_ / "out" / "timing.json"));
   EXPECT_GT(timing[0]["encode_p50_ms"].get<double>(), 0);
   EXPECT_LE(timing[0]["encode_p50_ms"].get<double>(), timing[0]["encode_p95_ms"].get<double>());
 }
@@ -166,7 +142,7 @@ TEST_F(EncoderCommand, RateDistortionComparesAgainstConstantBitrate) {
   EXPECT_EQ(bd[0]["anchor"], "cbr");
   EXPECT_EQ(bd[0]["encoder"], "quantizer");
   EXPECT_LT(std::abs(bd[0]["bd_rate_psnr_percent"].get<double>()), 60);
-  const json cells = json::parse(text_of(folder_ / "out" / "results.json"));
+  const json cells = json::parse(bytes_of(folder_ / "out" / "results.json"));
   EXPECT_EQ(cells.size(), 4U + 5);
   EXPECT_EQ(cells[0]["budget"], "none");  // the quantizer's points, once
   EXPECT_EQ(std::count_if(cells.begin(), cells.end(),
@@ -257,10 +233,10 @@ TEST_F(EncoderCommand, FinishedCellsAreKeptWhenALaterOneFails) {
   fs::create_symlink("/dev/full", folder_ / "out" / "01-cbr-drop-constant-200-128x96-cpu8.y4m");
   expect_refused(std::string{kSmall} + "--encoder cbr,cbr-drop --budget constant:200 --save-y4m",
                  "01-cbr-drop-constant-200-128x96-cpu8.y4m");
-  const json results = json::parse(text_of(folder_ / "out" / "results.json"));
+  const json results = json::parse(bytes_of(folder_ / "out" / "results.json"));
   ASSERT_EQ(results.size(), 1U);
   EXPECT_EQ(results[0]["encoder"], "cbr");
-  EXPECT_GT(text_of(folder_ / "out" / "frames.csv").size(), 1000U);
+  EXPECT_GT(bytes_of(folder_ / "out" / "frames.csv").size(), 1000U);
 }
 
 TEST_F(EncoderCommand, ARecordedClipIsBenchedToo) {

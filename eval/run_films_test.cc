@@ -2,7 +2,6 @@
 // runs the program itself over short calls of a small synthetic camera and opens its files again.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/command_test_tools.hh"
 #include "eval/metrics/picture_quality.hh"
 #include "media/frame/scale_picture.hh"
 #include "media/gst/gst_audio_source.hh"
@@ -36,29 +36,6 @@ constexpr int kHeight = 96;
 constexpr int kRate = 15;
 constexpr int kSeconds = 6;
 constexpr const char* kCall = " --link wifi --video synthetic:160x96@15 --duration 6 ";
-
-struct Ran {
-  int exit_code = -1;
-  std::string output;  // standard output and error
-};
-
-Ran cress_eval(const std::string& arguments) {
-  const std::string command = std::string{CRESS_BIN} + "/cress-eval " + arguments + " 2>&1";
-  Ran ran;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer{};
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    ran.output.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
-
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 media::SyntheticCamera camera(uint64_t seed) {
   return media::SyntheticCamera{{.width = kWidth,

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "eval/command_test_tools.hh"
 #include "transport/base/rng.hh"
 
 namespace cress::eval {
@@ -29,26 +30,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 const std::string kProgram = std::string{CRESS_BIN} + "/cress-eval";
-
-struct Ran {
-  int exit_code = -1;
-  std::string output;  // standard output and error
-  long lines() const { return std::count(output.begin(), output.end(), '\n'); }
-};
-
-Ran shell(const std::string& command) {
-  Ran ran;
-  FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer{};
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    ran.output.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
-}
-
-Ran cress_eval(const std::string& arguments) { return shell(kProgram + " " + arguments); }
 
 /// The program in the background, in no shell, so that signals reach it alone.
 class Background {
@@ -81,11 +62,6 @@ class Background {
   pid_t pid_ = -1;
 };
 
-std::string content(const fs::path& file) {
-  std::ifstream stream{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{stream}, {}};
-}
-
 class Sweep : public testing::Test {
  protected:
   void SetUp() override {
@@ -106,7 +82,7 @@ class Sweep : public testing::Test {
   }
   std::string out(const std::string& name) const { return (folder_ / name).string(); }
   std::string results(const std::string& name) const {
-    return content(folder_ / name / "results.json");
+    return bytes_of(folder_ / name / "results.json");
   }
   /// Of the finished runs: by name, which file it is.
   std::map<std::string, ino_t> finished(const std::string& name) const {

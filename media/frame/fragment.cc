@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "media/frame/parity.hh"
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::media {
@@ -27,20 +28,6 @@ static_assert(kFragmentHeaderSize == DataSize{kHeaderBytes});
 static_assert(kCaptureTimeAt + sizeof(int64_t) == kHeaderBytes);
 static_assert(kEncodedFrameMax.bytes() < 1 << 24, "the frame's size has 24 bits");
 
-void put(std::span<std::byte> out, size_t at, size_t width, uint64_t value) {
-  for (size_t i = 0; i < width; ++i) {
-    out[at + i] = static_cast<std::byte>(value >> (8 * (width - 1 - i)));
-  }
-}
-
-uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
-  uint64_t value = 0;
-  for (const std::byte b : in.subspan(at, width)) {
-    value = value << 8U | std::to_integer<uint64_t>(b);
-  }
-  return value;
-}
-
 bool is_layer(int layer, bool key_frame_or_anchor) {
   return 0 <= layer && layer < kTemporalLayersMax && (layer == 0 || !key_frame_or_anchor);
 }
@@ -52,15 +39,15 @@ std::vector<std::byte> message_without_payload(const EncodedFrame& frame, int64_
   const auto flags = (frame.key_frame ? kKeyFrameFlag : 0U) |
                      static_cast<unsigned>(frame.temporal_layer) << kLayerShift |
                      (frame.anchor ? kAnchorFlag : 0U);
-  put(message, kVersionAt, 1, kFragmentVersion);
-  put(message, kFlagsAt, 1, flags);
-  put(message, kIndexAt, 2, static_cast<uint64_t>(index));
-  put(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
-  put(message, kFrameSizeAt, 3, frame.data.size());
-  put(message, kReferenceAt, 3, frame.id - frame.reference_id);
-  put(message, kFrameIdAt, 4, frame.id);
-  put(message, kCaptureTimeAt, 8,
-      static_cast<uint64_t>(frame.capture_time.time_since_epoch().count()));
+  put_number(message, kVersionAt, 1, kFragmentVersion);
+  put_number(message, kFlagsAt, 1, flags);
+  put_number(message, kIndexAt, 2, static_cast<uint64_t>(index));
+  put_number(message, kCountAt, 2, static_cast<uint64_t>(narrow<uint16_t>(count)));
+  put_number(message, kFrameSizeAt, 3, frame.data.size());
+  put_number(message, kReferenceAt, 3, frame.id - frame.reference_id);
+  put_number(message, kFrameIdAt, 4, frame.id);
+  put_number(message, kCaptureTimeAt, 8,
+             static_cast<uint64_t>(frame.capture_time.time_since_epoch().count()));
   return message;
 }
 
@@ -109,10 +96,10 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
   if (message.size() < kHeaderBytes) {
     return FragmentError::kTruncated;
   }
-  if (get(message, kVersionAt, 1) != kFragmentVersion) {
+  if (number_at(message, kVersionAt, 1) != kFragmentVersion) {
     return FragmentError::kBadVersion;
   }
-  const uint64_t flags = get(message, kFlagsAt, 1);
+  const uint64_t flags = number_at(message, kFlagsAt, 1);
   if ((flags & ~uint64_t{kKeyFrameFlag | kLayerMask | kAnchorFlag}) != 0) {
     return FragmentError::kBadFlags;
   }
@@ -123,12 +110,13 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
   if (!is_layer(header.temporal_layer, header.key_frame || header.anchor)) {
     return FragmentError::kBadFlags;
   }
-  header.index = static_cast<uint16_t>(get(message, kIndexAt, 2));
-  header.count = static_cast<uint16_t>(get(message, kCountAt, 2));
-  header.frame_size = DataSize{static_cast<int64_t>(get(message, kFrameSizeAt, 3))};
-  header.reference_distance = static_cast<uint32_t>(get(message, kReferenceAt, 3));
-  header.frame_id = static_cast<uint32_t>(get(message, kFrameIdAt, 4));
-  header.capture_time = TimePoint{Duration{static_cast<int64_t>(get(message, kCaptureTimeAt, 8))}};
+  header.index = static_cast<uint16_t>(number_at(message, kIndexAt, 2));
+  header.count = static_cast<uint16_t>(number_at(message, kCountAt, 2));
+  header.frame_size = DataSize{static_cast<int64_t>(number_at(message, kFrameSizeAt, 3))};
+  header.reference_distance = static_cast<uint32_t>(number_at(message, kReferenceAt, 3));
+  header.frame_id = static_cast<uint32_t>(number_at(message, kFrameIdAt, 4));
+  header.capture_time =
+      TimePoint{Duration{static_cast<int64_t>(number_at(message, kCaptureTimeAt, 8))}};
   if (header.frame_size <= DataSize{0} || header.frame_size > kEncodedFrameMax) {
     return FragmentError::kBadSize;
   }

@@ -1,5 +1,6 @@
 #include "media/playout/audio_message.hh"
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::media {
@@ -23,20 +24,6 @@ constexpr unsigned kSilenceFlag = 1;
 constexpr unsigned kAfterSilenceFlag = 2;
 constexpr unsigned kCopyFlag = 4;
 constexpr unsigned kFlagsKnown = kSilenceFlag | kAfterSilenceFlag | kCopyFlag;
-
-void append(std::vector<std::byte>& out, size_t width, uint64_t value) {
-  for (size_t i = 0; i < width; ++i) {
-    out.push_back(static_cast<std::byte>(value >> (8 * (width - 1 - i))));
-  }
-}
-
-uint64_t get(std::span<const std::byte> in, size_t at, size_t width) {
-  uint64_t value = 0;
-  for (const std::byte b : in.subspan(at, width)) {
-    value = value << 8U | std::to_integer<uint64_t>(b);
-  }
-  return value;
-}
 
 TimePoint time_from(uint64_t bits) {
   constexpr unsigned kUnused = 64 - 8 * kCaptureTimeBytes;
@@ -66,7 +53,7 @@ Result<SoundMessage, SoundMessageError> parse_sound(std::span<const std::byte> m
   if (message.size() < kHeaderBytes) {
     return SoundMessageError::kTruncated;
   }
-  const auto first = static_cast<unsigned>(get(message, kVersionAndFlagsAt, 1));
+  const auto first = static_cast<unsigned>(number_at(message, kVersionAndFlagsAt, 1));
   if (first >> 4U != kSoundVersion) {
     return SoundMessageError::kBadVersion;
   }
@@ -77,15 +64,15 @@ Result<SoundMessage, SoundMessageError> parse_sound(std::span<const std::byte> m
   SoundMessage sound;
   sound.silence = (flags & kSilenceFlag) != 0;
   sound.after_silence = (flags & kAfterSilenceFlag) != 0;
-  sound.sequence = static_cast<uint32_t>(get(message, kSequenceAt, kSequenceBytes));
-  sound.captured = time_from(get(message, kCaptureTimeAt, kCaptureTimeBytes));
+  sound.sequence = static_cast<uint32_t>(number_at(message, kSequenceAt, kSequenceBytes));
+  sound.captured = time_from(number_at(message, kCaptureTimeAt, kCaptureTimeBytes));
   std::span<const std::byte> rest = message.subspan(kHeaderBytes);
   if ((flags & kCopyFlag) != 0) {
     if (rest.size() < kCopyHeaderBytes) {
       return SoundMessageError::kTruncated;
     }
-    sound.copy_distance = static_cast<uint32_t>(get(rest, 0, 1));
-    const auto length = static_cast<size_t>(get(rest, 1, 1));
+    sound.copy_distance = static_cast<uint32_t>(number_at(rest, 0, 1));
+    const auto length = static_cast<size_t>(number_at(rest, 1, 1));
     rest = rest.subspan(kCopyHeaderBytes);
     if (sound.copy_distance < 1 || sound.copy_distance > kSoundCopyDistanceMax || length == 0) {
       return SoundMessageError::kBadCopy;
@@ -117,14 +104,14 @@ std::vector<std::byte> format_sound(const SoundMessage& message) {
   const unsigned flags = (message.silence ? kSilenceFlag : 0U) |
                          (message.after_silence ? kAfterSilenceFlag : 0U) |
                          (message.copy.empty() ? 0U : kCopyFlag);
-  append(out, 1, unsigned{kSoundVersion} << 4U | flags);
-  append(out, kSequenceBytes, message.sequence);
-  append(out, kCaptureTimeBytes, static_cast<uint64_t>(microseconds.count()));
+  append_number(unsigned{kSoundVersion} << 4U | flags, 1, out);
+  append_number(message.sequence, kSequenceBytes, out);
+  append_number(static_cast<uint64_t>(microseconds.count()), kCaptureTimeBytes, out);
   if (!message.copy.empty()) {
     check(message.copy_distance >= 1 && message.copy_distance <= kSoundCopyDistanceMax,
           "format_sound: copy from too far back");
-    append(out, 1, message.copy_distance);
-    append(out, 1, message.copy.size());
+    append_number(message.copy_distance, 1, out);
+    append_number(message.copy.size(), 1, out);
     out.insert(out.end(), message.copy.begin(), message.copy.end());
   }
   out.insert(out.end(), message.payload.begin(), message.payload.end());

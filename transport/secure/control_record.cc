@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::secure {
@@ -30,9 +31,7 @@ class Writer {
   void token(const PathToken& token) { out_.insert(out_.end(), token.begin(), token.end()); }
   template <class T>
   void number(T value) {
-    for (size_t i = sizeof(T); i-- > 0;) {
-      out_.push_back(static_cast<std::byte>((value >> (8 * i)) & 255U));
-    }
+    append_number(value, sizeof(T), out_);
   }
   void pad_to(DataSize size) { out_.resize(static_cast<size_t>(size.bytes())); }
 
@@ -72,15 +71,6 @@ class Writer {
   std::vector<std::byte>& out_;
 };
 
-template <class T>
-T number_at(std::span<const std::byte> bytes, size_t offset) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>((value << 8U) | std::to_integer<T>(bytes[offset + i]));
-  }
-  return value;
-}
-
 PathToken token_of(std::span<const std::byte> body) {
   PathToken token{};
   std::copy_n(body.begin(), token.size(), token.begin());
@@ -114,17 +104,18 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
       return MtuProbe{record_size};
     case Type::kMtuAcknowledgement:
       if (body.size() == 2) {
-        return MtuAcknowledgement{DataSize{number_at<uint16_t>(body, 0)}};
+        return MtuAcknowledgement{DataSize{static_cast<int64_t>(number_at(body, 0, 2))}};
       }
       break;
     case Type::kPing:
       if (body.size() == 4) {
-        return Ping{number_at<uint32_t>(body, 0)};
+        return Ping{static_cast<uint32_t>(number_at(body, 0, 4))};
       }
       break;
     case Type::kPong:
       if (body.size() == 8) {
-        return Pong{number_at<uint32_t>(body, 0), number_at<uint32_t>(body, 4)};
+        return Pong{static_cast<uint32_t>(number_at(body, 0, 4)),
+                    static_cast<uint32_t>(number_at(body, 4, 4))};
       }
       break;
   }
@@ -161,7 +152,7 @@ Result<OpenedControl, OpenError> ControlRecords::open(TimePoint now,
   if (record[0] != kControlKind) {
     return OpenError::kWrongKind;
   }
-  const auto counter = number_at<uint64_t>(record, kCounterOffset);
+  const auto counter = number_at(record, kCounterOffset, 8);
   if (!seen_.is_new(counter)) {
     return OpenError::kReplayed;
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "transport/base/big_endian.hh"
 #include "transport/secure/handshake.hh"
 
 namespace cress::secure {
@@ -15,14 +16,6 @@ constexpr auto kHandshakeType = std::byte{22};
 constexpr auto kClientHello = std::byte{1};
 constexpr auto kHelloVerifyRequest = std::byte{3};
 constexpr Duration kCookiePeriod = 30s;
-
-size_t number_at(std::span<const std::byte> bytes, size_t offset, size_t size) {
-  size_t value = 0;
-  for (const std::byte byte : bytes.subspan(offset, size)) {
-    value = (value << 8U) | std::to_integer<size_t>(byte);
-  }
-  return value;
-}
 
 struct Hello {
   HelloGate::HelloRandom random{};
@@ -61,28 +54,22 @@ std::optional<Hello> parse_hello(std::span<const std::byte> datagram) {
   return hello;
 }
 
-void append_number(std::vector<std::byte>& out, size_t value, size_t size) {
-  for (size_t i = size; i-- > 0;) {
-    out.push_back(static_cast<std::byte>((value >> (8 * i)) & 255U));
-  }
-}
-
 std::vector<std::byte> hello_verify_request(std::span<const std::byte> record_sequence,
                                             std::span<const std::byte> cookie) {
   constexpr size_t kDtls10 = 0xFEFF;  // the version to answer with, RFC 6347 §4.2.1
   const size_t length = kVersionSize + 1 + cookie.size();
   std::vector<std::byte> out;
   out.push_back(kHandshakeType);
-  append_number(out, kDtls10, 2);
+  append_number(kDtls10, 2, out);
   out.insert(out.end(), record_sequence.begin(), record_sequence.end());
-  append_number(out, kHandshakeHeader + length, 2);
+  append_number(kHandshakeHeader + length, 2, out);
   out.push_back(kHelloVerifyRequest);
-  append_number(out, length, 3);
-  append_number(out, 0, 2);
-  append_number(out, 0, 3);
-  append_number(out, length, 3);
-  append_number(out, kDtls10, 2);
-  append_number(out, cookie.size(), 1);
+  append_number(length, 3, out);
+  append_number(0, 2, out);
+  append_number(0, 3, out);
+  append_number(length, 3, out);
+  append_number(kDtls10, 2, out);
+  append_number(cookie.size(), 1, out);
   out.insert(out.end(), cookie.begin(), cookie.end());
   return out;
 }
@@ -99,8 +86,8 @@ bool HelloGate::may_be_hello(std::span<const std::byte> datagram) {
 HelloGate::Cookie HelloGate::cookie(int64_t period, std::span<const std::byte> address,
                                     const HelloRandom& random) const {
   std::vector<std::byte> message;
-  append_number(message, static_cast<size_t>(period), sizeof period);
-  append_number(message, address.size(), 1);
+  append_number(static_cast<uint64_t>(period), sizeof period, message);
+  append_number(address.size(), 1, message);
   message.insert(message.end(), address.begin(), address.end());
   message.insert(message.end(), random.begin(), random.end());
   const Secret mac = hmac(secret_.bytes(), message);

@@ -1,8 +1,8 @@
 #include "transport/secure/member_card.hh"
 
 #include <algorithm>
-#include <iterator>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::secure {
@@ -11,36 +11,19 @@ namespace {
 constexpr size_t kFixed = 2 + 4 + 1;  // member, epoch, number of greetings
 constexpr size_t kGreetingSize = sizeof(CardGreeting);
 
-void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& out) {
-  std::copy(bytes.begin(), bytes.end(), std::back_inserter(out));
-}
-
-uint32_t number_at(std::span<const std::byte> bytes, size_t offset, size_t size) {
-  uint32_t value = 0;
-  for (const std::byte byte : bytes.subspan(offset, size)) {
-    value = (value << 8U) | std::to_integer<uint32_t>(byte);
-  }
-  return value;
-}
-
 }  // namespace
 
 void append_card_text(const CardText& text, std::vector<std::byte>& out) {
   check(text.epoch <= kEpochMax && text.greetings.size() <= kRoomOthersMax &&
             text.body.size() <= kCardBodyMax,
         "a card's text is small");
-  const auto append_number = [&](uint32_t value, size_t size) {
-    for (size_t i = size; i-- > 0;) {
-      out.push_back(static_cast<std::byte>((value >> (8 * i)) & 255U));
-    }
-  };
-  append_number(text.member, 2);
-  append_number(text.epoch, 4);
-  append_number(static_cast<uint32_t>(text.greetings.size()), 1);
+  append_number(text.member, 2, out);
+  append_number(text.epoch, 4, out);
+  append_number(text.greetings.size(), 1, out);
   for (const CardGreeting& greeting : text.greetings) {
-    append_bytes(greeting, out);
+    out.insert(out.end(), greeting.begin(), greeting.end());
   }
-  append_bytes(text.body, out);
+  out.insert(out.end(), text.body.begin(), text.body.end());
 }
 
 Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
@@ -49,7 +32,7 @@ Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
   }
   CardText text;
   text.member = static_cast<uint16_t>(number_at(bytes, 0, 2));
-  text.epoch = number_at(bytes, 2, 4);
+  text.epoch = static_cast<uint32_t>(number_at(bytes, 2, 4));
   const size_t greetings = number_at(bytes, 6, 1);
   std::span<const std::byte> rest = bytes.subspan(kFixed);
   if (text.epoch > kEpochMax || greetings > kRoomOthersMax ||
@@ -61,7 +44,7 @@ Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
     std::copy_n(rest.begin(), kGreetingSize, text.greetings.emplace_back().begin());
     rest = rest.subspan(kGreetingSize);
   }
-  append_bytes(rest, text.body);
+  text.body.assign(rest.begin(), rest.end());
   return text;
 }
 

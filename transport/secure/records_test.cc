@@ -8,6 +8,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/secure/control_record.hh"
+#include "transport/secure/hex_test_tools.hh"
 #include "transport/secure/scripted_network.hh"
 
 namespace cress::secure {
@@ -17,14 +18,6 @@ Secret secret_of(int fill) {
   Secret secret;
   std::fill(secret.bytes().begin(), secret.bytes().end(), std::byte(fill));
   return secret;
-}
-
-std::vector<std::byte> from_hex(std::string_view hex) {
-  std::vector<std::byte> bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string{hex.substr(i, 2)}, nullptr, 16)));
-  }
-  return bytes;
 }
 
 struct Pair {

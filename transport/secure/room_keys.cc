@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::secure {
@@ -17,37 +18,19 @@ constexpr size_t kInstanceOffset = 1;
 constexpr size_t kCounterOffset = 17;
 constexpr size_t kCardHeader = 25;
 constexpr size_t kCardFixed = 2 + 4 + 1;  // member, epoch, number of greetings
-constexpr size_t kGreetingSize = 8;
-static_assert(kCardHeader + kCardFixed + kRoomOthersMax * kGreetingSize + kCardBodyMax + kTagSize <=
+static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) + kCardBodyMax +
+                  kTagSize <=
               kCardSizeMax);
 
 constexpr uint64_t kEpochsInKid = 256;
 
-Secret next_of(const Secret& media) { return expand(media, "cress room next"); }
+Secret next_media(const Secret& media) { return expand(media, "cress room next"); }
 
 std::string label_with(std::string_view label, const InstanceId& instance) {
   std::string out{label};
   std::transform(instance.begin(), instance.end(), std::back_inserter(out),
                  [](std::byte byte) { return static_cast<char>(byte); });
   return out;
-}
-
-void append_number(uint64_t value, size_t size, std::vector<std::byte>& out) {
-  for (size_t i = size; i-- > 0;) {
-    out.push_back(static_cast<std::byte>((value >> (8 * i)) & 255U));
-  }
-}
-
-void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& out) {
-  std::copy(bytes.begin(), bytes.end(), std::back_inserter(out));
-}
-
-uint64_t number_at(std::span<const std::byte> bytes, size_t offset, size_t size) {
-  uint64_t value = 0;
-  for (const std::byte byte : bytes.subspan(offset, size)) {
-    value = (value << 8U) | std::to_integer<uint64_t>(byte);
-  }
-  return value;
 }
 
 InstanceId random_instance() {
@@ -92,7 +75,7 @@ std::vector<std::byte> RoomKeys::make_card(std::span<const std::byte> body) {
   std::vector<std::byte> card;
   card.reserve(kCardSizeMax);
   card.push_back(kCardVersion);
-  append_bytes(instance_, card);
+  card.insert(card.end(), instance_.begin(), instance_.end());
   const uint64_t counter = next_card_++;
   append_number(counter, 8, card);
   CardText text{.member = member_, .epoch = epoch_, .greetings = {}, .body = {}};
@@ -220,7 +203,7 @@ void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
       past_.pop_front();
     }
     past_.push_back({epoch_, media_, now + kEpochKept});
-    media_ = next_of(media_);
+    media_ = next_media(media_);
   }
   epoch_since_ = now;
   sealed_in_epoch_ = 0;
@@ -261,7 +244,7 @@ Secret RoomKeys::media_of(uint32_t epoch) const {
   }
   Secret media = media_;
   for (uint32_t at = epoch_; at < epoch; ++at) {
-    media = next_of(media);
+    media = next_media(media);
   }
   return media;
 }

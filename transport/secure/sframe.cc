@@ -4,6 +4,7 @@
 #include <bit>
 #include <string_view>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::secure {
@@ -13,12 +14,6 @@ constexpr uint64_t kInlineMax = 7;  // fits the three bits of the config byte
 
 unsigned bytes_needed(uint64_t value) {
   return std::max(1U, (static_cast<unsigned>(std::bit_width(value)) + 7U) / 8U);
-}
-
-void append_number(uint64_t value, unsigned size, std::vector<std::byte>& out) {
-  for (unsigned i = size; i-- > 0;) {
-    out.push_back(static_cast<std::byte>((value >> (8 * i)) & 255U));
-  }
 }
 
 /// Four bits of the config byte: a value below 8, or 8 and the number of bytes less one.

@@ -6,28 +6,10 @@
 #include <string_view>
 
 #include "transport/base/rng.hh"
+#include "transport/secure/hex_test_tools.hh"
 
 namespace cress::secure {
 namespace {
-
-std::vector<std::byte> from_hex(std::string_view text) {
-  std::vector<std::byte> bytes;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes.push_back(
-        static_cast<std::byte>(std::stoul(std::string{text.substr(i, 2)}, nullptr, 16)));
-  }
-  return bytes;
-}
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
-}
 
 std::vector<std::byte> encoded(uint64_t kid, uint64_t counter) {
   std::vector<std::byte> out;
