@@ -117,7 +117,7 @@ void Saturator::on_challenge(SaturatePath path, const SaturateChallenge& challen
   }
   const SaturateKey key = session_key(options_.token, own_nonce_, challenge.listener);
   if (key_ != key && key_.has_value() && state_ != State::kWaiting) {
-    return;  // the listener was started anew: it knows nothing of this session
+    return;  // the listener was started anew: it does not know what was agreed
   }
   key_ = key;
   const SaturateStart start{own_nonce_, challenge.cookie, up_, down_, wants_feedback_};

@@ -41,7 +41,7 @@ enum class CloseCode : uint8_t {
   kReplaced = 3,   ///< somebody joined with the same link while you were silent
   kFull = 4,       ///< there is no room for one more
   kGoingAway = 5,  ///< this program ends; what it served may be back soon
-  kRemoved = 6,    ///< somebody in charge has ended this session
+  kRemoved = 6,    ///< somebody in charge has ended the connection
 };
 inline constexpr CloseCode kLastCloseCode = CloseCode::kRemoved;
 struct Close {
