@@ -90,6 +90,9 @@ foreach(file ${files})
   if(file MATCHES "^eval/harness/live_.*_test\\.cc$")
     list(APPEND extra app/live transport/runtime transport/secure traces/emulate)  # live against simulated
   endif()
+  if(file MATCHES "^eval/schemes/.*_test\\.cc$")
+    list(APPEND extra eval/metrics)  # schemes are judged by the delay of the paper
+  endif()
   if(file MATCHES "^eval/cellsim/.*_test\\.cc$")
     list(APPEND extra eval/harness traces)  # real programs against simulated ones
   endif()

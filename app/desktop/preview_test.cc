@@ -8,6 +8,7 @@
 
 #include "app/desktop/desktop_test_tools.hh"
 #include "media/gst/gst_runtime.hh"
+#include "transport/runtime/loop_test_tools.hh"
 
 namespace cress::desktop {
 namespace {
@@ -20,21 +21,7 @@ class PreviewTest : public ::testing::Test {
             .lost = [this](const std::string& words) { lost_.push_back(words); }};
   }
   bool run_until(const std::function<bool()>& done) {
-    const TimePoint end = clock_.now() + kPatience;
-    bool reached = false;
-    runtime::EventLoop::Timer* again = nullptr;
-    runtime::EventLoop::Timer look{loop_, [&] {
-                                     reached = done();
-                                     if (reached || clock_.now() >= end) {
-                                       loop_.stop();
-                                     } else {
-                                       again->arm(clock_.now() + 10ms);
-                                     }
-                                   }};
-    again = &look;
-    look.arm(clock_.now());
-    loop_.run();
-    return reached;
+    return runtime::run_until(clock_, loop_, done, kPatience);
   }
 
   const runtime::MonotonicClock clock_;

@@ -13,6 +13,7 @@
 #include "app/live/live_call.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/loop_test_tools.hh"
 #include "transport/secure/link.hh"
 
 namespace cress::live {
@@ -66,23 +67,8 @@ class End {
 /// Two ends in one thread, in real time.
 class LivePair {
  public:
-  /// Runs until `done` or, on a machine that is very busy, in vain.
   bool run_until(const std::function<bool()>& done, Duration most = 30s) {
-    const TimePoint end = clock_.now() + most;
-    bool reached = false;
-    runtime::EventLoop::Timer* again = nullptr;
-    runtime::EventLoop::Timer look{loop_, [&] {
-                                     reached = done();
-                                     if (reached || clock_.now() >= end) {
-                                       loop_.stop();
-                                     } else {
-                                       again->arm(clock_.now() + 10ms);
-                                     }
-                                   }};
-    again = &look;
-    look.arm(clock_.now());
-    loop_.run();
-    return reached;
+    return runtime::run_until(clock_, loop_, done, most);
   }
   LiveCallOptions listener(const std::string& name = "Lea") {
     return {.role = secure::Role::kListener,

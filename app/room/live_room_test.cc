@@ -12,6 +12,7 @@
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
+#include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
 #include "transport/secure/link.hh"
 
@@ -65,22 +66,8 @@ class LiveRoomTest : public ::testing::Test {
             .relay = socket_->local_address(),
             .person = {.name = name}};
   }
-  bool run_until(const std::function<bool()>& done, Duration most = 30s) {
-    const TimePoint end = clock_.now() + most;
-    bool reached = false;
-    runtime::EventLoop::Timer* again = nullptr;
-    runtime::EventLoop::Timer look{loop_, [&] {
-                                     reached = done();
-                                     if (reached || clock_.now() >= end) {
-                                       loop_.stop();
-                                     } else {
-                                       again->arm(clock_.now() + 10ms);
-                                     }
-                                   }};
-    again = &look;
-    look.arm(clock_.now());
-    loop_.run();
-    return reached;
+  bool run_until(const std::function<bool()>& done) {
+    return runtime::run_until(clock_, loop_, done);
   }
 
   media::GstRuntime gst_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/metrics/delay_over_time.hh"
 #include "eval/schemes/registry.hh"
 #include "transport/sim/queue_codel.hh"
 #include "transport/sim/queue_red.hh"
@@ -51,31 +52,12 @@ std::vector<NamedLink> links() {
 
 /// d(t) = t - max{sent by t}: the delay it does not exceed for a share `q` of the time.
 double delay_ms(const sim::Link& link, TimePoint from, TimePoint to, double q) {
-  std::vector<std::pair<double, double>> pieces;  // starts at .first, lasts .second, slope 1
-  TimePoint newest = kTimeZero;
-  TimePoint since = from;
-  const auto add = [&](TimePoint until) {
-    if (until > since) {
-      pieces.emplace_back(to_milliseconds(since - newest), to_milliseconds(until - since));
-      since = until;
-    }
-  };
+  std::vector<metrics::Arrival> arrivals;
+  arrivals.reserve(link.records().size());
   for (const sim::PacketRecord& record : link.records()) {
-    add(std::min(record.arrived, to));
-    newest = std::max(newest, record.sent);
+    arrivals.push_back({record.sent, record.arrived});
   }
-  add(to);
-  double low = 0;
-  double high = to_milliseconds(to);
-  for (int i = 0; i < 50; ++i) {
-    const double middle = (low + high) / 2;
-    double below = 0;
-    for (const auto& [start, length] : pieces) {
-      below += std::clamp(middle - start, 0.0, length);
-    }
-    (below < q * to_milliseconds(to - from) ? low : high) = middle;
-  }
-  return high;
+  return to_milliseconds(*metrics::delay_quantile(arrivals, {from, to}, q));
 }
 
 struct Score {

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "eval/metrics/delay_over_time.hh"
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/world.hh"
@@ -365,41 +366,6 @@ class RateHost final : public sim::Host {
   std::deque<sim::Datagram> outgoing_;
 };
 
-struct Arrived {
-  TimePoint sent{};
-  TimePoint arrived{};
-};
-
-/// The delay over [from, to) that d(t) = t - max{sent by t} does not exceed for a share `q` of
-/// time. `arrivals` by time of arrival.
-double delay_ms(const std::vector<Arrived>& arrivals, TimePoint from, TimePoint to, double q) {
-  std::vector<std::pair<double, double>> pieces;  // begins at .first, lasts .second, slope 1
-  TimePoint newest = kTimeZero;
-  TimePoint since = from;
-  const auto add = [&](TimePoint until) {
-    if (until > since) {
-      pieces.emplace_back(to_milliseconds(since - newest), to_milliseconds(until - since));
-      since = until;
-    }
-  };
-  for (const Arrived& arrival : arrivals) {
-    add(std::min(arrival.arrived, to));
-    newest = std::max(newest, arrival.sent);
-  }
-  add(to);
-  double low = 0;
-  double high = to_milliseconds(to);
-  for (int i = 0; i < 50; ++i) {
-    const double middle = (low + high) / 2;
-    double below = 0;
-    for (const auto& [start, length] : pieces) {
-      below += std::clamp(middle - start, 0.0, length);
-    }
-    (below < q * to_milliseconds(to - from) ? low : high) = middle;
-  }
-  return high;
-}
-
 /// A two-way call between RateHosts.
 struct Path {
   Path(Trace down, Trace up, const SkypeLikeOptions& options)
@@ -467,13 +433,13 @@ struct Score {
 };
 
 Score score(const sim::Link& link, TimePoint from, TimePoint to) {
-  std::vector<Arrived> arrivals;
+  std::vector<metrics::Arrival> arrivals;
   DataSize left;
   for (const sim::PacketRecord& record : link.records()) {
     arrivals.push_back({record.sent, record.arrived});
     left += record.left >= from && record.left < to ? record.size : DataSize{};
   }
-  std::vector<Arrived> omniscient;
+  std::vector<metrics::Arrival> omniscient;
   const sim::DeliveryTrace& trace = *link.options().trace;
   for (Duration period{}; at(period) < to; period += trace.period()) {
     for (const sim::DeliveryOpportunity& opportunity : trace.opportunities) {
@@ -484,7 +450,8 @@ Score score(const sim::Link& link, TimePoint from, TimePoint to) {
   const DataSize capacity = trace.capacity(from, to);
   return {DataRate::from(left, to - from).kilobits_per_second(),
           static_cast<double>(left.bytes()) / static_cast<double>(capacity.bytes()),
-          delay_ms(arrivals, from, to, 0.95) - delay_ms(omniscient, from, to, 0.95)};
+          to_milliseconds(*metrics::delay_quantile(arrivals, {from, to}, 0.95) -
+                          *metrics::delay_quantile(omniscient, {from, to}, 0.95))};
 }
 
 TEST_F(SkypeLikeOverRecordedLinks, HasSecondsOfSelfInflictedDelayAndLeavesMostOfTheLinkUnused) {

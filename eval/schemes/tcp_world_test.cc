@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/metrics/delay_over_time.hh"
 #include "eval/schemes/cubic.hh"
 #include "eval/schemes/reno.hh"
 #include "eval/schemes/tcp_receiver.hh"
@@ -112,31 +113,12 @@ struct Flow {
 };
 
 double Flow::delay_ms(TimePoint from, TimePoint to, double q) const {
-  std::vector<std::pair<double, double>> pieces;  // starts at .first, lasts .second, slope 1
-  TimePoint newest = kTimeZero;
-  TimePoint since = from;
-  const auto add = [&](TimePoint until) {
-    if (until > since) {
-      pieces.emplace_back(to_milliseconds(since - newest), to_milliseconds(until - since));
-      since = until;
-    }
-  };
+  std::vector<metrics::Arrival> arrivals;
+  arrivals.reserve(forward.records().size());
   for (const sim::PacketRecord& record : forward.records()) {
-    add(std::min(record.arrived, to));
-    newest = std::max(newest, record.sent);
+    arrivals.push_back({record.sent, record.arrived});
   }
-  add(to);
-  double low = 0;
-  double high = to_milliseconds(to);
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    double below = 0;
-    for (const auto& [start, length] : pieces) {
-      below += std::clamp(middle - start, 0.0, length);
-    }
-    (below < q * to_milliseconds(to - from) ? low : high) = middle;
-  }
-  return high;
+  return to_milliseconds(*metrics::delay_quantile(arrivals, {from, to}, q));
 }
 
 TEST(TcpOverALink, NeverStopsAndDeliversEachByteOnceUnderTenPercentLossBothWays) {
