@@ -73,7 +73,7 @@ void DesktopCall::Impl::open_device_watch() {
 void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   watch_ = std::move(watch);
   loop_.on_readable(watch_->ready_fd(), [this] { guarded([this] { take_device_changes(); }); });
-  shelf_.set_list(watch_->list());
+  shelf_.set_list(devices());
   looked_for_devices_ = true;
   for (const DeviceKind kind : kKinds) {
     if (shelf_.is_missing(kind)) {
@@ -84,13 +84,27 @@ void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   open_preview();
 }
 
+/// What there is, but for the way to a screen that this session does not have: what X programs see
+/// of Wayland's is black, but for themselves.
+std::vector<media::Device> DesktopCall::Impl::devices() const {
+  std::vector<media::Device> all = watch_->list();
+  std::erase_if(all, [this](const media::Device& device) {
+    return device.kind == DeviceKind::kScreen && device.id != screen_device();
+  });
+  return all;
+}
+
+const char* DesktopCall::Impl::screen_device() const {
+  return options_.on_wayland ? media::kPortalDevice : media::kScreenDevice;
+}
+
 void DesktopCall::Impl::take_device_changes() {
   const bool had_no_camera = shelf_.is_missing(DeviceKind::kCamera);
   std::vector<media::DeviceChange> changes;
   while (auto change = watch_->poll_change()) {
     changes.push_back(*std::move(change));
   }
-  shelf_.set_list(watch_->list());
+  shelf_.set_list(devices());
   if (had_no_camera && !shelf_.is_missing(DeviceKind::kCamera) && live_ && !camera_state_.worked) {
     camera_off_ = true;  // nobody is shown who did not ask for it
   }
@@ -228,18 +242,14 @@ void DesktopCall::Impl::act(const ui::CameraOff&) {
 }
 
 void DesktopCall::Impl::act(const ui::ShareScreen& share) {
-  const std::string id = share.screen_id.empty() ? media::kScreenDevice : share.screen_id;
+  const std::string id = share.screen_id.empty() ? screen_device() : share.screen_id;
   if (!is_in_call()) {
     return;
   }
-  if (options_.on_wayland) {
-    // What X programs see of such a session is black, but for themselves.
-    notify(Tone::kWarning,
-           "The screen cannot be shared from a Wayland session yet: log in to one of Xorg.");
-    return;
-  }
   if (!shelf_.lists(DeviceKind::kScreen, id)) {
-    notify(Tone::kWarning, "The screen cannot be shared here: GStreamer has no ximagesrc.");
+    notify(Tone::kWarning, options_.on_wayland
+                               ? "The screen cannot be shared: install gstreamer1.0-pipewire."
+                               : "The screen cannot be shared here: GStreamer has no ximagesrc.");
     return;
   }
   sharing_ = true;

@@ -159,6 +159,10 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
     case live::LiveEvent::Kind::kDeviceBack:
       handle_device_back(event.words);
       return;
+    case live::LiveEvent::Kind::kDeviceRefused:
+      notify(Tone::kWarning, sentence(event.words));
+      loop_.post([this] { act(ui::StopSharing{}); });  // not in here: it closes who tells
+      return;
     case live::LiveEvent::Kind::kNotice:
       notify(Tone::kNote, sentence(event.words));
       return;

@@ -55,6 +55,8 @@ class DesktopCall::Impl {
   void take_device_changes();
   void tell_change(const media::DeviceChange& change);
   void use_in_preview(bool other_camera, bool other_microphone);
+  std::vector<media::Device> devices() const;
+  const char* screen_device() const;
   void use_devices();
 
   void act(const ui::StartListening&);

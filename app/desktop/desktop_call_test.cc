@@ -16,6 +16,7 @@
 #include "app/desktop/settings.hh"
 #include "media/gst/devices.hh"
 #include "media/gst/gst_runtime.hh"
+#include "media/gst/portal_test_tools.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 
@@ -284,7 +285,13 @@ TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
 }
 
-TEST_F(DesktopCallTest, AWaylandScreenThatCannotBeSharedIsSaidAndNothingElseHappens) {
+TEST_F(DesktopCallTest, AWaylandScreenIsSharedAsThePersonAllowsIt) {
+  if (const std::string missing = media::PortalDesktop::missing(); !missing.empty()) {
+    GTEST_SKIP() << "no " << missing << " to share a screen with";
+  }
+  const media::GstRuntime gst;
+  media::PortalDesktop desktop;
+  ASSERT_TRUE(desktop.is_up());
   Desk lea{clock_, test_listener("Lea")};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   DesktopCallOptions options = test_devices("Jo");
@@ -292,11 +299,24 @@ TEST_F(DesktopCallTest, AWaylandScreenThatCannotBeSharedIsSaidAndNothingElseHapp
   options.on_wayland = true;
   Desk jo{clock_, options};
   ASSERT_TRUE(jo.is_on(Screen::kInCall));
+  ASSERT_TRUE(jo.sees([](const ui::CallView& v) { return !v.screens.all.empty(); }));
+
+  desktop.dialog().answer = media::DialogOfADesktop::Answer::kNo;
   jo.ask(ui::ShareScreen{});
-  EXPECT_TRUE(jo.is_told("Wayland session"));
-  EXPECT_FALSE(jo.view().self.shares_screen);
+  EXPECT_TRUE(jo.is_told("The screen is not shared"));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return !v.self.shares_screen; }));
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote)) << "the camera again";
+
+  desktop.dialog().answer = media::DialogOfADesktop::Answer::kYes;
+  jo.ask(ui::ShareScreen{});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.shares_screen; }));
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
-  EXPECT_FALSE(lea.view().peer.shares_screen);
+  EXPECT_EQ(desktop.dialog().asked, 2);
+
+  desktop.dialog().end_sharing();
+  EXPECT_TRUE(jo.is_told("The screen is no longer shared"));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.peer.shares_screen; }));
+  EXPECT_EQ(desktop.dialog().asked, 2) << "nobody is asked who did not ask";
 }
 
 TEST_F(DesktopCallTest, WhatIsChosenIsThereAfterTheNextStart) {

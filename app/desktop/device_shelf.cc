@@ -15,7 +15,7 @@ constexpr std::string_view kPipeline = "gst:";
 }  // namespace
 
 bool is_built_in(const std::string& id) {
-  return id == media::kTestDevice || id == media::kScreenDevice || id == media::kNoSpeaker ||
+  return id == media::kTestDevice || media::is_screen(id) || id == media::kNoSpeaker ||
          id.starts_with(kFile) || id.starts_with(kPipeline);
 }
 

@@ -92,6 +92,9 @@ void Preview::take_events(Device& device, Watched& watched) {
         watched.retry_at = clock_.now() + kRetry;
         retries_.arm(std::min(camera_watch_.retry_at, microphone_watch_.retry_at));
         break;
+      case media::DeviceEvent::Kind::kRefused:
+        outputs_.lost(event->words);
+        break;
       case media::DeviceEvent::Kind::kNotice:
         break;  // of the sound's processing: nobody hears it yet
     }

@@ -9,6 +9,7 @@
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/network_watch.hh"
+#include "transport/runtime/spare_memory.hh"
 #include "transport/runtime/udp_socket.hh"
 
 namespace cress::live {
@@ -83,6 +84,7 @@ class LiveCall::Impl final : public SecureCall {
   std::optional<std::string> end_reason_;
   bool end_told_ = false;
   SessionMeter meter_;
+  runtime::SpareMemory memory_;
 
   runtime::UdpSocket socket_;
   runtime::Driver driver_;
@@ -144,7 +146,7 @@ void LiveCall::Impl::set_person(app::PersonState person) {
 void LiveCall::Impl::choose_camera(const std::string& id) {
   if (devices_.choose_camera(id)) {
     app::PersonState person = person_;
-    person.shares_screen = id == media::kScreenDevice;
+    person.shares_screen = media::is_screen(id);
     set_person(person);
   }
 }
@@ -231,6 +233,7 @@ void LiveCall::Impl::tick() {
   const TimePoint now = clock_.now();
   meter_.tick(now, connection().stats());
   devices_.tick();
+  memory_.tick(now);
   ticks_.arm(now + kTick);
 }
 

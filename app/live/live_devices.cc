@@ -24,6 +24,8 @@ LiveEvent::Kind event_kind(DeviceNews::Kind kind) {
       return LiveEvent::Kind::kDeviceLost;
     case DeviceNews::Kind::kBack:
       return LiveEvent::Kind::kDeviceBack;
+    case DeviceNews::Kind::kRefused:
+      return LiveEvent::Kind::kDeviceRefused;
     case DeviceNews::Kind::kNotice:
       break;
   }
@@ -118,6 +120,10 @@ void LiveDevices::take_events(Device& device, Watched& watched) {
           tell(DeviceNews::Kind::kLost, event->words);
         }
         watched.retry_at = clock_.now() + kDeviceRetry;
+        break;
+      case media::DeviceEvent::Kind::kRefused:
+        watched.retry_at = kNever;
+        tell(DeviceNews::Kind::kRefused, event->words);
         break;
       case media::DeviceEvent::Kind::kNotice:
         tell(DeviceNews::Kind::kNotice, event->words);

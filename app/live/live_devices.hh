@@ -28,7 +28,7 @@ struct LiveDevicesOptions {
 
 /// News of a device, for people.
 struct DeviceNews {
-  enum class Kind { kLost, kBack, kNotice };
+  enum class Kind { kLost, kBack, kNotice, kRefused };
   Kind kind = Kind::kNotice;
   std::string words;
 };

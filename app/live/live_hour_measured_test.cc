@@ -8,9 +8,9 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <span>
 
 #include "app/live/faulty_path.hh"
@@ -41,7 +41,7 @@ class LastingEnd {
     options.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
     LiveOutputs outputs;
     outputs.event = [this](const LiveEvent& event) {
-      ++events[static_cast<size_t>(event.kind)];
+      ++events[event.kind];
       end_words = event.kind == LiveEvent::Kind::kEnded ? event.words : end_words;
     };
     outputs.shown = [this](const app::ShownFrame& frame) {
@@ -54,10 +54,10 @@ class LastingEnd {
     };
     call = std::make_unique<LiveCall>(clock, loop, options, outputs);
   }
-  uint64_t count(LiveEvent::Kind kind) const { return events[static_cast<size_t>(kind)]; }
+  uint64_t count(LiveEvent::Kind kind) const { return events.contains(kind) ? events.at(kind) : 0; }
 
   Minute minute;
-  std::array<uint64_t, 8> events{};
+  std::map<LiveEvent::Kind, uint64_t> events;
   std::string end_words;
   std::unique_ptr<LiveCall> call;
 };

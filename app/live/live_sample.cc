@@ -14,6 +14,8 @@ const char* describe(LiveEvent::Kind kind) {
       return "path_changed";
     case LiveEvent::Kind::kEnded:
       return "ended";
+    case LiveEvent::Kind::kDeviceRefused:
+      return "device_refused";
     case LiveEvent::Kind::kDeviceLost:
       return "device_lost";
     case LiveEvent::Kind::kDeviceBack:

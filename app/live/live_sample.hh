@@ -19,6 +19,7 @@ struct LiveEvent {
     kEnded,       ///< the call is over; `words` say why. Nothing comes after it
     kDeviceLost,  ///< camera, microphone or speaker; it is tried again every 2 s
     kDeviceBack,
+    kDeviceRefused,  ///< what somebody must allow, and did not or does no longer; not tried again
     kNotice,
   };
   Kind kind = Kind::kNotice;

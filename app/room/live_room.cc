@@ -9,6 +9,7 @@
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/network_watch.hh"
+#include "transport/runtime/spare_memory.hh"
 #include "transport/runtime/udp_socket.hh"
 
 namespace cress::room {
@@ -73,6 +74,7 @@ class LiveRoom::Impl final : public SecureRoom {
   std::optional<std::string> end_reason_;
   bool end_told_ = false;
   live::SessionMeter meter_;
+  runtime::SpareMemory memory_;
   std::map<MemberNumber, live::DelayMeter> delays_;  // of those who are there
 
   runtime::UdpSocket socket_;
@@ -141,7 +143,7 @@ void LiveRoom::Impl::set_person(app::PersonState person) {
 void LiveRoom::Impl::choose_camera(const std::string& id) {
   if (devices_.choose_camera(id)) {
     app::PersonState person = person_;
-    person.shares_screen = id == media::kScreenDevice;
+    person.shares_screen = media::is_screen(id);
     set_person(person);
   }
 }
@@ -233,6 +235,7 @@ void LiveRoom::Impl::end() {
 void LiveRoom::Impl::tick() {
   meter_.tick(clock_.now(), connection().stats());
   devices_.tick();
+  memory_.tick(clock_.now());
   ticks_.arm(clock_.now() + kTick);
 }
 

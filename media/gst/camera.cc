@@ -19,6 +19,7 @@
 #include "media/gst/gst_handles.hh"
 #include "media/gst/gst_picture.hh"
 #include "media/gst/live_pipeline.hh"
+#include "media/gst/screen_portal.hh"
 #include "media/source/y4m.hh"
 #include "transport/base/check.hh"
 
@@ -166,6 +167,13 @@ bool RateLimit::keeps(Duration at) {
 class LiveCamera::Device {
  public:
   Device(const LiveCameraOptions& options, DeviceClock clock);
+  ~Device() {
+    if (portal_) {
+      portal_->cancel();  // somebody may sit before the dialog, and the keeper waits for him
+    }
+  }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   DeviceOutbox<CapturedPicture>& outbox() { return outbox_; }
   void open() {
@@ -178,6 +186,8 @@ class LiveCamera::Device {
   GstPipelinePtr build();
   std::string description() const;
   GstPipelinePtr build_real();
+  GstPipelinePtr build_shared();
+  void handle_failed(const std::string& why);
   void set_shape(GstElement* pipeline, PictureSize size, bool borders) const;
   void tell(DeviceEvent::Kind kind, std::string words) {
     outbox_.tell({kind, clock_(), std::move(words)});
@@ -198,7 +208,8 @@ class LiveCamera::Device {
   uint64_t y4m_next_ = 0;
   GstVideoInfo y4m_info_{};
   TimePoint last_captured_ = TimePoint::min();
-  LivePipeline pipeline_;  // last: stops before the rest goes
+  std::unique_ptr<ScreenPortal> portal_;  // of a screen that a person picks
+  LivePipeline pipeline_;                 // last: stops before the rest goes
 };
 
 namespace {
@@ -208,6 +219,7 @@ std::string name_for(const DeviceId& id) {
     case DeviceId::Kind::kTest:
       return "The test picture";
     case DeviceId::Kind::kScreen:
+    case DeviceId::Kind::kPortal:
       return "The screen";
     case DeviceId::Kind::kFile:
       return "The file " + id.rest;
@@ -226,6 +238,10 @@ void refuse_what_cannot_work(const DeviceId& id) {
   } else if (id.kind == DeviceId::Kind::kScreen && !has_element("ximagesrc")) {
     throw std::runtime_error(
         "GStreamer cannot grab the screen; install the package gstreamer1.0-plugins-good");
+  } else if (id.kind == DeviceId::Kind::kPortal && !has_element("pipewiresrc")) {
+    throw std::runtime_error(
+        "GStreamer cannot take the screen from PipeWire; install the package "
+        "gstreamer1.0-pipewire");
   } else if (id.kind == DeviceId::Kind::kPipeline) {
     parse_pipeline(id.rest + tail(false));
   }
@@ -239,6 +255,10 @@ LiveCamera::Device::Device(const LiveCameraOptions& options, DeviceClock clock)
       id_(parse_device_id(options.id)),
       name_(name_for(id_)),
       limit_(options.rate),
+      portal_(id_.kind == DeviceId::Kind::kPortal ? std::make_unique<ScreenPortal>([this] {
+        pipeline_.break_off("the desktop has ended it");
+      })
+                                                  : nullptr),
       pipeline_(pipeline_options()) {
   check(options.size.width >= 2 && options.size.height >= 2 &&
             options.size.width <= kPictureSideMax && options.size.height <= kPictureSideMax,
@@ -253,15 +273,22 @@ LiveCamera::Device::Device(const LiveCameraOptions& options, DeviceClock clock)
 LivePipelineOptions LiveCamera::Device::pipeline_options() {
   return {
       .build = [this] { return build(); },
-      .on_failed =
-          [this](const std::string& why) {
-            tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
-          },
+      .on_failed = [this](const std::string& why) { handle_failed(why); },
       .on_ended = [this] { tell(DeviceEvent::Kind::kEnded, name_ + " has come to its end."); },
       .loop = id_.kind == DeviceId::Kind::kFile && !is_y4m(id_.rest),
       .gives = "pictures",
       .patience = options_.patience,
   };
+}
+
+void LiveCamera::Device::handle_failed(const std::string& why) {
+  if (portal_ == nullptr) {
+    tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
+    return;
+  }
+  portal_->end();  // nothing is shared any more, and the desktop shows it
+  tell(DeviceEvent::Kind::kRefused,
+       name_ + (announced_ ? " is no longer shared: " : " is not shared: ") + why + ".");
 }
 
 std::string LiveCamera::Device::description() const {
@@ -320,6 +347,15 @@ GstPipelinePtr LiveCamera::Device::build_real() {
   return pipeline;
 }
 
+// Waits for the person; the pictures of a screen that stands still are repeated, so that it is
+// known to be there.
+GstPipelinePtr LiveCamera::Device::build_shared() {
+  const ScreenCast cast = portal_->ask();
+  return parse_pipeline(
+      "pipewiresrc do-timestamp=true keepalive-time=500 fd=" + std::to_string(cast.pipewire_fd) +
+      " path=" + std::to_string(cast.node) + " ! video/x-raw" + tail(false));
+}
+
 void LiveCamera::Device::set_shape(GstElement* pipeline, PictureSize size, bool borders) const {
   const GstOwned<GstElement> convert = element_of(pipeline, "convert");
   g_object_set(convert.get(), "add-borders", static_cast<gboolean>(borders), nullptr);
@@ -333,8 +369,9 @@ void LiveCamera::Device::set_shape(GstElement* pipeline, PictureSize size, bool 
 GstPipelinePtr LiveCamera::Device::build() {
   announced_ = false;
   limit_ = RateLimit{options_.rate};
-  GstPipelinePtr pipeline =
-      id_.kind == DeviceId::Kind::kReal ? build_real() : parse_pipeline(description());
+  GstPipelinePtr pipeline = id_.kind == DeviceId::Kind::kReal ? build_real()
+                            : portal_ != nullptr              ? build_shared()
+                                                              : parse_pipeline(description());
   if (id_.kind == DeviceId::Kind::kFile && is_y4m(id_.rest)) {
     feed_y4m(pipeline.get());
   } else if (id_.kind == DeviceId::Kind::kFile) {

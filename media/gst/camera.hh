@@ -24,6 +24,7 @@ struct LiveCameraOptions {
   /// - the id of a Device, or "default": a real one;
   /// - "test": moving colour bars with a running clock;
   /// - "screen": the whole X screen;
+  /// - "portal": the screen or window that the person picks in the desktop's dialog (Wayland);
   /// - "file:PATH": anything GStreamer decodes, at its own pace, over and over;
   /// - "gst:DESCRIPTION": whatever a GStreamer pipeline gives, for those who know what they want
   ///   ("gst:v4l2src device=/dev/video7 ! jpegdec").

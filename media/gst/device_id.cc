@@ -18,6 +18,9 @@ DeviceId parse_device_id(const std::string& id) {
   if (id == kScreenDevice) {
     return {Kind::kScreen, {}};
   }
+  if (id == kPortalDevice) {
+    return {Kind::kPortal, {}};
+  }
   if (id == kNoSpeaker) {
     return {Kind::kNone, {}};
   }

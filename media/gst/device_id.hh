@@ -7,7 +7,7 @@ namespace cress::media {
 
 /// What an id of a live device asks for; only for the .cc files of this folder.
 struct DeviceId {
-  enum class Kind { kReal, kTest, kScreen, kNone, kFile, kPipeline };
+  enum class Kind { kReal, kTest, kScreen, kPortal, kNone, kFile, kPipeline };
   Kind kind = Kind::kReal;
   /// The device's id, the file's path or the pipeline's description.
   std::string rest;

@@ -94,18 +94,38 @@ const char* word_of(DeviceKind kind) {
 
 }  // namespace
 
+bool is_screen(const std::string& id) { return id == kScreenDevice || id == kPortalDevice; }
+
 std::vector<Device> builtin_devices() {
   std::vector<Device> devices{{DeviceKind::kCamera, kTestDevice, "Test picture"}};
   if (has_element("ximagesrc")) {
     devices.push_back({DeviceKind::kScreen, kScreenDevice, "Whole screen"});
+  }
+  if (has_element("pipewiresrc")) {
+    devices.push_back({DeviceKind::kScreen, kPortalDevice, "A screen or window"});
   }
   devices.push_back({DeviceKind::kMicrophone, kTestDevice, "Test tone"});
   devices.push_back({DeviceKind::kSpeaker, kNoSpeaker, "No speaker"});
   return devices;
 }
 
+namespace {
+
+// PipeWire's provider (0.3.65) frees a device twice when a watch ends, now and then. What it lists
+// comes by V4L2 and, as PipeWire speaks for PulseAudio, by that one's too.
+void leave_out_pipewire() {
+  if (GstDeviceProviderFactory* const factory =
+          gst_device_provider_factory_find("pipewiredeviceprovider")) {
+    gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(factory), GST_RANK_NONE);
+    gst_object_unref(factory);
+  }
+}
+
+}  // namespace
+
 GstOwned<GstDeviceMonitor> make_device_monitor() {
   check(gst_is_initialized() != 0, "DeviceWatch: make a GstRuntime first");
+  leave_out_pipewire();
   GstOwned<GstDeviceMonitor> monitor{gst_device_monitor_new()};
   for (const char* classes : {kCameraClass, kMicrophoneClass, kSpeakerClass}) {
     gst_device_monitor_add_filter(monitor.get(), classes, nullptr);

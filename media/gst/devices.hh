@@ -26,9 +26,14 @@ struct Device {
 inline constexpr const char* kDefaultDevice = "default";  ///< the system's, or the first
 inline constexpr const char* kTestDevice = "test";        ///< a test picture, a test tone
 inline constexpr const char* kScreenDevice = "screen";    ///< the whole X screen
-inline constexpr const char* kNoSpeaker = "none";         ///< plays to nobody, at the right pace
+/// A screen or window that the person picks in the desktop's own dialog (Wayland).
+inline constexpr const char* kPortalDevice = "portal";
+inline constexpr const char* kNoSpeaker = "none";  ///< plays to nobody, at the right pace
 
-/// Test picture, screen (where GStreamer can grab it), test tone, "nothing" speaker.
+/// `id` shows a screen, not what a camera sees.
+bool is_screen(const std::string& id);
+
+/// Test picture, screens (as GStreamer can grab them), test tone, "nothing" speaker.
 std::vector<Device> builtin_devices();
 
 struct DeviceChange {

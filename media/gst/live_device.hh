@@ -18,6 +18,8 @@ struct DeviceEvent {
     kLost,     ///< unplugged, taken away, broken, or cannot be opened; `retry` tries again
     kEnded,    ///< came to its end by itself; `retry` begins anew
     kNotice,   ///< goes on, but not as asked: the words tell what is missing and what to do
+    kRefused,  ///< the person or the desktop does not allow it, or no longer: `retry` would ask
+               ///< anew
   };
   Kind kind = Kind::kNotice;
   TimePoint at{};
@@ -35,6 +37,8 @@ inline constexpr const char* describe(DeviceEvent::Kind kind) {
       return "ended";
     case DeviceEvent::Kind::kNotice:
       return "notice";
+    case DeviceEvent::Kind::kRefused:
+      return "refused";
   }
   return "unknown";
 }

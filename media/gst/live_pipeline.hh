@@ -49,6 +49,8 @@ class LivePipeline {
   void open();
   /// It gave something.
   void beat() { ++beats_; }
+  /// It fails for a reason that GStreamer does not know of. From any thread.
+  void break_off(std::string why) { post({Message::Kind::kError, std::move(why)}); }
 
   /// What a callback of GStreamer's streaming threads holds while it touches what `build` prepares
   /// anew: GStreamer sees to it that the two never meet, and with this ThreadSanitizer sees it too.
