@@ -105,9 +105,9 @@ bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
   camera_state_ = microphone_state_ = {};
   // A speaker does not tell that it works.
   speaker_state_ = {.worked = shelf_.has_list() && !shelf_.is_missing(DeviceKind::kSpeaker)};
-  options.camera = camera_options();
-  options.microphone = microphone_options();
-  options.speaker.id = shelf_.used(DeviceKind::kSpeaker);
+  options.devices.camera = camera_options();
+  options.devices.microphone = microphone_options();
+  options.devices.speaker.id = shelf_.used(DeviceKind::kSpeaker);
   options.person = person();
   const uint64_t call = ++call_;
   live::LiveOutputs outputs;
@@ -123,9 +123,9 @@ bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
   };
   leaving_ = false;
   connected_at_.reset();
-  used_camera_ = options.camera->id;
-  used_microphone_ = options.microphone->id;
-  used_speaker_ = options.speaker.id;
+  used_camera_ = options.devices.camera->id;
+  used_microphone_ = options.devices.microphone->id;
+  used_speaker_ = options.devices.speaker.id;
   try {
     live_ = std::make_unique<live::LiveCall>(clock_, loop_, std::move(options), outputs);
   } catch (const std::runtime_error& error) {

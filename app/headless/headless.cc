@@ -32,13 +32,10 @@ void set_listeners(const HeadlessOptions& options, live::LiveCallOptions& call) 
 }
 
 live::LiveCallOptions call_options(const HeadlessOptions& options) {
-  const live::LiveDevicesOptions devices = device_options(options);
   live::LiveCallOptions call;
   call.connect_max = options.wait.value_or(call.connect_max);
   call.person = person_of(options);
-  call.camera = devices.camera;
-  call.microphone = devices.microphone;
-  call.speaker = devices.speaker;
+  call.devices = device_options(options);
   return call;
 }
 
@@ -91,11 +88,11 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
                             .frame_rate = options_.rate,
                             .with_sound = options_.video_out.extension() == ".webm"});
   }
-  call_ = std::make_unique<live::LiveCall>(
-      clock_, loop_, call,
-      live::LiveOutputs{.event = [this](const live::LiveEvent& event) { handle_event(event); },
-                        .shown = [this](const app::ShownFrame& frame) { handle_shown(frame); },
-                        .played = [this](const app::PlayedAudio& sound) { handle_played(sound); }});
+  live::LiveOutputs outputs;
+  outputs.event = [this](const live::LiveEvent& event) { handle_event(event); };
+  outputs.shown = [this](const app::ShownFrame& frame) { handle_shown(frame); };
+  outputs.played = [this](const app::PlayedAudio& sound) { handle_played(sound); };
+  call_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
   if (link_) {
     out_ << secure::format_link(link_->opened(own_host(), call_->local_address().port))
          << std::endl;  // at once: somebody waits for it

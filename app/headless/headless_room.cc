@@ -168,7 +168,7 @@ std::string HeadlessRoom::name_of(MemberNumber number) const {
   if (room_ == nullptr) {
     return "";
   }
-  for (const room::LiveRoomMember& other : room_->sample().others) {
+  for (const room::LiveRoomMember& other : room_->room_sample().others) {
     if (other.member.number == number) {
       return other.member.person.name;
     }
@@ -206,7 +206,7 @@ void HeadlessRoom::end() {
 
 void HeadlessRoom::look() {
   const TimePoint now = clock_.now();
-  const room::LiveRoomSample sample = room_->sample();
+  const room::LiveRoomSample sample = room_->room_sample();
   stats_.write(room_line(sample));
   if (options_.progress && sample.session.connected) {
     err_ << fmt::format("{:4.0f} s  {} others  up {:5.0f} of {:5.0f} kbit/s  down {:5.0f} kbit/s\n",
@@ -231,7 +231,7 @@ int HeadlessRoom::run() {
   loop_.on_signals([this](int) { end(); });
   looks_.arm(clock_.now() + kStatsInterval);
   loop_.run();
-  stats_.write(room_line(room_->sample()));
+  stats_.write(room_line(room_->room_sample()));
   room_->finish();
   recorder_.finish(err_);
   stats_.finish();

@@ -17,35 +17,21 @@
 #include "app/room/relay_test_tools.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_runtime.hh"
-#include "transport/runtime/address_text.hh"
-#include "transport/runtime/driver.hh"
-#include "transport/runtime/udp_socket.hh"
 #include "transport/secure/link.hh"
 
 namespace cress::headless {
 namespace {
 
-/// A relay on loopback in a thread of its own, and a folder for what members write.
+/// A relay, and a folder for what members write.
 class HeadlessRoomTest : public ::testing::Test {
  protected:
   HeadlessRoomTest()
-      : folder_(std::filesystem::path(::testing::TempDir()) / "cress-headless-room"),
-        thread_([this] { loop_.run(); }) {
+      : folder_(std::filesystem::path(::testing::TempDir()) / "cress-headless-room") {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
-  ~HeadlessRoomTest() override {
-    loop_.stop();
-    thread_.join();
-    std::filesystem::remove_all(folder_);
-  }
+  ~HeadlessRoomTest() override { std::filesystem::remove_all(folder_); }
 
-  std::string link(const std::vector<std::byte>& secret) const {
-    return secure::format_link({.host = "127.0.0.1",
-                                .port = socket_.local_address().port,
-                                .secret = secret,
-                                .room = "lab"});
-  }
   /// Runs the program itself; gives its exit status. What it says is in NAME.txt.
   int run(const std::string& name, const std::string& more, const std::string& link) const {
     const std::string command = std::string(CRESS_BIN) +
@@ -72,13 +58,7 @@ class HeadlessRoomTest : public ::testing::Test {
 
   media::GstRuntime gst_;
   std::filesystem::path folder_;
-  runtime::MonotonicClock clock_;
-  runtime::EventLoop loop_{clock_};
-  std::vector<std::byte> secret_ = secure::make_secret();
-  room::TestRelay relay_{clock_.now(), secret_};
-  runtime::UdpSocket socket_{clock_, {.bind = *runtime::parse_address("127.0.0.1:0")}};
-  runtime::Driver driver_{{clock_, loop_, socket_, relay_}};
-  std::thread thread_;
+  room::RelayHost relay_;
 };
 
 TEST_F(HeadlessRoomTest, ThreeProgramsRecordEachOtherAndWriteALineForEachMember) {
@@ -89,7 +69,7 @@ TEST_F(HeadlessRoomTest, ThreeProgramsRecordEachOtherAndWriteALineForEachMember)
   std::vector<int> results(names.size(), -1);
   std::vector<std::thread> programs;
   for (size_t i = 0; i < names.size(); ++i) {
-    programs.emplace_back([&, i] { results[i] = run(names[i], outputs[i], link(secret_)); });
+    programs.emplace_back([&, i] { results[i] = run(names[i], outputs[i], relay_.link()); });
   }
   for (std::thread& program : programs) {
     program.join();
@@ -118,7 +98,7 @@ TEST_F(HeadlessRoomTest, ThreeProgramsRecordEachOtherAndWriteALineForEachMember)
 }
 
 TEST_F(HeadlessRoomTest, AWrongSecretIsToldInOneLine) {
-  EXPECT_EQ(run("Eve", "", link(secure::make_secret())), 1);
+  EXPECT_EQ(run("Eve", "", relay_.link(secure::make_secret())), 1);
   EXPECT_NE(said("Eve").find("not in the room: "), std::string::npos) << said("Eve");
 }
 

@@ -242,8 +242,8 @@ std::shared_ptr<const sim::DeliveryTrace> repeated_link() {
 
 LiveCallOptions end_options(secure::Role role, const std::vector<std::byte>& secret) {
   LiveCallOptions options{.role = role, .secret = secret};
-  options.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {640, 360}};
-  options.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
+  options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {640, 360}};
+  options.devices.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
   return options;
 }
 

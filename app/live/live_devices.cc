@@ -18,6 +18,15 @@ LiveDevicesOptions normalized(LiveDevicesOptions options) {
 
 }  // namespace
 
+std::optional<app::VideoSenderOptions> video_of(const LiveDevicesOptions& devices) {
+  const auto camera = normalized(devices).camera;
+  if (!camera) {
+    return std::nullopt;
+  }
+  return app::VideoSenderOptions{
+      .width = camera->size.width, .height = camera->size.height, .frame_rate = camera->rate};
+}
+
 LiveEvent::Kind event_kind(DeviceNews::Kind kind) {
   switch (kind) {
     case DeviceNews::Kind::kLost:

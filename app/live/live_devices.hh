@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/call/audio_receiver.hh"
+#include "app/call/video_sender.hh"
 #include "app/live/live_sample.hh"
 #include "media/gst/camera.hh"
 #include "media/gst/devices.hh"
@@ -25,6 +26,9 @@ struct LiveDevicesOptions {
   std::optional<media::LiveMicrophoneOptions> microphone{};
   media::LiveSpeakerOptions speaker{.id = media::kNoSpeaker};
 };
+
+/// The pictures that these devices give; nothing without a camera.
+std::optional<app::VideoSenderOptions> video_of(const LiveDevicesOptions& devices);
 
 /// News of a device, for people.
 struct DeviceNews {

@@ -36,9 +36,9 @@ class LastingEnd {
  public:
   LastingEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
              LiveCallOptions options) {
-    options.camera =
+    options.devices.camera =
         media::LiveCameraOptions{.id = media::kTestDevice, .size = {320, 180}, .rate = {15, 1}};
-    options.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
+    options.devices.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
     LiveOutputs outputs;
     outputs.event = [this](const LiveEvent& event) {
       ++events[event.kind];

@@ -22,8 +22,8 @@ constexpr Duration kMeasured = 15s;
 LiveCallOptions hd(secure::Role role, const std::vector<std::byte>& secret) {
   LiveCallOptions options{
       .role = role, .secret = secret, .bind = *runtime::parse_address("127.0.0.1:0")};
-  options.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {1280, 720}};
-  options.microphone = media::LiveMicrophoneOptions{
+  options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {1280, 720}};
+  options.devices.microphone = media::LiveMicrophoneOptions{
       .id = media::kTestDevice,
       .processing = {
           .echo_cancellation = false, .noise_suppression = false, .gain_control = false}};

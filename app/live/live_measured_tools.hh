@@ -38,38 +38,6 @@ inline Duration quantile(std::vector<Duration> delays, double q) {
   return delays[static_cast<size_t>(q * static_cast<double>(delays.size() - 1))];
 }
 
-/// An event loop in a thread.
-class LoopThread {
- public:
-  LoopThread() : thread_([this] { loop_.run(); }) {}
-  ~LoopThread() { stop(); }
-  LoopThread(const LoopThread&) = delete;
-  LoopThread& operator=(const LoopThread&) = delete;
-
-  const runtime::MonotonicClock& clock() const { return clock_; }
-  runtime::EventLoop& loop() { return loop_; }
-  /// Has `work` done in the thread, and waits for it.
-  void run(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_.post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-  void stop() {
-    if (thread_.joinable()) {
-      loop_.stop();
-      thread_.join();
-    }
-  }
-
- private:
-  runtime::MonotonicClock clock_;
-  runtime::EventLoop loop_{clock_};
-  std::thread thread_;
-};
-
 /// One end of a call in a thread of its own.
 class MeasuredEnd {
  public:
@@ -177,7 +145,7 @@ class MeasuredEnd {
   std::vector<Delay> heard_;
   std::vector<Delay> onsets_;
   int64_t quiet_samples_ = 0;
-  LoopThread thread_;
+  runtime::LoopThread thread_;
   std::unique_ptr<LiveCall> call_;
 };
 
@@ -262,7 +230,7 @@ class EmulatedPath {
     looks_->arm(look_at_);
   }
 
-  LoopThread thread_;
+  runtime::LoopThread thread_;
   runtime::UdpSocket socket_{thread_.clock(), {.bind = *runtime::parse_address("127.0.0.1:0")}};
   std::optional<OverheardPath> emulator_;
   std::optional<runtime::Driver> driver_;

@@ -31,8 +31,8 @@ inline DataSize resident_memory() {
 class End {
  public:
   End(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, LiveCallOptions options) {
-    options.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {320, 180}};
-    options.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
+    options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {320, 180}};
+    options.devices.microphone = media::LiveMicrophoneOptions{.id = media::kTestDevice};
     LiveOutputs outputs;
     outputs.event = [this](const LiveEvent& event) { events.push_back(event); };
     outputs.shown = [this](const app::ShownFrame& frame) {

@@ -40,6 +40,16 @@ class RateMeter {
   std::deque<Point> points_;  // as many as are added in kSpan
 };
 
+/// `q` in 0..1; nothing of none.
+inline std::optional<Duration> quantile_of(std::vector<Duration> delays, double q) {
+  if (delays.empty()) {
+    return std::nullopt;
+  }
+  const auto at = delays.begin() + static_cast<int64_t>(q * static_cast<double>(delays.size() - 1));
+  std::nth_element(delays.begin(), at, delays.end());
+  return *at;
+}
+
 /// Delays over the last second between two clocks that are not set alike: what varies is exact, and
 /// the least of the last 10 to 20 s is taken to be what `least` says. Threads: none inside; one
 /// owner.
@@ -58,19 +68,17 @@ class DelayMeter {
   }
   /// `q` in 0..1 of the last second's; nothing when nothing was added.
   std::optional<Duration> quantile(TimePoint now, double q, Duration least) const {
+    return quantile_of(recent(now, least), q);
+  }
+  /// Those of the last second.
+  std::vector<Duration> recent(TimePoint now, Duration least) const {
     std::vector<Duration> delays;
     for (const Delay& delay : recent_) {
       if (delay.at > now - kSpan) {
         delays.push_back(delay.value - std::min(least_[0], least_[1]) + least);
       }
     }
-    if (delays.empty()) {
-      return std::nullopt;
-    }
-    const auto at =
-        delays.begin() + static_cast<int64_t>(q * static_cast<double>(delays.size() - 1));
-    std::nth_element(delays.begin(), at, delays.end());
-    return *at;
+    return delays;
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "app/call/call.hh"
-#include "transport/runtime/datagram_machine.hh"
+#include "app/live/live_machine.hh"
 #include "transport/secure/connection.hh"
 #include "transport/sprout/cress_control.hh"
 
@@ -21,10 +21,8 @@ struct SecureCallOptions {
 };
 
 /// One end of a call behind its link: whoever proves to have the link gets a Call, and each new one
-/// a new Call; without a peer pictures and sounds go nowhere. Still without I/O: a Driver steps it
-/// over a socket, a test over a simulated link. Threads: none inside; one owner. `now` never goes
-/// back. Peer data: nothing unauthenticated reaches the Call.
-class SecureCall : public runtime::DatagramMachine {
+/// a new Call.
+class SecureCall final : public LiveMachine {
  public:
   SecureCall(TimePoint start, SecureCallOptions options);
 
@@ -35,24 +33,28 @@ class SecureCall : public runtime::DatagramMachine {
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 
-  /// A picture of the own camera, of the size that the options name.
-  void capture(TimePoint now, const media::PicturePtr& picture);
-  /// 20 ms of the own microphone.
-  void capture_sound(TimePoint now, const media::AudioFrame& samples);
-  /// The next 20 ms for the loudspeaker; silence while nobody is there.
-  app::PlayedAudio play(TimePoint now);
-  void set_person(TimePoint now, app::PersonState person);
-  /// The machine's addresses changed, or it woke from sleep.
-  void handle_network_change(TimePoint now);
-  void hang_up(TimePoint now);
+  void capture(TimePoint now, const media::PicturePtr& picture) override;
+  void capture_sound(TimePoint now, const media::AudioFrame& samples) override;
+  app::PlayedAudio play(TimePoint now) override;
+  void set_person(TimePoint now, app::PersonState person) override;
+  void handle_network_change(TimePoint now) override;
+  void hang_up(TimePoint now) override;
 
   std::optional<secure::Event> poll_event();
   std::optional<app::ShownFrame> poll_shown();
-  std::optional<app::CodedVideo> poll_coded();
+  std::optional<app::CodedVideo> poll_coded() override;
 
   /// Null while nobody is there.
   const app::Call* call() const { return call_.get(); }
-  const secure::Connection& connection() const { return connection_; }
+  const secure::Connection& connection() const override { return connection_; }
+  bool is_finished() const override { return connection_.is_finished(); }
+  const session::Endpoint* endpoint() const override {
+    return call_ ? &call_->endpoint() : nullptr;
+  }
+  double loss() const override { return call_ ? call_->loss() : 0; }
+  std::optional<app::LinkReport> peer_link() const override {
+    return call_ ? call_->peer_link() : std::nullopt;
+  }
   /// Counts up with each peer.
   uint64_t calls() const { return calls_; }
 

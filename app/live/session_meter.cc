@@ -1,6 +1,7 @@
 #include "app/live/session_meter.hh"
 
 #include <algorithm>
+#include <utility>
 
 namespace cress::live {
 
@@ -12,8 +13,8 @@ void SessionMeter::handle_connected(TimePoint now) {
 }
 
 void SessionMeter::handle_drained(TimePoint now, const secure::ConnectionStats& stats) {
-  if (stats.records_opened != opened_) {
-    opened_ = stats.records_opened;
+  // Fewer than before: another connection, of which nothing has been heard yet.
+  if (stats.records_opened > std::exchange(opened_, stats.records_opened)) {
     heard_at_ = now;
   }
 }

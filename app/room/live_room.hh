@@ -2,18 +2,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/live/live_devices.hh"
-#include "app/live/live_sample.hh"
-#include "app/room/room_member.hh"
+#include "app/live/live_end.hh"
+#include "app/live/meters.hh"
+#include "app/room/secure_room.hh"
 #include "transport/base/address.hh"
-#include "transport/runtime/clock.hh"
-#include "transport/runtime/event_loop.hh"
-#include "transport/secure/connection.hh"
 
 namespace cress::room {
 
@@ -42,7 +39,7 @@ struct LiveRoomMember {
 
 /// What the room is like now.
 struct LiveRoomSample {
-  /// Of the leg to the relay, own devices, and all others together.
+  /// See LiveRoom::sample.
   live::LiveSample session{};
   std::string room{};             ///< its name, as the relay says; empty before the welcome
   MemberNumber number = kNobody;  ///< own
@@ -51,53 +48,37 @@ struct LiveRoomSample {
   std::vector<LiveRoomMember> others{};
 };
 
-/// Where a room's outputs go; each may be empty. Called in the loop's thread.
-struct LiveRoomOutputs {
-  /// Of the session and the devices: LiveEvent::kEnded is the last.
-  std::function<void(const live::LiveEvent&)> event{};
+/// Where a room's outputs go.
+struct LiveRoomOutputs : live::LiveEndOutputs {
   /// Who came, changed, left, speaks. After each kConnected the others come anew.
   std::function<void(const RoomEvent&)> room{};
   /// `shown`: when it is handed over here, decoded.
   std::function<void(const RoomShown&)> shown{};
-  /// All others together.
-  std::function<void(const app::PlayedAudio&)> played{};
-  std::function<void(const media::PicturePtr&)> own_picture{};
-  std::function<void(const app::CodedVideo&)> coded{};
 };
 
-/// One member of a room, live: socket, security, devices and the RoomMember, stepped by an event
-/// loop. Begins with the constructor, ends with LiveEvent::kEnded. Errors: the constructor throws
-/// std::runtime_error (no such file); afterwards all is told by events. Threads: the loop's,
-/// besides those of the devices.
-class LiveRoom {
+/// One member of a room, live.
+class LiveRoom final : public live::LiveEnd {
  public:
-  /// Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime.
+  /// See LiveEnd.
   LiveRoom(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
-           const LiveRoomOptions& options, LiveRoomOutputs outputs);
-  ~LiveRoom();
-  LiveRoom(const LiveRoom&) = delete;
-  LiveRoom& operator=(const LiveRoom&) = delete;
+           const LiveRoomOptions& options, const LiveRoomOutputs& outputs);
 
-  void set_muted(bool muted);
-  void set_camera_off(bool off);
-  void set_name(std::string name);
-  /// Another camera; "screen" shares the screen.
-  void choose_camera(const std::string& id);
-  void choose_microphone(const std::string& id);
-  void choose_speaker(const std::string& id);
   /// Whom the grid shows: pinned (or kNobody), pictures at once, height of the tallest in pixels.
   void set_view(MemberNumber pinned, uint32_t pictures, uint32_t height);
-  void hang_up();
-
-  const app::PersonState& person() const;
-  LiveRoomSample sample() const;
-  const secure::ConnectionStats& connection_stats() const;
-  /// Writes what a speaker "file:PATH" holds. After kEnded.
-  void finish();
+  LiveRoomSample room_sample() const;
+  /// Of the leg to the relay, own devices, and all others together. No delay of the sound: many
+  /// voices are one by then, and each was captured by a clock of its own.
+  live::LiveSample sample() const override;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  void take_events(TimePoint now) override;
+  void take_shown() override;
+  void handle_leg_event(TimePoint now, const LegEvent& event);
+
+  SecureRoom& room_;  // the machine
+  std::function<void(const RoomEvent&)> told_;
+  std::function<void(const RoomShown&)> shown_;
+  std::map<MemberNumber, live::DelayMeter> delays_;  // of those who are there
 };
 
 }  // namespace cress::room

@@ -31,7 +31,7 @@ struct Guest {
     room = std::make_unique<LiveRoom>(clock, loop, options, outputs);
   }
   const LiveRoomMember* other(const std::string& name) {
-    sample = room->sample();
+    sample = room->room_sample();
     const auto at =
         std::ranges::find(sample.others, name, [](const auto& o) { return o.member.person.name; });
     return at == sample.others.end() ? nullptr : &*at;

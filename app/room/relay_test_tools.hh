@@ -1,17 +1,25 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "relay/forward/room.hh"
+#include "transport/runtime/address_text.hh"
 #include "transport/runtime/datagram_machine.hh"
+#include "transport/runtime/driver.hh"
+#include "transport/runtime/loop_test_tools.hh"
+#include "transport/runtime/udp_socket.hh"
 #include "transport/secure/credential.hh"
+#include "transport/secure/link.hh"
 #include "transport/secure/listener.hh"
 
 namespace cress::room {
@@ -93,6 +101,57 @@ class TestRelay final : public runtime::DatagramMachine {
   secure::Listener listener_;
   relay::Room room_;
   std::map<MemberNumber, secure::PeerId> peers_;
+};
+
+/// Such a relay on loopback, in real time and a thread of its own.
+class RelayHost {
+ public:
+  RelayHost() {
+    thread_.run([this] { open(*runtime::parse_address("127.0.0.1:0")); });
+  }
+  ~RelayHost() {
+    thread_.run([this] { close(); });
+  }
+  RelayHost(const RelayHost&) = delete;
+  RelayHost& operator=(const RelayHost&) = delete;
+
+  std::string link() const { return link(secret_); }
+  std::string link(const std::vector<std::byte>& secret) const {
+    return secure::format_link(
+        {.host = "127.0.0.1", .port = address_.port, .secret = secret, .room = "lab"});
+  }
+  /// Another one at the same address, who knows nobody.
+  void restart() {
+    thread_.run([this] {
+      close();
+      open(address_);
+    });
+  }
+  void change(const std::function<void(TimePoint now, relay::Room& room)>& work) {
+    thread_.run([&] { driver_->wake([&](TimePoint now) { work(now, relay_->room()); }); });
+  }
+
+ private:
+  void open(const Address& at) {
+    relay_ = std::make_unique<TestRelay>(thread_.clock().now(), secret_);
+    socket_ = std::make_unique<runtime::UdpSocket>(thread_.clock(),
+                                                   runtime::UdpSocketOptions{.bind = at});
+    address_ = socket_->local_address();
+    driver_ = std::make_unique<runtime::Driver>(
+        runtime::Driver::Parts{thread_.clock(), thread_.loop(), *socket_, *relay_});
+  }
+  void close() {
+    driver_.reset();
+    socket_.reset();
+    relay_.reset();
+  }
+
+  std::vector<std::byte> secret_ = secure::make_secret();
+  Address address_;
+  std::unique_ptr<TestRelay> relay_;
+  std::unique_ptr<runtime::UdpSocket> socket_;
+  std::unique_ptr<runtime::Driver> driver_;
+  runtime::LoopThread thread_;  // last: the others are closed in it
 };
 
 }  // namespace cress::room

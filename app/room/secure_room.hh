@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "app/live/live_machine.hh"
 #include "app/room/room_member.hh"
-#include "transport/runtime/datagram_machine.hh"
 #include "transport/secure/connection.hh"
 #include "transport/secure/credential.hh"
 #include "transport/sprout/cress_control.hh"
@@ -49,11 +49,9 @@ struct RoomRejoining {
 using LegEvent = std::variant<secure::Event, RoomRejoining, RoomOver>;
 
 /// One member of a room behind its link: the connection to the relay, and in it a RoomMember, a new
-/// one each time the relay lets us in: after it was restarted, drained, or away for long. Still
-/// without I/O: a Driver steps it over a socket, a test over simulated links. What a new RoomMember
-/// does not know it learns from the relay within a round trip or two. Threads: none inside; one
-/// owner. `now` never goes back. Data of a peer: nothing unauthenticated reaches the RoomMember.
-class SecureRoom : public runtime::DatagramMachine {
+/// one each time the relay lets us in: after it was restarted, drained, or away for long. What a
+/// new RoomMember does not know it learns from the relay within a round trip or two.
+class SecureRoom final : public live::LiveMachine {
  public:
   SecureRoom(TimePoint start, SecureRoomOptions options);
 
@@ -64,28 +62,29 @@ class SecureRoom : public runtime::DatagramMachine {
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 
-  /// As RoomMember's; while nobody is there pictures and sounds go nowhere.
-  void capture(TimePoint now, const media::PicturePtr& picture);
-  void capture_sound(TimePoint now, const media::AudioFrame& samples);
-  app::PlayedAudio play(TimePoint now);
-  void set_person(TimePoint now, app::PersonState person);
+  void capture(TimePoint now, const media::PicturePtr& picture) override;
+  void capture_sound(TimePoint now, const media::AudioFrame& samples) override;
+  app::PlayedAudio play(TimePoint now) override;
+  void set_person(TimePoint now, app::PersonState person) override;
+  /// As RoomMember's.
   void set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height);
-  /// The machine's addresses changed, or it woke from sleep.
-  void handle_network_change(TimePoint now);
-  /// Poll on until is_finished().
-  void hang_up(TimePoint now);
+  void handle_network_change(TimePoint now) override;
+  void hang_up(TimePoint now) override;
 
   std::optional<LegEvent> poll_leg_event();
   std::optional<RoomEvent> poll_event();
   std::optional<RoomShown> poll_shown();
-  std::optional<app::CodedVideo> poll_coded();
+  std::optional<app::CodedVideo> poll_coded() override;
 
   /// Null while the relay is not there.
   const RoomMember* member() const { return member_.get(); }
   /// Counters since the last way in.
-  const secure::Connection& connection() const { return *connection_; }
-  /// Nothing left to say.
-  bool is_finished() const { return is_over_ && connection_->is_finished(); }
+  const secure::Connection& connection() const override { return *connection_; }
+  bool is_finished() const override { return is_over_ && connection_->is_finished(); }
+  const session::Endpoint* endpoint() const override {
+    return member_ ? &member_->endpoint() : nullptr;
+  }
+  double loss() const override { return member_ ? member_->loss() : 0; }
 
  private:
   struct View {

@@ -97,7 +97,7 @@ class EmulatedPath {
 };
 
 /// One end of the live call: what it coded, and what it showed of the other's.
-struct LiveEnd {
+struct MeasuredEnd {
   std::vector<app::CodedVideo> coded;
   std::vector<metrics::ShownFrame> shown;
   std::optional<TimePoint> connected_at;
@@ -106,29 +106,25 @@ struct LiveEnd {
   void begin(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
              live::LiveCallOptions options) {
     options.bind = *runtime::parse_address("127.0.0.1:0");
-    options.camera = media::LiveCameraOptions{.id = "file:" + (kData / "video" / kClip).string(),
-                                              .size = {640, 480}};
-    options.microphone = media::LiveMicrophoneOptions{
+    options.devices.camera = media::LiveCameraOptions{
+        .id = "file:" + (kData / "video" / kClip).string(), .size = {640, 480}};
+    options.devices.microphone = media::LiveMicrophoneOptions{
         .id = "file:" + (kData / "audio" / kVoice).string(),
         .processing = {
             .echo_cancellation = false, .noise_suppression = false, .gain_control = false}};
-    call = std::make_unique<live::LiveCall>(
-        clock, loop, options,
-        live::LiveOutputs{.event =
-                              [this](const live::LiveEvent& e) {
-                                if (e.kind == live::LiveEvent::Kind::kConnected) {
-                                  connected_at = e.at;
-                                }
-                              },
-                          .shown =
-                              [this](const app::ShownFrame& f) {
-                                shown.push_back({f.captured, f.shown});
-                              },
-                          .coded = [this](const app::CodedVideo& c) { coded.push_back(c); }});
+    live::LiveOutputs outputs;
+    outputs.event = [this](const live::LiveEvent& e) {
+      if (e.kind == live::LiveEvent::Kind::kConnected) {
+        connected_at = e.at;
+      }
+    };
+    outputs.shown = [this](const app::ShownFrame& f) { shown.push_back({f.captured, f.shown}); };
+    outputs.coded = [this](const app::CodedVideo& c) { coded.push_back(c); };
+    call = std::make_unique<live::LiveCall>(clock, loop, options, outputs);
   }
 };
 
-Seen seen(const LiveEnd& sender, const LiveEnd& receiver, TimePoint from) {
+Seen seen(const MeasuredEnd& sender, const MeasuredEnd& receiver, TimePoint from) {
   const metrics::Window window{from + kSkip, from + kLength};
   DataSize total;
   for (const app::CodedVideo& coded : sender.coded) {
@@ -146,8 +142,8 @@ std::vector<Seen> live_call(const LinkSpec& link) {
   const runtime::MonotonicClock clock;
   runtime::EventLoop loop{clock};
   const auto secret = secure::make_secret();
-  LiveEnd listener;
-  LiveEnd joiner;
+  MeasuredEnd listener;
+  MeasuredEnd joiner;
   listener.begin(clock, loop, {.role = secure::Role::kListener, .secret = secret});
   const TimePoint from = clock.now();
   EmulatedPath path{link, listener.call->local_address()};
@@ -191,8 +187,8 @@ TEST(LiveMeasuredStart, IsUpWithin300MsAndThePictureWithin600OnAPathOf40Ms) {
   const auto secret = secure::make_secret();
   LinkSpec link;  // 12 Mbit/s
   link.down = link.up = std::make_shared<const sim::DeliveryTrace>(sim::DeliveryTrace{{{1ms}}});
-  LiveEnd listener;
-  LiveEnd joiner;
+  MeasuredEnd listener;
+  MeasuredEnd joiner;
   listener.begin(clock, loop, {.role = secure::Role::kListener, .secret = secret});
   EmulatedPath path{link, listener.call->local_address()};
   TimePoint from{};

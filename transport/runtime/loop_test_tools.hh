@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/event_loop.hh"
@@ -27,5 +29,37 @@ inline bool run_until(const MonotonicClock& clock, EventLoop& loop,
   loop.run();
   return reached;
 }
+
+/// An event loop in a thread.
+class LoopThread {
+ public:
+  LoopThread() : thread_([this] { loop_.run(); }) {}
+  ~LoopThread() { stop(); }
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+
+  const MonotonicClock& clock() const { return clock_; }
+  EventLoop& loop() { return loop_; }
+  /// Has `work` done in the thread, and waits for it.
+  void run(const std::function<void()>& work) {
+    std::promise<void> done;
+    loop_.post([&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  void stop() {
+    if (thread_.joinable()) {
+      loop_.stop();
+      thread_.join();
+    }
+  }
+
+ private:
+  MonotonicClock clock_;
+  EventLoop loop_{clock_};
+  std::thread thread_;
+};
 
 }  // namespace cress::runtime

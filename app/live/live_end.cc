@@ -1,0 +1,192 @@
+#include "app/live/live_end.hh"
+
+#include <utility>
+#include <variant>
+
+#include "transport/runtime/address_text.hh"
+
+namespace cress::live {
+namespace {
+
+// How often rates are read and lost devices are thought of.
+constexpr Duration kTick = 100ms;
+// A good-bye that nobody answers is over by then.
+constexpr Duration kGoodbyeMax = 1s;
+
+}  // namespace
+
+LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
+                 std::unique_ptr<LiveMachine> machine, const LiveEndOptions& options,
+                 LiveEndOutputs outputs)
+    : clock_(clock),
+      loop_(loop),
+      person_(options.person),
+      words_(options.words),
+      outputs_(std::move(outputs)),
+      meter_(clock.now()),
+      machine_(std::move(machine)),
+      socket_(clock, options.socket),
+      driver_({clock, loop, socket_, *machine_}),
+      ticks_(loop, [this] { tick(); }),
+      goodbye_(loop, [this] { tell_end(); }),
+      devices_(clock, loop, options.devices, device_outputs()) {}
+
+void LiveEnd::begin() {
+  machine_->on_drained([this](TimePoint now) { drained(now); });
+  network_ = std::make_unique<runtime::NetworkWatch>(loop_, [this](const runtime::NetworkChange&) {
+    socket_.forget_asked_addresses();
+    wake([this](TimePoint now) { machine_->handle_network_change(now); });
+  });
+  devices_.set_muted(person_.muted);
+  devices_.set_camera_off(person_.camera_off);
+  devices_.begin();
+  ticks_.arm(clock_.now() + kTick);
+}
+
+LiveDevicesOutputs LiveEnd::device_outputs() {
+  LiveDevicesOutputs outputs;
+  outputs.own_picture = outputs_.own_picture;
+  outputs.capture = [this](const media::PicturePtr& picture) {
+    wake([&](TimePoint now) { machine_->capture(now, picture); });
+  };
+  outputs.capture_sound = [this](const media::AudioFrame& samples) {
+    wake([&](TimePoint now) { machine_->capture_sound(now, samples); });
+  };
+  outputs.play = [this] {
+    app::PlayedAudio played;
+    wake([&](TimePoint now) { played = machine_->play(now); });
+    return played;
+  };
+  outputs.played = [this](const app::PlayedAudio& played) {
+    meter_.handle_played(played);
+    if (outputs_.played && machine_->endpoint() != nullptr) {
+      outputs_.played(played);
+    }
+  };
+  outputs.news = [this](const DeviceNews& news) { tell(event_kind(news.kind), news.words); };
+  return outputs;
+}
+
+void LiveEnd::set_person(app::PersonState person) {
+  person_ = std::move(person);
+  devices_.set_muted(person_.muted);
+  devices_.set_camera_off(person_.camera_off);
+  wake([this](TimePoint now) { machine_->set_person(now, person_); });
+}
+
+void LiveEnd::set_muted(bool muted) {
+  app::PersonState person = person_;
+  person.muted = muted;
+  set_person(std::move(person));
+}
+
+void LiveEnd::set_camera_off(bool off) {
+  app::PersonState person = person_;
+  person.camera_off = off;
+  set_person(std::move(person));
+}
+
+void LiveEnd::set_name(std::string name) {
+  app::PersonState person = person_;
+  person.name = std::move(name);
+  set_person(std::move(person));
+}
+
+void LiveEnd::choose_camera(const std::string& id) {
+  if (devices_.choose_camera(id)) {
+    app::PersonState person = person_;
+    person.shares_screen = media::is_screen(id);
+    set_person(std::move(person));
+  }
+}
+
+void LiveEnd::handle_session_event(TimePoint now, const secure::Event& event) {
+  if (const auto* connected = std::get_if<secure::Connected>(&event)) {
+    meter_.handle_connected(now);
+    tell(LiveEvent::Kind::kConnected, words_.connected + runtime::format_address(connected->peer));
+  } else if (std::holds_alternative<secure::Unreachable>(event)) {
+    tell(LiveEvent::Kind::kUnreachable, words_.unreachable);
+  } else if (std::holds_alternative<secure::Reachable>(event)) {
+    tell(LiveEvent::Kind::kReachable, "The network is back");
+  } else if (const auto* path = std::get_if<secure::PathChanged>(&event)) {
+    tell(LiveEvent::Kind::kPathChanged, words_.moved + runtime::format_address(path->peer));
+  }
+}
+
+TimePoint LiveEnd::note_shown(TimePoint captured) {
+  const TimePoint shown = clock_.now();
+  meter_.handle_shown(shown, captured);
+  return shown;
+}
+
+void LiveEnd::drained(TimePoint now) {
+  take_events(now);
+  meter_.handle_drained(now, machine_->connection().stats());
+  take_shown();
+  while (const auto coded = machine_->poll_coded()) {
+    meter_.handle_coded(now, *coded);
+    if (outputs_.coded) {
+      outputs_.coded(*coded);
+    }
+  }
+  if (const session::Endpoint* endpoint = machine_->endpoint()) {
+    meter_.handle_endpoint(*endpoint);
+  }
+  if (end_reason_ && machine_->is_finished()) {
+    goodbye_.arm(now);  // not from in here: who hears of the end may want to end us
+  }
+}
+
+void LiveEnd::tell(LiveEvent::Kind kind, std::string words) {
+  if (outputs_.event && !end_told_) {
+    outputs_.event({kind, clock_.now(), std::move(words)});
+  }
+}
+
+void LiveEnd::end(TimePoint now, const std::string& reason) {
+  if (!end_reason_) {
+    end_reason_ = reason;
+    goodbye_.arm(now + kGoodbyeMax);
+  }
+}
+
+void LiveEnd::tell_end() {
+  if (!end_told_) {
+    tell(LiveEvent::Kind::kEnded, end_reason_.value_or(""));
+    end_told_ = true;
+  }
+}
+
+void LiveEnd::hang_up() {
+  wake([this](TimePoint now) {
+    if (!end_reason_) {
+      end(now, secure::describe(secure::CloseReason::kHungUp));
+      machine_->hang_up(now);
+    }
+  });
+}
+
+void LiveEnd::tick() {
+  const TimePoint now = clock_.now();
+  meter_.tick(now, connection_stats());
+  devices_.tick();
+  memory_.tick(now);
+  ticks_.arm(now + kTick);
+}
+
+LiveSample LiveEnd::sample() const {
+  const TimePoint now = clock_.now();
+  LiveSample sample = meter_.sample(now);
+  sample.frames_late = devices_.pictures_late();
+  sample.microphone_dbfs = devices_.microphone_dbfs();
+  sample.speaker_dbfs = devices_.speaker_dbfs();
+  if (const session::Endpoint* endpoint = machine_->endpoint()) {
+    note_endpoint(now, *endpoint, machine_->loss(), sample);
+    const app::LinkReport link = machine_->peer_link().value_or(app::LinkReport{});
+    sample.peer_forecast = link.forecast;
+    sample.loss_down = link.loss;
+  }
+  return sample;
+}
+
+}  // namespace cress::live

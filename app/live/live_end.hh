@@ -1,0 +1,126 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/call/control_message.hh"
+#include "app/live/live_devices.hh"
+#include "app/live/live_machine.hh"
+#include "app/live/live_sample.hh"
+#include "app/live/session_meter.hh"
+#include "transport/runtime/clock.hh"
+#include "transport/runtime/driver.hh"
+#include "transport/runtime/event_loop.hh"
+#include "transport/runtime/network_watch.hh"
+#include "transport/runtime/spare_memory.hh"
+#include "transport/runtime/udp_socket.hh"
+
+namespace cress::live {
+
+/// How a live end speaks of whom it is connected to.
+struct LiveWords {
+  const char* connected = "Connected to ";  ///< an address follows, as after `moved`
+  const char* unreachable = "Nothing has been heard for 3 seconds";
+  const char* moved = "The other end is now at ";
+};
+
+struct LiveEndOptions {
+  runtime::UdpSocketOptions socket{};
+  LiveDevicesOptions devices{};
+  app::PersonState person{};
+  LiveWords words{};
+};
+
+/// Where the outputs of any live end go; each may be empty. Called in the loop's thread.
+struct LiveEndOutputs {
+  std::function<void(const LiveEvent&)> event{};
+  /// What the loudspeaker took while somebody was there: in a room all others together.
+  std::function<void(const app::PlayedAudio&)> played{};
+  std::function<void(const media::PicturePtr&)> own_picture{};
+  std::function<void(const app::CodedVideo&)> coded{};
+};
+
+/// What is live of a call and of a room alike, and how either is driven: socket, devices and a
+/// LiveMachine, stepped by an event loop. Begins with the constructor, ends with LiveEvent::kEnded.
+/// Errors: the constructor throws std::runtime_error (port in use, no such file); afterwards all is
+/// told by events. Threads: the loop's, besides those of the devices.
+class LiveEnd {
+ public:
+  virtual ~LiveEnd() = default;
+  LiveEnd(const LiveEnd&) = delete;
+  LiveEnd& operator=(const LiveEnd&) = delete;
+
+  /// With the port that was given.
+  Address local_address() const { return socket_.local_address(); }
+  void set_muted(bool muted);
+  void set_camera_off(bool off);
+  void set_name(std::string name);
+  /// Another camera; "screen" shares the screen.
+  void choose_camera(const std::string& id);
+  void choose_microphone(const std::string& id) { devices_.choose_microphone(id); }
+  void choose_speaker(const std::string& id) { devices_.choose_speaker(id); }
+  void hang_up();
+
+  const app::PersonState& person() const { return person_; }
+  virtual LiveSample sample() const;
+  const secure::ConnectionStats& connection_stats() const { return machine_->connection().stats(); }
+  /// Writes what a speaker "file:PATH" holds; see LiveSpeaker::finish. After kEnded.
+  void finish() { devices_.finish(); }
+
+ protected:
+  /// Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime. Nothing happens
+  /// before begin(), which the constructor of what is made of this calls last.
+  LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
+          std::unique_ptr<LiveMachine> machine, const LiveEndOptions& options,
+          LiveEndOutputs outputs);
+  void begin();
+
+  /// What else the machine has to say: its events,
+  virtual void take_events(TimePoint now) = 0;
+  /// then the pictures that are to be shown, each by note_shown().
+  virtual void take_shown() = 0;
+
+  void wake(const std::function<void(TimePoint now)>& change) { driver_.wake(change); }
+  void handle_session_event(TimePoint now, const secure::Event& event);
+  /// When it is shown: a machine's time leaves out decoding, and how late this thread was.
+  TimePoint note_shown(TimePoint captured);
+  void tell(LiveEvent::Kind kind, std::string words);
+  /// It is over; the first reason is what is told, once the good-bye is said or kGoodbyeMax is
+  /// over.
+  void end(TimePoint now, const std::string& reason);
+  bool is_ending() const { return end_reason_.has_value(); }
+
+  LiveMachine& machine() const { return *machine_; }
+  const runtime::MonotonicClock& clock() const { return clock_; }
+  const SessionMeter& meter() const { return meter_; }
+
+ private:
+  LiveDevicesOutputs device_outputs();
+  void drained(TimePoint now);
+  void set_person(app::PersonState person);
+  void tell_end();
+  void tick();
+
+  const runtime::MonotonicClock& clock_;
+  runtime::EventLoop& loop_;
+  app::PersonState person_;
+  LiveWords words_;
+  LiveEndOutputs outputs_;
+
+  std::optional<std::string> end_reason_;
+  bool end_told_ = false;
+  SessionMeter meter_;
+  runtime::SpareMemory memory_;
+
+  std::unique_ptr<LiveMachine> machine_;
+  runtime::UdpSocket socket_;
+  runtime::Driver driver_;
+  runtime::EventLoop::Timer ticks_;
+  runtime::EventLoop::Timer goodbye_;
+  std::unique_ptr<runtime::NetworkWatch> network_;
+  LiveDevices devices_;
+};
+
+}  // namespace cress::live
