@@ -18,7 +18,6 @@
 #include "app/headless/headless.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/secure/link.hh"
 
 namespace cress::app {
 namespace {
@@ -26,6 +25,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   cress-call                          a window: start a call and copy its link, or paste one
   cress-call 'cress://192.0.2.7:4433/#...'                   the same, joining at once
+  cress-call 'cress://relay.example:4747/ROOM#...'           a room at a relay, in the same window
   cress-call --headless --listen 127.0.0.1:0 --video-in test --audio-in test
   cress-call --headless --video-in me.y4m --audio-in me.wav --video-out them.webm \
              --stats call.jsonl --duration 60 'cress://192.0.2.7:4433/#...'
@@ -107,9 +107,6 @@ std::string headless_only(const CLI::App& app) {
 int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostream& out) {
   if (const std::string option = headless_only(app); !option.empty()) {
     throw std::runtime_error(option + ": only with --headless");
-  }
-  if (const auto link = secure::parse_link(arguments.call.link); link && !link->room.empty()) {
-    throw std::runtime_error("a room's link: only with --headless so far");
   }
   desktop::DesktopOptions options;
   // NOLINTBEGIN(concurrency-mt-unsafe): before any thread begins

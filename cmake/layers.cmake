@@ -28,7 +28,7 @@ set(app_live transport/base transport/wire transport/sprout transport/session tr
 set(app transport/base transport/runtime transport/secure media/gst media/source app/headless app/desktop)
 set(app_headless transport/base transport/runtime transport/secure media/frame media/source media/gst app/call app/live app/room)
 set(app_ui transport/base media/frame)
-set(app_desktop ${app_live} app/live app/ui)
+set(app_desktop ${app_live} app/live app/room app/ui relay/protocol)
 set(relay_protocol transport/base transport/session)
 set(relay_forward transport/base transport/wire transport/sprout transport/session media/frame relay/protocol)
 set(relay_daemon transport/base transport/runtime transport/secure relay/protocol relay/forward)
@@ -75,7 +75,7 @@ foreach(file ${files})
   if(file MATCHES "^transport/secure/.*_test\\.cc$")
     list(APPEND extra transport/session transport/sprout)  # records carry an endpoint's datagrams
   endif()
-  if(file MATCHES "^app/(room|headless)/.*(_test\\.cc|_test_tools\\.hh)$")
+  if(file MATCHES "^app/(room|headless|desktop)/.*(_test\\.cc|_test_tools\\.hh)$")
     list(APPEND extra transport/sim relay/forward)  # members meet at a real relay
   endif()
   if(file MATCHES "^relay/.*(_test\\.cc|_bench\\.cc|_test_tools\\.hh)$")

@@ -43,7 +43,8 @@ void CallHealth::add(const live::LiveSample& sample, const CallCircumstances& ci
   health.loss_up = sample.loss_up;
   health.loss_down = sample.loss_down;
   health.outage = sample.unheard;
-  health.picture_skipped = circumstances.camera_off ? Duration{} : sample.picture_skipped;
+  const bool sends_pictures = !circumstances.camera_off && !circumstances.nobody_looks;
+  health.picture_skipped = sends_pictures ? sample.picture_skipped : Duration{};
   health.muted = circumstances.muted;
   // Twice in a row, so that a cup put down is no voice.
   health.speaking = std::min(sample.microphone_dbfs, last_microphone_dbfs_) > kVoiceDbfs;
@@ -53,11 +54,11 @@ void CallHealth::add(const live::LiveSample& sample, const CallCircumstances& ci
   health.speaker_lost = circumstances.speaker_lost;
   health.late_pictures = late_pictures(sample);
 
-  // Nothing is known of a link at first, or of the other end's if it is an older program; silence
-  // is told as such.
+  // Nothing is known of a link at first, or of the other end's if it is an older program or a
+  // relay; silence is told as such. How fast a link is on which nothing goes is no news.
   ui::LinkHealth told = health;
   const ui::LinkHealth unknown;
-  if (told.uplink_forecast == DataRate{}) {
+  if (told.uplink_forecast == DataRate{} || circumstances.nobody_looks) {
     told.uplink_forecast = unknown.uplink_forecast;
   }
   if (told.downlink_forecast == DataRate{}) {

@@ -13,12 +13,13 @@ namespace cress::desktop {
 
 /// What of a call's state the samples do not say.
 struct CallCircumstances {
-  std::string peer_name;
+  std::string peer_name{};
   bool muted = false;  ///< and not heard for now
   bool camera_off = false;
   bool camera_lost = false;
   bool microphone_lost = false;
   bool speaker_lost = false;
+  bool nobody_looks = false;  ///< at pictures of ours: what the link could carry does not matter
 };
 
 /// Turns the samples of a call into what its window shows: numbers, graphs, a sentence. One per

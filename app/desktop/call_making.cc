@@ -89,45 +89,70 @@ void DesktopCall::Impl::join(const secure::Link& link, const std::vector<Address
     after_leaving_ = [this, link, addresses] { join(link, addresses); };
     return;
   }
-  live::LiveCallOptions options{.role = secure::Role::kJoiner, .secret = link.secret};
-  options.listener = addresses.front();
-  options.other_listeners.assign(addresses.begin() + 1, addresses.end());
-  if (!open_call(std::move(options))) {
+  const std::vector<Address> others(addresses.begin() + 1, addresses.end());
+  const bool is_open =
+      link.room.empty()
+          ? open_call({.role = secure::Role::kJoiner,
+                       .secret = link.secret,
+                       .listener = addresses.front(),
+                       .other_listeners = others})
+          : open_room({.secret = link.secret, .relay = addresses.front(), .other_relays = others},
+                      link);
+  if (!is_open) {
     show_screen(Screen::kStart);
   }
 }
 
-/// False: it cannot be, which has been told.
-bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
-  preview_.reset();  // the call opens the same devices
-  peer_name_.clear();
-  peer_shares_ = false;
-  camera_state_ = microphone_state_ = {};
-  // A speaker does not tell that it works.
-  speaker_state_ = {.worked = shelf_.has_list() && !shelf_.is_missing(DeviceKind::kSpeaker)};
-  options.devices.camera = camera_options();
-  options.devices.microphone = microphone_options();
-  options.devices.speaker.id = shelf_.used(DeviceKind::kSpeaker);
-  options.person = person();
-  const uint64_t call = ++call_;
-  live::LiveOutputs outputs;
-  outputs.event = [this, call](const live::LiveEvent& event) { handle_event(call, event); };
+live::LiveDevicesOptions DesktopCall::Impl::device_options() const {
+  return {.camera = camera_options(),
+          .microphone = microphone_options(),
+          .speaker = {.id = shelf_.used(DeviceKind::kSpeaker)}};
+}
+
+void DesktopCall::Impl::set_outputs(live::LiveEndOutputs& outputs) {
+  outputs.event = [this, call = call_ + 1](const live::LiveEvent& event) {
+    handle_event(call, event);
+  };
   outputs.own_picture = [this](const media::PicturePtr& picture) {
     camera_state_.worked = camera_state_.worked || !sharing_;
     if (!camera_off_ || sharing_) {
       board_.change([&](ui::CallView& view) { view.own = {picture, clock_.now()}; });
     }
   };
+}
+
+bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
+  options.devices = device_options();
+  options.person = person();
+  live::LiveOutputs outputs;
+  set_outputs(outputs);
   outputs.shown = [this](const app::ShownFrame& frame) {
     board_.change([&](ui::CallView& view) { view.remote = {frame.picture, frame.shown}; });
   };
+  return open([&] {
+    auto call = std::make_unique<live::LiveCall>(clock_, loop_, options, outputs);
+    pair_ = call.get();
+    return call;
+  });
+}
+
+/// `make`: the call or the room, of device_options() and set_outputs(). False: it cannot be, which
+/// has been told.
+bool DesktopCall::Impl::open(const std::function<std::unique_ptr<live::LiveEnd>()>& make) {
+  preview_.reset();  // the call opens the same devices
+  peer_name_.clear();
+  peer_shares_ = false;
+  camera_state_ = microphone_state_ = {};
+  // A speaker does not tell that it works.
+  speaker_state_ = {.worked = shelf_.has_list() && !shelf_.is_missing(DeviceKind::kSpeaker)};
+  ++call_;
   leaving_ = false;
   connected_at_.reset();
-  used_camera_ = options.devices.camera->id;
-  used_microphone_ = options.devices.microphone->id;
-  used_speaker_ = options.devices.speaker.id;
+  used_camera_ = shelf_.used(DeviceKind::kCamera);
+  used_microphone_ = shelf_.used(DeviceKind::kMicrophone);
+  used_speaker_ = shelf_.used(DeviceKind::kSpeaker);
   try {
-    live_ = std::make_unique<live::LiveCall>(clock_, loop_, std::move(options), outputs);
+    live_ = make();
   } catch (const std::runtime_error& error) {
     notify(Tone::kTrouble, sentence(error.what()));
     open_preview();
@@ -142,7 +167,9 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
   }
   switch (event.kind) {
     case live::LiveEvent::Kind::kConnected:
-      handle_connected(event.at);
+      if (room_ == nullptr) {  // else the relay's welcome counts
+        handle_connected(event.at);
+      }
       return;
     case live::LiveEvent::Kind::kEnded:
       // Not in here: it is the call itself that calls.
@@ -212,6 +239,9 @@ void DesktopCall::Impl::handle_ended(const std::string& words) {
 void DesktopCall::Impl::close_call() {
   guarded([this] { live_->finish(); });
   live_.reset();
+  pair_ = nullptr;
+  room_ = nullptr;
+  scene_.reset();
   leaving_ = false;
   ++call_;
   if (quitting_) {

@@ -162,26 +162,36 @@ void DesktopCall::Impl::tick() {
 }
 
 void DesktopCall::Impl::sample_call(const live::LiveSample& sample) {
-  const app::PersonState peer = live_->peer().value_or(app::PersonState{.name = peer_name_});
+  CallCircumstances now{.muted = muted_ && !talking_,
+                        .camera_off = camera_off_ && !sharing_,
+                        .camera_lost = camera_state_.lost && camera_state_.worked,
+                        .microphone_lost = microphone_state_.lost && microphone_state_.worked,
+                        .speaker_lost = speaker_state_.lost && speaker_state_.worked};
+  if (room_ != nullptr) {
+    sample_room(now);
+  } else {
+    sample_peer(now);
+  }
+  health_.add(sample, now);
+  board_.change([&](ui::CallView& view) {
+    view.health = health_.health();
+    view.history = health_.history();
+    view.status = health_.status();
+  });
+}
+
+void DesktopCall::Impl::sample_peer(CallCircumstances& now) {
+  const app::PersonState peer = pair_->peer().value_or(app::PersonState{.name = peer_name_});
   if (peer.shares_screen && !peer_shares_) {
     notify(Tone::kNote, (peer.name.empty() ? "The other person" : peer.name) + " shares a screen.");
   }
   peer_shares_ = peer.shares_screen;
-  peer_name_ = peer.name;
-  health_.add(sample, {.peer_name = peer_name_,
-                       .muted = muted_ && !talking_,
-                       .camera_off = camera_off_ && !sharing_,
-                       .camera_lost = camera_state_.lost && camera_state_.worked,
-                       .microphone_lost = microphone_state_.lost && microphone_state_.worked,
-                       .speaker_lost = speaker_state_.lost && speaker_state_.worked});
+  now.peer_name = peer_name_ = peer.name;
   board_.change([&](ui::CallView& view) {
     view.peer = {.name = peer.name,
                  .muted = peer.muted,
                  .camera_off = peer.camera_off,
                  .shares_screen = peer.shares_screen};
-    view.health = health_.health();
-    view.history = health_.history();
-    view.status = health_.status();
   });
 }
 
@@ -211,6 +221,10 @@ void DesktopCall::Impl::show_screen(Screen screen, const std::string& ended_reas
       view.link.clear();
       view.remote = {};
       view.peer = {};
+      if (view.room) {
+        view.room = screen == Screen::kEnded ? std::optional{ui::Room{.name = view.room->name}}
+                                             : std::nullopt;
+      }
       view.connected_at.reset();
       view.status = {};
       view.history.clear();

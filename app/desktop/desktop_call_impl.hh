@@ -16,19 +16,24 @@
 #include "app/desktop/errands.hh"
 #include "app/desktop/notices.hh"
 #include "app/desktop/preview.hh"
+#include "app/desktop/room_scene.hh"
 #include "app/desktop/settings.hh"
 #include "app/desktop/settings_keeper.hh"
 #include "app/desktop/view_board.hh"
 #include "app/live/live_call.hh"
+#include "app/room/live_room.hh"
 #include "media/gst/devices.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/secure/link.hh"
 
 namespace cress::desktop {
 
+/// Pictures of a room at once, before the window has said how many it shows.
+inline constexpr uint32_t kRoomPicturesMax = 16;
+
 /// What lives in the call's thread, but for the functions of DesktopCall. Only for the .cc files
-/// desktop_call (threads, view), call_making (screens, the call's life) and call_devices (devices,
-/// and what the other end is told of the person).
+/// desktop_call (threads, view), call_making (screens, the call's life), call_room (what only a
+/// room has) and call_devices (devices, and what the other end is told of the person).
 class DesktopCall::Impl {
  public:
   Impl(const runtime::MonotonicClock& clock, DesktopCallOptions options);
@@ -79,9 +84,21 @@ class DesktopCall::Impl {
   void act(const ui::DismissNotice& notice);
   void act(const ui::Quit&);
 
+  void act(const ui::Pin& wish);
+  void act(const ui::Unpin&);
+  void act(const ui::ShowTiles& tiles);
+
   void listen(const Address& bind);
   void join(const secure::Link& link, const std::vector<Address>& addresses);
   bool open_call(live::LiveCallOptions options);
+  bool open_room(room::LiveRoomOptions options, const secure::Link& link);
+  bool open(const std::function<std::unique_ptr<live::LiveEnd>()>& make);
+  live::LiveDevicesOptions device_options() const;
+  void set_outputs(live::LiveEndOutputs& outputs);
+  void handle_room_event(const room::RoomEvent& event);
+  void show_room();
+  void show_member(const room::RoomShown& shown);
+  void look();
   void handle_event(uint64_t call, const live::LiveEvent& event);
   void handle_connected(TimePoint at);
   void handle_device_lost(const std::string& words);
@@ -106,6 +123,8 @@ class DesktopCall::Impl {
   app::PersonState person() const;
   void tick();
   void sample_call(const live::LiveSample& sample);
+  void sample_peer(CallCircumstances& now);
+  void sample_room(CallCircumstances& now);
   void notify(ui::Tone tone, const std::string& text);
   void show_devices();
   void show_notices();
@@ -135,11 +154,15 @@ class DesktopCall::Impl {
 
   // The call that is made, runs, or is being left; counted, so that the news of an older one are
   // known as such.
-  std::unique_ptr<live::LiveCall> live_;
+  std::unique_ptr<live::LiveEnd> live_;
+  live::LiveCall* pair_ = nullptr;  // live_, if it is a call of two,
+  room::LiveRoom* room_ = nullptr;  // or this, if it is a room's
   uint64_t call_ = 0;
   std::function<void()> after_leaving_;
   std::optional<TimePoint> connected_at_;
   CallHealth health_;
+  std::unique_ptr<RoomScene> scene_;  // of a room
+  ui::ShowTiles tiles_{.pictures = kRoomPicturesMax};
   std::string peer_name_;
   DeviceState camera_state_;
   DeviceState microphone_state_;

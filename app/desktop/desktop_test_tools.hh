@@ -35,6 +35,16 @@ inline DesktopCallOptions test_listener(const std::string& name) {
   return options;
 }
 
+/// Null: there is none.
+inline const ui::Member* member_named(const ui::CallView& view, const std::string& name) {
+  if (!view.room) {
+    return nullptr;
+  }
+  const auto& others = view.room->others;
+  const auto at = std::ranges::find(others, name, [](const auto& m) { return m.person.name; });
+  return at == others.end() ? nullptr : &*at;
+}
+
 /// One end without a window.
 class Desk {
  public:
@@ -65,12 +75,22 @@ class Desk {
   }
   /// So many different pictures.
   bool sees_moving(ui::ShownPicture ui::CallView::*which, size_t count = 8) {
-    std::set<media::PicturePtr> pictures;
+    return sees_many([which](const ui::CallView& view) { return (view.*which).picture; }, count);
+  }
+  bool sees_member_moving(const std::string& name, size_t count = 8) {
+    return sees_many(
+        [&](const ui::CallView& view) {
+          const ui::Member* member = member_named(view, name);
+          return member != nullptr ? member->picture.picture : nullptr;
+        },
+        count);
+  }
+  /// Of a member of that name something holds.
+  bool sees_member(const std::string& name,
+                   const std::function<bool(const ui::Member&)>& wanted = {}) {
     return sees([&](const ui::CallView& view) {
-      if ((view.*which).picture) {
-        pictures.insert((view.*which).picture);
-      }
-      return pictures.size() >= count;
+      const ui::Member* member = member_named(view, name);
+      return member != nullptr && (!wanted || wanted(*member));
     });
   }
   void ask(const ui::UserAction& action) { call_->handle(action); }
@@ -79,6 +99,17 @@ class Desk {
   const ui::CallView& view() const { return view_; }
 
  private:
+  bool sees_many(const std::function<media::PicturePtr(const ui::CallView&)>& picture_of,
+                 size_t count) {
+    std::set<media::PicturePtr> pictures;
+    return sees([&](const ui::CallView& view) {
+      if (const auto picture = picture_of(view)) {
+        pictures.insert(picture);
+      }
+      return pictures.size() >= count;
+    });
+  }
+
   const runtime::MonotonicClock& clock_;
   std::unique_ptr<DesktopCall> call_;
   ui::CallView view_;

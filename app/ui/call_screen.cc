@@ -8,6 +8,8 @@
 #include "app/ui/overlay.hh"
 #include "app/ui/panel.hh"
 #include "app/ui/person_view.hh"
+#include "app/ui/room_stage.hh"
+#include "app/ui/tiles.hh"
 #include "app/ui/widgets.hh"
 
 namespace cress::ui {
@@ -140,18 +142,6 @@ void draw_bar(Ui& ui, const Rect& within) {
   }
 }
 
-// Three bars that follow a voice.
-void draw_voice(Ui& ui, const Rect& box, float dbfs) {
-  const float level = level_share(dbfs);
-  for (int i = 0; i < 3; ++i) {
-    const float tall = i == 1 ? 1.0F : 0.65F;
-    const float height = 4 + (box.height - 4) * level * tall;
-    const Point center{box.x + 3 + static_cast<float>(i) * 6, box.center().y};
-    ui.canvas.fill(around(center, 3, height), level > 0 ? ui.theme.accent_text : ui.theme.border,
-                   1.5F);
-  }
-}
-
 // Who it is, whether they are heard, and for how long the call lasts. Gives where it ends.
 float draw_name(Ui& ui, const Rect& stage, bool full) {
   const Person& peer = ui.view.peer;
@@ -161,20 +151,11 @@ float draw_name(Ui& ui, const Rect& stage, bool full) {
     words += "   " + format_clock(length);
     ui.wake_at(*ui.view.connected_at + (length / 1s + 1) * 1s);
   }
-  constexpr float kSign = 26;
-  const float width =
-      std::min(ui.canvas.text_width(Font::kBody, words) + 30 + kSign, stage.width - 2 * kMargin);
-  const Rect pill{stage.x + kMargin, stage.y + kMargin, width, 36};
-  ui.canvas.fill(pill, with_alpha(ui.theme.surface, 0.94F), 18);
-  Rect inside = pill.inset(14, 0);
-  const Rect sign = inside.cut_left(kSign);
-  if (peer.muted) {
-    draw_icon(ui.canvas, Icon::kMicrophoneOff, {sign.x + 9, sign.center().y}, 18,
-              ui.theme.trouble_text, ui.theme.surface);
-  } else {
-    draw_voice(ui, around({sign.x + 9, sign.center().y}, 18, 18), ui.view.speaker_dbfs);
-  }
-  ui.canvas.text(inside, Font::kBody, ui.theme.text, words);
+  const NamePill name{.words = words, .muted = peer.muted, .dbfs = ui.view.speaker_dbfs};
+  constexpr float kHeight = 36;
+  const float width = std::min(name_pill_width(ui, kHeight, name), stage.width - 2 * kMargin);
+  const Rect pill{stage.x + kMargin, stage.y + kMargin, width, kHeight};
+  draw_name_pill(ui, pill, name);
   return pill.right();
 }
 
@@ -309,43 +290,100 @@ float visibility(Ui& ui) {
   return 1 - static_cast<float>(to_seconds(idle - kHideAfter) / to_seconds(kHideFade));
 }
 
-}  // namespace
+// The others, oneself, who it is; gives where the name ends.
+float draw_pair(Ui& ui, const Rect& stage, float shown, bool lifted) {
+  ui.canvas.fill(stage, theme_of(ThemeChoice::kDark).stage);
+  draw_person(
+      ui, stage,
+      {.person = ui.view.peer, .texture = ui.remote, .captured_at = ui.view.remote.captured_at});
+  draw_inset(ui, stage, shown, lifted);
+  if (shown == 0 && !ui.view.peer.muted) {
+    return stage.x;
+  }
+  ui.canvas.set_opacity(ui.view.peer.muted ? 1 : shown);
+  const float end = draw_name(ui, stage, shown > 0);
+  ui.canvas.set_opacity(1);
+  return end;
+}
 
-void draw_call(Ui& ui) {
+// Where what belongs to a call lies; the stage is what pictures have.
+struct Places {
+  Rect stage;
+  Rect panel;           // none: of no width
+  Rect bar_room;        // where the row of buttons stands in the middle, at the bottom
+  bool lifted = false;  // the buttons need the own picture's place
+};
+
+Places places_of(const Ui& ui) {
   const Rect& area = ui.canvas.area();
-  Rect stage = area;
+  Places places{.stage = area, .panel = {}, .bar_room = area};
   const float needed = bar_width(bar_of(ui).size()) + 2 * 8;
   // Where the buttons need the whole width, the panel ends above them.
   const bool narrow = ui.state.panel_open && area.width - kPanelWidth < needed;
-  const float shown = visibility(ui);
-  Rect panel;
   if (ui.state.panel_open) {
-    panel = stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));
+    places.panel = places.stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));
     if (narrow) {
-      panel.cut_bottom(kBarHeight + 2 * kBarBelow);
+      places.panel.cut_bottom(kBarHeight + 2 * kBarBelow);
+    } else {
+      places.bar_room = places.stage;
     }
   }
-  const Rect bar_room = narrow ? area : stage;
-  const float inset_width = std::clamp(stage.width * 0.2F, 128.0F, 256.0F);
-  const bool lifted = bar_room.width < needed + 2 * (inset_width + 2 * kMargin) || narrow;
-  if (narrow) {
-    ui.canvas.fill(area, theme_of(ThemeChoice::kDark).stage);
+  const float inset_width = std::clamp(places.stage.width * 0.2F, 128.0F, 256.0F);
+  places.lifted = places.bar_room.width < needed + 2 * (inset_width + 2 * kMargin) || narrow;
+  return places;
+}
+
+// What room it is, how many are in it and for how long: left of the buttons.
+void draw_room_title(Ui& ui, const Rect& bar_room) {
+  const Room& room = *ui.view.room;
+  Rect box{bar_room.x + kMargin, bar_room.bottom() - kBarBelow - kBarHeight / 2 - 20,
+           (bar_room.width - bar_width(bar_of(ui).size())) / 2 - 2 * kMargin, 40};
+  constexpr float kNarrowest = 64;
+  if (box.width < kNarrowest) {
+    return;
   }
-  draw_remote(ui, stage);
-  draw_inset(ui, stage, shown, lifted);
+  const Theme& dark = theme_of(ThemeChoice::kDark);
+  ui.canvas.text(box.cut_top(22), Font::kStrong, dark.text, room.name);
+  const size_t people = room.others.size() + 1;
+  const bool roomy = box.width > 160;
+  std::string words = std::to_string(people);
+  if (roomy) {
+    words += people == 1 ? " person" : " people";
+  }
+  if (ui.view.connected_at) {
+    const Duration length = ui.now - *ui.view.connected_at;
+    words += (roomy ? "   " : " · ") + format_clock(length);
+    ui.wake_at(*ui.view.connected_at + (length / 1s + 1) * 1s);
+  }
+  ui.canvas.text(box, Font::kSmall, dark.text_muted, words);
+}
+
+}  // namespace
+
+void draw_call(Ui& ui) {
+  const Places places = places_of(ui);
+  Rect stage = places.stage;
+  // A grid leaves the buttons their place, but where pictures have the whole screen.
+  const bool docked = ui.view.room.has_value() && !ui.view.full_screen;
+  const float shown = docked ? 1 : visibility(ui);
+  ui.canvas.fill(ui.canvas.area(), theme_of(ThemeChoice::kDark).stage);
   float name_end = stage.x;
-  if (shown > 0 || ui.view.peer.muted) {
-    ui.canvas.set_opacity(ui.view.peer.muted ? 1 : shown);
-    name_end = draw_name(ui, stage, shown > 0);
-    ui.canvas.set_opacity(1);
+  if (docked) {
+    stage.cut_bottom(kBarHeight + 2 * kBarBelow - kTileGap);
+    draw_room_title(ui, places.bar_room);
+  }
+  if (ui.view.room) {
+    draw_room(ui, stage.inset(kTileGap));
+  } else {
+    name_end = draw_pair(ui, stage, shown, places.lifted);
   }
   const float said_until = draw_status(ui, stage, name_end);
   if (ui.state.panel_open) {
-    draw_panel(ui, panel);
+    draw_panel(ui, places.panel);
   }
   if (shown > 0) {
     ui.canvas.set_opacity(shown);
-    draw_bar(ui, bar_room);
+    draw_bar(ui, places.bar_room);
     ui.canvas.set_opacity(1);
   }
   const float top = std::max(said_until + 10, stage.y + kMargin);

@@ -11,6 +11,7 @@
 #include "app/ui/plain_words.hh"
 #include "media/frame/picture.hh"
 #include "transport/base/time.hh"
+#include "transport/base/units.hh"
 
 namespace cress::ui {
 
@@ -72,23 +73,49 @@ inline constexpr float kSilenceDbfs = -std::numeric_limits<float>::infinity();
 /// The newest notices that are drawn; more would hide the call.
 inline constexpr size_t kNoticesShown = 3;
 
+/// Another member of a room.
+struct Member {
+  uint32_t number = 0;  ///< not 0; what Pin names
+  Person person{};
+  ShownPicture picture{};
+  float level_dbfs = kSilenceDbfs;  ///< in coarse steps: each is a reason to redraw
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+/// A room at a relay. Numbers are those of `others`, or 0 for nobody.
+struct Room {
+  std::string name{};
+  std::vector<Member> others{};  ///< in the order in which they came
+  uint32_t speaker = 0;
+  bool self_speaks = false;
+  uint32_t pinned = 0;
+  uint32_t large = 0;  ///< who is shown large: pinned, or shares a screen
+  /// No more video of ours than this is of use to anybody, says the relay; nothing yet: not heard.
+  std::optional<DataRate> video_wanted{};
+  friend bool operator==(const Room&, const Room&) = default;
+};
+
 struct CallView {
   Screen screen = Screen::kStart;
   ThemeChoice theme = ThemeChoice::kDark;
   bool full_screen = false;
 
-  std::string link;          ///< waiting, and in a call that was started here
+  /// Waiting, in a call that was started here, and in a room: what others need to come too.
+  std::string link;
   std::string ended_reason;  ///< ended: a sentence in plain words
   std::optional<TimePoint> connected_at;
 
-  Person peer;
   Person self;
+  /// The other person of a call of two.
+  Person peer;
   ShownPicture remote;
+  /// In a room all the others are here, not above. Ended: the room that it was, without anybody.
+  std::optional<Room> room;
   ShownPicture own;
   /// Muted, but Space is held down: heard for now.
   bool push_to_talk = false;
   float microphone_dbfs = kSilenceDbfs;  ///< of oneself
-  float speaker_dbfs = kSilenceDbfs;     ///< of the other person
+  float speaker_dbfs = kSilenceDbfs;     ///< of the others
 
   Devices cameras;
   Devices microphones;

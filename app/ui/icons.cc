@@ -183,6 +183,11 @@ void draw_small(Pen& pen, Icon icon) {
     case Icon::kPanel:
       pen.path({{2.5F, 13}, {7, 13}, {10, 5}, {14, 19}, {17, 11}, {21.5F, 11}});
       break;
+    case Icon::kPin:
+      pen.path({{9, 3}, {15, 3}});
+      pen.path({{10, 3}, {9.5F, 10}, {6.5F, 14}, {17.5F, 14}, {14.5F, 10}, {14, 3}});
+      pen.path({{12, 14}, {12, 21}});
+      break;
     case Icon::kPerson:
       pen.dot({12, 8}, 4.5F);
       pen.arc({12, 21}, 8, -kPi, 0);

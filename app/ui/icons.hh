@@ -28,8 +28,9 @@ enum class Icon {
   kMoon,
   kWarning,
   kPerson,
+  kPin,
 };
-inline constexpr int kIcons = static_cast<int>(Icon::kPerson) + 1;
+inline constexpr int kIcons = static_cast<int>(Icon::kPin) + 1;
 
 /// A sign of lines, `size` points wide and high around `center`. `behind`: the colour below it, for
 /// the gap along a stroke that crosses the sign out.

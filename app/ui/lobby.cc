@@ -55,18 +55,18 @@ void draw_name(Ui& ui, Rect& column) {
 
 void draw_join(Ui& ui, Rect& column) {
   Rect box = card(ui, column, is_low(ui) ? 112 : 134);
-  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, "Join a call");
+  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, "Join a call or a room");
   box.cut_top(12);
   Rect row = box.cut_top(kField);
   const Rect press = row.cut_right(92);
   row.cut_right(10);
   const bool entered =
-      text_field(ui, row, "link", "Link of the call", "cress://…", ui.state.link).entered;
+      text_field(ui, row, "link", "Link of the call or room", "cress://…", ui.state.link).entered;
   const std::string link = typed_link(ui.state);
   const bool joined = button(ui, press,
                              {.id = "join",
                               .label = "Join",
-                              .tip = "Join the call of this link (Enter)",
+                              .tip = "Join the call or room of this link (Enter)",
                               .weight = Weight::kPrimary,
                               .enabled = !link.empty()});
   if ((entered || joined) && !link.empty()) {
@@ -170,7 +170,7 @@ void draw_connecting(Ui& ui, Rect column) {
 }
 
 void draw_ended(Ui& ui, Rect column) {
-  heading(ui, column, "The call has ended");
+  heading(ui, column, ui.view.room ? "You are out of the room" : "The call has ended");
   if (!ui.view.ended_reason.empty()) {
     lead(ui, column, ui.view.ended_reason);
   }

@@ -42,6 +42,12 @@ void draw_tip(Ui& ui) {
     ui.wake_at(ui.controls.tip_due(ui.now));
     return;
   }
+  // Whoever rests has read it, and looks at what lies below.
+  const TimePoint read_at = ui.state.active_at + kHideAfter;
+  if (ui.now >= read_at) {
+    return;
+  }
+  ui.wake_at(read_at);
   const float width =
       std::min(ui.canvas.text_width(Font::kSmall, control->tip) + 24, ui.canvas.area().width - 16);
   const float height = 30;

@@ -180,9 +180,17 @@ void draw_numbers(Ui& ui, Rect box) {
     ui.canvas.text(cell.cut_top(20), Font::kStrong, ui.theme.text, value);
   };
   number({box.x, box.y, half, 36}, "Received", format_rate(h.received));
-  number({box.x + half, box.y, half, 36}, "Their forecast", format_rate(h.downlink_forecast));
   number({box.x, box.y + 42, half, 36}, "Lost up", format_share(h.loss_up));
-  number({box.x + half, box.y + 42, half, 36}, "Lost down", format_share(h.loss_down));
+  const Rect right{box.x + half, box.y, half, 36};
+  const Rect below{box.x + half, box.y + 42, half, 36};
+  if (const auto& room = ui.view.room) {
+    // What a relay forecasts for here it keeps to itself.
+    number(right, "Video wanted of you", format_rate(room->video_wanted.value_or(DataRate{})));
+    number(below, "In the room", std::to_string(room->others.size() + 1));
+  } else {
+    number(right, "Their forecast", format_rate(h.downlink_forecast));
+    number(below, "Lost down", format_share(h.loss_down));
+  }
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -44,7 +46,8 @@ struct UiState {
   std::optional<TimePoint> last_at;  ///< of the frame before, for movements
   TimePoint active_at{};             ///< the last sign of life of the person
   std::optional<TimePoint> copied_at;
-  bool copies_link = false;  ///< the clipboard is to hold the link after this frame
+  std::optional<ShowTiles> tiles;  ///< of a room, as was told last
+  bool copies_link = false;        ///< the clipboard is to hold the link after this frame
 };
 
 /// What drawing one frame needs; lives for one frame.
@@ -57,6 +60,7 @@ struct Ui {
   std::deque<UserAction>& actions;
   Texture remote;
   Texture own;
+  std::map<uint32_t, Texture> members;  ///< of a room, by number
   TimePoint now{};
   /// When the next frame is wanted though nothing changes.
   TimePoint wake = kNever;

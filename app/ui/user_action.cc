@@ -35,6 +35,11 @@ struct Describe {
   std::string operator()(const SetFullScreen& a) const {
     return a.on ? "full screen" : "leave full screen";
   }
+  std::string operator()(const Pin& a) const { return "pin " + std::to_string(a.member); }
+  std::string operator()(const Unpin&) const { return "unpin"; }
+  std::string operator()(const ShowTiles& a) const {
+    return "show " + std::to_string(a.pictures) + " pictures of " + std::to_string(a.height);
+  }
   std::string operator()(const HangUp&) const { return "hang up"; }
   std::string operator()(const BackToStart&) const { return "back to start"; }
   std::string operator()(const DismissNotice& a) const {

@@ -47,6 +47,18 @@ struct SetFullScreen {
   bool on = false;
   friend bool operator==(const SetFullScreen&, const SetFullScreen&) = default;
 };
+/// In a room: that member large, and first where the link cannot carry all.
+struct Pin {
+  uint32_t member = 0;
+  friend bool operator==(const Pin&, const Pin&) = default;
+};
+struct Unpin {};
+/// In a room, whenever the layout changes: what of the others can be seen, so that no more is sent.
+struct ShowTiles {
+  uint32_t pictures = 0;  ///< at once
+  uint32_t height = 0;    ///< of the tallest, pixels
+  friend bool operator==(const ShowTiles&, const ShowTiles&) = default;
+};
 /// In a call; also: stop waiting, stop connecting.
 struct HangUp {};
 /// From the last screen to the first.
@@ -61,7 +73,7 @@ struct Quit {};
 using UserAction =
     std::variant<StartListening, Join, CopyLink, Mute, Unmute, TalkPressed, TalkReleased, CameraOn,
                  CameraOff, ShareScreen, StopSharing, ChooseDevice, ChooseName, ChooseTheme,
-                 SetFullScreen, HangUp, BackToStart, DismissNotice, Quit>;
+                 SetFullScreen, Pin, Unpin, ShowTiles, HangUp, BackToStart, DismissNotice, Quit>;
 
 /// Its name, with what it carries: "join cress://…". For logs and test messages.
 std::string describe(const UserAction& action);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -207,8 +208,8 @@ std::string clipboard_text() {
 bool looks_different(const CallView& a, const CallView& b, bool panel_open) {
   const auto plain = [](const CallView& v) {
     return std::tie(v.screen, v.theme, v.full_screen, v.link, v.ended_reason, v.connected_at,
-                    v.peer, v.self, v.remote, v.own, v.push_to_talk, v.cameras, v.microphones,
-                    v.speakers, v.screens, v.status, v.notices);
+                    v.peer, v.self, v.remote, v.own, v.room, v.push_to_talk, v.cameras,
+                    v.microphones, v.speakers, v.screens, v.status, v.notices);
   };
   // Loudness is shown in 30 steps.
   const auto step = [](float dbfs) { return std::lround(std::max(dbfs, -60.0F) / 2); };
@@ -348,6 +349,7 @@ class Window::Impl {
       case SDL_RENDER_DEVICE_RESET:
         remote_.drop();
         own_.drop();
+        members_.clear();
         fonts_scale_.reset();
         break;
       case SDL_TEXTINPUT:
@@ -444,11 +446,23 @@ class Window::Impl {
     }
   }
 
+  void update_members(const CallView& view) {
+    const auto& others = view.room ? view.room->others : std::vector<Member>{};
+    std::erase_if(members_, [&](const auto& item) {
+      return std::ranges::find(others, item.first, &Member::number) == others.end();
+    });
+    for (const Member& member : others) {
+      PictureTexture& texture = members_.try_emplace(member.number, *renderer_).first->second;
+      stats_.pictures += texture.update(member.picture.picture) ? 1U : 0U;
+    }
+  }
+
   void render(TimePoint now, const CallView& view) {
     apply(view);
     fit_scale();
     stats_.pictures += remote_.update(view.remote.picture) ? 1U : 0U;
     stats_.pictures += own_.update(view.own.picture) ? 1U : 0U;
+    update_members(view);
     if (!shown_ || shown_->screen != view.screen) {
       state_.menu = Menu::kNone;
       state_.active_at = now;
@@ -493,7 +507,11 @@ class Window::Impl {
           .actions = actions_,
           .remote = remote_.view(),
           .own = own_.view(),
+          .members = {},
           .now = now};
+    for (const auto& [number, texture] : members_) {
+      ui.members[number] = texture.view();
+    }
     const size_t asked = actions_.size();
     const bool panel = state_.panel_open;
     controls_.begin_frame();
@@ -526,6 +544,7 @@ class Window::Impl {
   ImguiRenderer imgui_renderer_;
   PictureTexture remote_;
   PictureTexture own_;
+  std::map<uint32_t, PictureTexture> members_;
   Fonts fonts_;
   std::optional<Scale> fonts_scale_;
   Scale scale_;

@@ -1,0 +1,89 @@
+#include <utility>
+
+#include "app/desktop/desktop_call_impl.hh"
+
+namespace cress::desktop {
+
+bool DesktopCall::Impl::open_room(room::LiveRoomOptions options, const secure::Link& link) {
+  options.devices = device_options();
+  options.person = person();
+  room::LiveRoomOutputs outputs;
+  set_outputs(outputs);
+  outputs.room = [this](const room::RoomEvent& event) { handle_room_event(event); };
+  outputs.shown = [this](const room::RoomShown& shown) { show_member(shown); };
+  scene_ = std::make_unique<RoomScene>(
+      link.room, [this](ui::Tone tone, const std::string& words) { notify(tone, words); });
+  const bool is_open = open([&] {
+    auto live = std::make_unique<room::LiveRoom>(clock_, loop_, options, outputs);
+    room_ = live.get();
+    return live;
+  });
+  if (!is_open) {
+    scene_.reset();
+    return false;
+  }
+  board_.change([&](ui::CallView& view) { view.link = secure::format_link(link); });
+  return true;
+}
+
+void DesktopCall::Impl::handle_room_event(const room::RoomEvent& event) {
+  if (leaving_) {
+    return;
+  }
+  scene_->handle(clock_.now(), event, room_->room_sample());
+  if (event.kind == room::RoomEvent::Kind::kWelcome) {
+    handle_connected(clock_.now());
+    loop_.post([this] { look(); });  // not in here: it is the room itself that calls
+  }
+  show_room();
+}
+
+void DesktopCall::Impl::show_room() {
+  board_.change([this](ui::CallView& view) { view.room = scene_->room(); });
+}
+
+void DesktopCall::Impl::show_member(const room::RoomShown& shown) {
+  const ui::ShownPicture picture{shown.frame.picture, shown.frame.shown};
+  scene_->show(shown.member, picture);
+  board_.change([&](ui::CallView& view) {
+    if (ui::Member* member = view.room ? find_member(*view.room, shown.member) : nullptr) {
+      member->picture = picture;
+    }
+  });
+}
+
+void DesktopCall::Impl::sample_room(CallCircumstances& now) {
+  const room::LiveRoomSample sample = room_->room_sample();
+  const room::MemberNumber before = scene_->first();
+  scene_->update(clock_.now(), sample);
+  if (scene_->first() != before) {
+    look();
+  }
+  show_room();
+  now.peer_name = "the relay";
+  now.nobody_looks = sample.video_rate_max.value_or(DataRate{}) == DataRate{};
+}
+
+/// Tells the relay whom this window shows.
+void DesktopCall::Impl::look() {
+  if (room_ != nullptr && !leaving_) {
+    room_->set_view(scene_->first(), tiles_.pictures, tiles_.height);
+  }
+}
+
+void DesktopCall::Impl::act(const ui::ShowTiles& tiles) {
+  tiles_ = tiles;
+  look();
+}
+
+void DesktopCall::Impl::act(const ui::Unpin&) { act(ui::Pin{}); }
+
+void DesktopCall::Impl::act(const ui::Pin& wish) {
+  if (room_ != nullptr && !leaving_) {
+    scene_->pin(wish.member);
+    look();
+    show_room();
+  }
+}
+
+}  // namespace cress::desktop

@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/desktop/desktop_test_tools.hh"
+#include "app/desktop/room_scene.hh"
+#include "app/room/relay_test_tools.hh"
+#include "media/gst/gst_runtime.hh"
+
+namespace cress::desktop {
+namespace {
+
+using ui::Screen;
+
+constexpr DataRate kThumbnail = DataRate::kilobits_per_second(350);  // a relay's, if not told other
+
+/// People without a window in a room at a real relay.
+class RoomCallTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Desk> join(const std::string& name) {
+    DesktopCallOptions options = test_devices(name);
+    options.join = relay_.link();
+    auto desk = std::make_unique<Desk>(clock_, options);
+    EXPECT_TRUE(desk->is_on(Screen::kInCall)) << name;
+    return desk;
+  }
+  /// All of them know each other.
+  std::vector<std::unique_ptr<Desk>> meet(const std::vector<std::string>& names) {
+    std::vector<std::unique_ptr<Desk>> desks;
+    for (const std::string& name : names) {
+      desks.push_back(join(name));
+    }
+    for (const auto& desk : desks) {
+      EXPECT_TRUE(desk->sees([&](const ui::CallView& view) {
+        return view.room && view.room->others.size() + 1 == names.size();
+      })) << desk->view().self.name;
+    }
+    return desks;
+  }
+  static bool is_told(const ui::CallView& view, const std::string& words) {
+    return std::ranges::any_of(view.notices, [&](const ui::Notice& n) { return n.text == words; });
+  }
+
+  const runtime::MonotonicClock clock_;
+  const media::GstRuntime gstreamer_;
+  room::RelayHost relay_;
+};
+
+TEST_F(RoomCallTest, ThreeSeeEachOtherMoveHearWhoSpeaksAndSeeWhatEachDoes) {
+  const auto desks = meet({"Lea", "Jo", "Kim"});
+  Desk& lea = *desks[0];
+  Desk& jo = *desks[1];
+  Desk& kim = *desks[2];
+  for (const auto& desk : desks) {
+    for (const std::string name : {"Lea", "Jo", "Kim"}) {
+      EXPECT_TRUE(desk->view().self.name == name ? desk->sees_moving(&ui::CallView::own)
+                                                 : desk->sees_member_moving(name))
+          << name << " at " << desk->view().self.name;
+    }
+    EXPECT_TRUE(desk->sees([](const ui::CallView& v) { return v.history.size() > 5; }));
+    EXPECT_TRUE(desk->sees([](const ui::CallView& v) { return v.speaker_dbfs > -60; }));
+    EXPECT_EQ(desk->view().room->name, "lab");
+    EXPECT_EQ(desk->view().link, relay_.link());
+    EXPECT_TRUE(desk->view().connected_at);
+  }
+  jo.ask(ui::Mute{});
+  kim.ask(ui::Mute{});
+  const auto is_muted = [](const ui::Member& member) { return member.person.muted; };
+  EXPECT_TRUE(lea.sees_member("Jo", is_muted));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.room->self_speaks; }));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) {
+    const ui::Member* speaks = member_named(v, "Lea");
+    return v.room->speaker == speaks->number && speaks->level_dbfs > -60;
+  }));
+  jo.ask(ui::TalkPressed{});
+  EXPECT_TRUE(lea.sees_member("Jo", [](const ui::Member& m) { return !m.person.muted; }));
+  jo.ask(ui::TalkReleased{});
+  EXPECT_TRUE(lea.sees_member("Jo", is_muted));
+  kim.ask(ui::CameraOff{});
+  EXPECT_TRUE(jo.sees_member(
+      "Kim", [](const ui::Member& m) { return m.person.camera_off && !m.picture.picture; }));
+  EXPECT_TRUE(jo.sees_member_moving("Lea"));
+  kim.ask(ui::CameraOn{});
+  EXPECT_TRUE(jo.sees_member_moving("Kim"));
+  kim.ask(ui::ChooseName{"Kimberley"});
+  EXPECT_TRUE(jo.sees_member("Kimberley"));
+}
+
+TEST_F(RoomCallTest, WhoComesAndGoesIsToldAndTheOthersGoOn) {
+  const auto desks = meet({"Lea", "Jo"});
+  Desk& lea = *desks[0];
+  EXPECT_TRUE(desks[1]->view().notices.empty()) << "who was here before is no news";
+  std::this_thread::sleep_for(RoomScene::kSettling);
+  auto kim = join("Kim");
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return is_told(v, "Kim joined."); }));
+  EXPECT_TRUE(lea.sees_member_moving("Kim"));
+  kim->ask(ui::HangUp{});
+  EXPECT_TRUE(kim->is_on(Screen::kEnded));
+  EXPECT_TRUE(kim->view().ended_reason.starts_with("You hung up. The call lasted 0:"))
+      << kim->view().ended_reason;
+  ASSERT_TRUE(kim->view().room) << "a room is left otherwise than a call ends";
+  EXPECT_TRUE(kim->view().room->others.empty());
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return is_told(v, "Kim left."); }));
+  EXPECT_EQ(lea.view().room->others.size(), 1U);
+  EXPECT_TRUE(lea.sees_member_moving("Jo"));
+  kim->ask(ui::BackToStart{});
+  EXPECT_TRUE(kim->is_on(Screen::kStart));
+  EXPECT_FALSE(kim->view().room);
+  kim->ask(ui::Join{relay_.link()});  // as pasted on the first screen
+  EXPECT_TRUE(kim->is_on(Screen::kInCall));
+  EXPECT_TRUE(kim->sees_member_moving("Jo"));
+}
+
+TEST_F(RoomCallTest, APinIsWhatTheRelaySendsFirst) {
+  const auto desks = meet({"Lea", "Jo", "Kim", "Mo"});
+  Desk& lea = *desks[0];
+  Desk& jo = *desks[1];
+  for (const auto& desk : desks) {
+    // Only Lea's window is large enough for more than thumbnails.
+    desk->ask(ui::ShowTiles{.pictures = 3, .height = desk.get() == &lea ? 720U : 90U});
+    if (desk.get() != desks[2].get()) {
+      desk->ask(ui::Mute{});
+    }
+  }
+  const auto wanted = [](bool is_large) {
+    return [is_large](const ui::CallView& view) {
+      const DataRate rate = view.room->video_wanted.value_or(DataRate{});
+      return is_large ? rate > kThumbnail : rate > DataRate{} && rate <= kThumbnail;
+    };
+  };
+  EXPECT_TRUE(desks[2]->sees(wanted(true))) << "Kim speaks";
+  EXPECT_TRUE(jo.sees(wanted(false)));
+  ASSERT_TRUE(lea.sees_member("Jo"));
+  const uint32_t number = member_named(lea.view(), "Jo")->number;
+  lea.ask(ui::Pin{number});
+  EXPECT_TRUE(lea.sees([=](const ui::CallView& view) {
+    return view.room->pinned == number && view.room->large == number;
+  }));
+  EXPECT_TRUE(jo.sees(wanted(true)));
+  lea.ask(ui::Unpin{});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& view) { return view.room->large == 0; }));
+  EXPECT_TRUE(jo.sees(wanted(false)));
+}
+
+TEST_F(RoomCallTest, ARelayThatIsRestartedIsSaidAndEverybodyKeepsTheirPlace) {
+  const auto desks = meet({"Lea", "Jo"});
+  Desk& lea = *desks[0];
+  EXPECT_TRUE(lea.sees_member_moving("Jo"));
+  relay_.change([](TimePoint now, relay::Room& room) {
+    room.close(now, {.reason = relay::FarewellReason::kDraining, .again_in = 1s});
+  });
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
+    return is_told(v, "The relay is being restarted; you will be back in a moment.");
+  }));
+  relay_.restart();
+  bool was_alone = false;
+  EXPECT_TRUE(lea.sees([&](const ui::CallView& view) {
+    was_alone = was_alone || view.room->others.empty();
+    return is_told(view, "Back in the room.");
+  }));
+  EXPECT_TRUE(lea.sees_member_moving("Jo"));
+  EXPECT_FALSE(was_alone);
+  EXPECT_EQ(lea.view().screen, Screen::kInCall);
+  // Without a word.
+  relay_.restart();
+  EXPECT_TRUE(lea.sees_member_moving("Jo", 30));
+}
+
+TEST_F(RoomCallTest, ARoomThatIsClosedEndsInPlainWords) {
+  const auto desks = meet({"Lea"});
+  EXPECT_EQ(desks[0]->view().status.text.find("uplink"), std::string::npos)
+      << "nobody looks: " << desks[0]->view().status.text;
+  relay_.change([](TimePoint now, relay::Room& room) {
+    room.close(now, {.reason = relay::FarewellReason::kClosed});
+  });
+  EXPECT_TRUE(desks[0]->is_on(Screen::kEnded));
+  EXPECT_TRUE(desks[0]->view().ended_reason.starts_with("The room was closed."))
+      << desks[0]->view().ended_reason;
+}
+
+TEST_F(RoomCallTest, AWrongSecretEndsInPlainWords) {
+  DesktopCallOptions options = test_devices("Mallory");
+  options.join = relay_.link(secure::make_secret());
+  Desk mallory{clock_, options};
+  EXPECT_TRUE(mallory.is_on(Screen::kEnded));
+  EXPECT_NE(mallory.view().ended_reason.find("ask for its present link"), std::string::npos)
+      << mallory.view().ended_reason;
+}
+
+}  // namespace
+}  // namespace cress::desktop

@@ -1,0 +1,158 @@
+#include "app/desktop/room_scene.hh"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cress::desktop {
+namespace {
+
+using Kind = room::RoomEvent::Kind;
+
+/// A room as its relay tells of it.
+class RoomSceneTest : public ::testing::Test {
+ protected:
+  RoomSceneTest() {
+    sample_.number = 1;
+    tell({.kind = Kind::kWelcome, .member = 1});
+  }
+  void tell(const room::RoomEvent& event) { scene_.handle(now_, event, sample_); }
+  void join(room::MemberNumber number, const std::string& name) {
+    room::LiveRoomMember other;
+    other.member.number = number;
+    other.member.person.name = name;
+    sample_.others.push_back(other);
+    tell({.kind = Kind::kJoined, .member = number});
+  }
+  void leave(room::MemberNumber number, relay::LeaveReason reason) {
+    std::erase_if(sample_.others,
+                  [=](const room::LiveRoomMember& other) { return other.member.number == number; });
+    tell({.kind = Kind::kLeft, .member = number, .left = reason});
+  }
+  void run(Duration length) {
+    now_ += length;
+    scene_.update(now_, sample_);
+  }
+  app::PersonState& person(size_t index) { return sample_.others.at(index).member.person; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const ui::Member& member : scene_.room().others) {
+      names.push_back(member.person.name);
+    }
+    return names;
+  }
+  static ui::ShownPicture picture() {
+    return {std::make_shared<media::Picture>(media::make_picture(16, 16)), kTimeZero};
+  }
+  using Words = std::vector<std::string>;
+
+  TimePoint now_ = kTimeZero + 1h;
+  room::LiveRoomSample sample_;
+  Words told_;
+  RoomScene scene_{"kitchen",
+                   [this](ui::Tone, const std::string& words) { told_.push_back(words); }};
+};
+
+TEST_F(RoomSceneTest, WhoWasThereBeforeIsNoNewsWhoComesAndGoesIs) {
+  join(2, "Ana");
+  join(3, "");
+  EXPECT_EQ(told_, Words{});
+  run(5s);
+  join(4, "Ben");
+  leave(2, relay::LeaveReason::kLeft);
+  leave(3, relay::LeaveReason::kLost);
+  leave(4, relay::LeaveReason::kKicked);
+  EXPECT_EQ(told_, (Words{"Ben joined.", "Ana left.", "The connection to Somebody is lost.",
+                          "Ben was removed from the room."}));
+  EXPECT_TRUE(scene_.room().others.empty());
+}
+
+TEST_F(RoomSceneTest, WhatIsTrueOfSomebodyIsShown) {
+  join(2, "Ana");
+  scene_.show(2, picture());
+  person(0).muted = true;
+  sample_.others[0].member.level_dbov = -21.4;
+  sample_.speaker = 2;
+  sample_.room = "Kitchen of all";
+  run(200ms);
+  const ui::Member& ana = scene_.room().others.at(0);
+  EXPECT_TRUE(ana.person.muted);
+  EXPECT_EQ(ana.level_dbfs, -21);
+  EXPECT_NE(ana.picture.picture, nullptr);
+  EXPECT_EQ(scene_.room().speaker, 2U);
+  EXPECT_EQ(scene_.room().name, "Kitchen of all");
+  person(0).camera_off = true;
+  sample_.speaker = 1;
+  run(200ms);
+  EXPECT_EQ(scene_.room().others.at(0).picture.picture, nullptr)
+      << "the last picture before a camera went off must not come back";
+  EXPECT_EQ(scene_.room().speaker, 0U);
+  EXPECT_TRUE(scene_.room().self_speaks);
+}
+
+TEST_F(RoomSceneTest, APinIsLargeElseWhoSharesAScreen) {
+  join(2, "Ana");
+  join(3, "Ben");
+  EXPECT_EQ(scene_.room().large, 0U);
+  person(1).shares_screen = true;
+  run(200ms);
+  EXPECT_EQ(scene_.room().large, 3U);
+  EXPECT_EQ(scene_.room().pinned, 0U);
+  EXPECT_EQ(told_, Words{"Ben shares a screen."});
+  scene_.pin(2);
+  EXPECT_EQ(scene_.room().large, 2U);
+  EXPECT_EQ(scene_.first(), 2);
+  scene_.pin(7);  // nobody
+  EXPECT_EQ(scene_.room().large, 3U);
+  scene_.pin(2);
+  leave(2, relay::LeaveReason::kLeft);
+  EXPECT_EQ(scene_.room().pinned, 0U);
+  EXPECT_EQ(scene_.room().large, 3U);
+}
+
+TEST_F(RoomSceneTest, AfterTheRelayWasAwayEverybodyIsWhereTheyWere) {
+  join(2, "Ana");
+  join(3, "Ben");
+  join(4, "Cem");
+  run(5s);
+  scene_.show(3, picture());
+  scene_.pin(3);
+  sample_.others.clear();
+  tell({.kind = Kind::kFarewell,
+        .farewell = {.reason = relay::FarewellReason::kDraining, .again_in = 2s}});
+  run(3s);
+  EXPECT_EQ(names(), (Words{"Ana", "Ben", "Cem"})) << "nobody goes while the relay is away";
+  tell({.kind = Kind::kWelcome, .member = 3});
+  EXPECT_EQ(scene_.first(), room::kNobody) << "it does not know Ben yet";
+  join(2, "Ben");  // by another number, which was Ana's
+  run(1s);
+  join(1, "Ana");
+  EXPECT_EQ(names(), (Words{"Ana", "Ben", "Cem"}));
+  EXPECT_EQ(scene_.first(), 2);
+  EXPECT_EQ(scene_.room().pinned, 2U);
+  EXPECT_NE(scene_.room().others.at(1).picture.picture, nullptr);
+  run(RoomScene::kPlaceKept);
+  EXPECT_EQ(names(), (Words{"Ana", "Ben"}));
+  EXPECT_EQ(told_, (Words{"The relay is being restarted; you will be back in a moment.",
+                          "Back in the room.", "Cem is not back."}));
+}
+
+TEST_F(RoomSceneTest, ARelayThatComesAndGoesMixesUpNobody) {
+  for (room::MemberNumber round = 0; round < 5; ++round) {
+    sample_.others.clear();
+    tell({.kind = Kind::kWelcome, .member = 9});
+    join(static_cast<room::MemberNumber>(2 + round % 2), "Ana");
+    if (round % 2 == 0) {
+      join(static_cast<room::MemberNumber>(4 + round % 3), "Ben");
+    }
+    run(1s);
+    ASSERT_EQ(names(), (Words{"Ana", "Ben"})) << round;
+  }
+  run(RoomScene::kPlaceKept);
+  EXPECT_EQ(names(), (Words{"Ana", "Ben"}));
+}
+
+}  // namespace
+}  // namespace cress::desktop
