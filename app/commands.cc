@@ -67,6 +67,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--audio-out", arguments.call.audio_out,
                  "What was heard: .wav; in a room all others together");
   app.add_option("--stats", arguments.call.stats, "A line of JSON every second; - for the screen");
+  app.add_option("--frames", arguments.call.frames,
+                 "A line of CSV for each picture shown: when it was captured, when it was shown");
   app.add_option("--size", arguments.size, "Of the pictures sent, WIDTHxHEIGHT")
       ->capture_default_str();
   app.add_option("--fps", arguments.frame_rate, "Pictures a second, at most")
@@ -96,7 +98,7 @@ media::PictureSize parse_size(const std::string& text) {
 /// What only a call without a screen does, if any was asked for.
 std::string headless_only(const CLI::App& app) {
   for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
-                             "--duration", "--wait"}) {
+                             "--frames", "--duration", "--wait"}) {
     if (app.count(option) > 0) {
       return option;
     }

@@ -94,7 +94,7 @@ foreach(file ${files})
     list(APPEND extra eval/metrics)  # schemes are judged by the delay of the paper
   endif()
   if(file MATCHES "^eval/cellsim/.*_test\\.cc$")
-    list(APPEND extra eval/harness traces)  # real programs against simulated ones
+    list(APPEND extra eval/harness traces media/gst)  # real programs against simulated ones
   endif()
   if(file MATCHES "^app/live/.*(_test\\.cc|_tools\\.hh)$")
     list(APPEND extra traces traces/emulate)  # a live call over an emulated path

@@ -59,7 +59,8 @@ class HeadlessCall {
   runtime::EventLoop loop_{clock_};
   std::unique_ptr<live::ListeningLink> link_;  // of a listener
   std::unique_ptr<Recorder> recorder_;
-  StatsWriter stats_;
+  LineWriter stats_;
+  LineWriter frames_;
   std::optional<TimePoint> connected_at_;
   bool asked_to_end_ = false;
   std::optional<std::string> end_words_;
@@ -69,7 +70,12 @@ class HeadlessCall {
 };
 
 HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
-    : options_(options), out_(out), err_(err), stats_(options.stats, out) {
+    : options_(options),
+      out_(out),
+      err_(err),
+      stats_(options.stats, out),
+      frames_(options.frames, out) {
+  frames_.write(kFramesHead);
   live::LiveCallOptions call = call_options(options_);
   if (options_.link.empty()) {
     const std::string& where = options_.listen;
@@ -123,6 +129,7 @@ void HeadlessCall::handle_event(const live::LiveEvent& event) {
 }
 
 void HeadlessCall::handle_shown(const app::ShownFrame& frame) {
+  frames_.write(frame_line(frame));
   recorded_until_ = std::max(recorded_until_, frame.shown);
   if (recorder_ && connected_at_) {
     recorder_->add_picture(std::max(frame.shown - *connected_at_, Duration{}), frame.picture);
@@ -182,6 +189,7 @@ int HeadlessCall::run() {
     }
   }
   stats_.finish();
+  frames_.finish();
   if (!was_had) {
     err_ << "cress-call: " << (connected_at_ ? "" : "no call: ") << end_words_.value_or("") << "\n";
   }

@@ -29,6 +29,8 @@ struct HeadlessOptions {
   std::filesystem::path video_out{};
   std::filesystem::path audio_out{};
   std::filesystem::path stats{};
+  /// A table with a line for each picture shown, as CSV; "-" for standard output.
+  std::filesystem::path frames{};
   /// From the first connection on; empty: until somebody hangs up.
   std::optional<Duration> duration{};
   /// How long to wait for the other end; empty: a listener for ever, a joiner 30 s.

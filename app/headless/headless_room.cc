@@ -133,7 +133,8 @@ class HeadlessRoom {
   std::ostream& err_;
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
-  StatsWriter stats_;
+  LineWriter stats_;
+  LineWriter frames_;
   RoomRecorder recorder_;
   std::optional<TimePoint> connected_at_;
   bool asked_to_end_ = false;
@@ -143,7 +144,12 @@ class HeadlessRoom {
 };
 
 HeadlessRoom::HeadlessRoom(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
-    : options_(options), err_(err), stats_(options.stats, out), recorder_(options_) {
+    : options_(options),
+      err_(err),
+      stats_(options.stats, out),
+      frames_(options.frames, out),
+      recorder_(options_) {
+  frames_.write(kFramesHead);
   room_ = std::make_unique<room::LiveRoom>(clock_, loop_, room_options(options_), outputs());
 }
 
@@ -152,6 +158,7 @@ room::LiveRoomOutputs HeadlessRoom::outputs() {
   outputs.event = [this](const live::LiveEvent& event) { handle_event(event); };
   outputs.room = [this](const room::RoomEvent& event) { handle_room_event(event); };
   outputs.shown = [this](const room::RoomShown& shown) {
+    frames_.write(frame_line(shown.frame, shown.member));
     if (connected_at_) {
       recorder_.add_picture(std::max(shown.frame.shown - *connected_at_, Duration{}), shown);
     }
@@ -235,6 +242,7 @@ int HeadlessRoom::run() {
   room_->finish();
   recorder_.finish(err_);
   stats_.finish();
+  frames_.finish();
   const bool was_had = connected_at_ && asked_to_end_;
   if (!was_had) {
     err_ << "cress-call: " << (connected_at_ ? "" : "not in the room: ") << end_words_.value_or("")

@@ -1,5 +1,7 @@
 #include "app/headless/stats.hh"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -117,7 +119,13 @@ std::string room_event_line(TimePoint at, const room::RoomEvent& event, const st
                   {"name", name}});
 }
 
-StatsWriter::StatsWriter(std::filesystem::path path, std::ostream& out)
+std::string frame_line(const app::ShownFrame& frame, std::optional<room::MemberNumber> member) {
+  return fmt::format("{},{},{:.6f},{:.6f},{}", member ? std::to_string(*member) : "",
+                     frame.frame_id, to_seconds(frame.captured), to_seconds(frame.shown),
+                     frame.size.bytes());
+}
+
+LineWriter::LineWriter(std::filesystem::path path, std::ostream& out)
     : path_(std::move(path)), out_(out) {
   if (!path_.empty() && path_ != "-") {
     file_.open(path_);
@@ -127,7 +135,7 @@ StatsWriter::StatsWriter(std::filesystem::path path, std::ostream& out)
   }
 }
 
-void StatsWriter::write(const std::string& line) {
+void LineWriter::write(const std::string& line) {
   if (path_ == "-") {
     out_ << line << std::endl;
   } else if (file_.is_open()) {
@@ -135,7 +143,7 @@ void StatsWriter::write(const std::string& line) {
   }
 }
 
-void StatsWriter::finish() {
+void LineWriter::finish() {
   if (file_.is_open() && !file_.flush()) {
     throw std::runtime_error(path_.string() + ": could not be written to its end");
   }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "app/live/live_sample.hh"
@@ -21,12 +22,18 @@ std::string room_line(const room::LiveRoomSample& sample);
 /// {"t_s":…,"event":"joined","member":3,"name":"…"}: joined, changed, left, speaker.
 std::string room_event_line(TimePoint at, const room::RoomEvent& event, const std::string& name);
 
+/// Head and lines of the table that `--frames` writes: a line for each picture that was shown. Its
+/// capture is on the sender's clock, which nobody has set to ours. `member`: in a room; a call of
+/// two has none.
+inline constexpr const char* kFramesHead = "member,frame,capture_s,display_s,size_bytes";
+std::string frame_line(const app::ShownFrame& frame, std::optional<room::MemberNumber> member = {});
+
 /// Where the lines go: a file, standard output, nowhere. Throws std::runtime_error with what is
 /// wrong. Threads: none inside; one owner.
-class StatsWriter {
+class LineWriter {
  public:
   /// `out` is for a path "-", borrowed, and must outlive it.
-  StatsWriter(std::filesystem::path path, std::ostream& out);
+  LineWriter(std::filesystem::path path, std::ostream& out);
   /// At once and whole, whatever happens next.
   void write(const std::string& line);
   void finish();

@@ -1,0 +1,201 @@
+// Goal: the call that people make is the call that is simulated. Method: two of the real program,
+// each in a private network with nothing between them but a recorded link in real time, files for
+// camera and microphone; what each shows, by its own table of frames, beside what the simulator's
+// ends show over the same link.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "eval/cellsim/cellsim.hh"
+#include "eval/harness/run.hh"
+#include "eval/metrics/frames.hh"
+#include "media/gst/gst_audio_source.hh"
+#include "media/gst/gst_file_source.hh"
+#include "media/gst/gst_runtime.hh"
+#include "traces/links.hh"
+#include "transport/netns/namespace_process.hh"
+
+namespace cress::cellsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kData = CRESS_DATA;
+const fs::path kClip = kData / "video" / "gesture_man_640x480_30.mp4";
+const fs::path kVoice = kData / "audio" / "gesture_man.flac";
+constexpr Duration kLength = 40s;
+constexpr metrics::Window kScored{kTimeZero + 5s, kTimeZero + kLength};
+
+/// A picture that was shown; the clocks may be two.
+struct Frame {
+  TimePoint captured{};
+  TimePoint shown{};
+  DataSize size;
+};
+
+struct Seen {
+  double rate_kbps = 0;
+  double delay_p95_ms = 0;
+};
+
+Seen seen_in(const std::vector<Frame>& frames) {
+  std::vector<metrics::ShownFrame> shown;
+  DataSize total;
+  for (const Frame& frame : frames) {
+    shown.push_back({frame.captured, frame.shown});
+    total += frame.shown >= kScored.from && frame.shown < kScored.to ? frame.size : DataSize{};
+  }
+  const auto p95 = metrics::frame_delay_quantile(shown, kScored, 0.95);
+  return {DataRate::from(total, kScored.to - kScored.from).kilobits_per_second(),
+          to_milliseconds(p95.value_or(Duration{}))};
+}
+
+/// The table of `cress-call --frames`, its captures moved to the clock of the one who saw them: the
+/// quickest picture took half the least round trip, as the program itself takes it.
+std::vector<Frame> read_frames(const fs::path& path, Duration least) {
+  std::ifstream file{path};
+  std::vector<Frame> frames;
+  Duration quickest = Duration::max();
+  std::string line;
+  std::getline(file, line);  // the head
+  while (std::getline(file, line)) {
+    double frame = 0;
+    double captured_s = 0;
+    double shown_s = 0;
+    double bytes = 0;
+    EXPECT_EQ(std::sscanf(line.c_str(), ",%lf,%lf,%lf,%lf", &frame, &captured_s, &shown_s, &bytes),
+              4)
+        << line;
+    frames.push_back({kTimeZero + from_seconds(captured_s), kTimeZero + from_seconds(shown_s),
+                      DataSize{static_cast<int64_t>(bytes)}});
+    quickest = std::min(quickest, frames.back().shown - frames.back().captured);
+  }
+  for (Frame& frame : frames) {
+    frame.captured += quickest - least;
+  }
+  return frames;
+}
+
+/// The least that `cress-call --stats` told.
+Duration least_rtt(const fs::path& path) {
+  std::ifstream file{path};
+  double least_ms = 1e9;
+  for (std::string line; std::getline(file, line);) {
+    const auto told = nlohmann::json::parse(line);
+    if (told.contains("rtt_ms") && told.at("rtt_ms").is_number()) {
+      least_ms = std::min(least_ms, told.at("rtt_ms").get<double>());
+    }
+  }
+  return from_seconds(least_ms / 1000);
+}
+
+class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = netns::namespaces_forbidden(); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+    if (!fs::exists(kClip) || !fs::exists(kData / "traces" / "cellular")) {
+      GTEST_SKIP() << "no clips or recorded links in " << kData;
+    }
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string call(const std::string& end) const {
+    return CRESS_BIN "/cress-call --headless --size 640x480 --video-in " + kClip.string() +
+           " --audio-in " + kVoice.string() + " --frames " + (folder_ / (end + ".csv")).string() +
+           " --stats " + (folder_ / (end + ".jsonl")).string() + " ";
+  }
+  /// What the near end saw of the far one, and the other way round.
+  std::vector<Seen> live(const PathOptions& path, CellsimReport& report) const {
+    const std::string link = (folder_ / "link").string();
+    CellsimOptions options;
+    options.path = path;
+    options.quiet = true;
+    options.peer.command = {"sh", "-c",
+                            "exec " + call("far") + "--listen $CRESS_FAR:4433 --link-file " + link};
+    options.command.command = {"sh", "-c",
+                               "until [ -s " + link + " ]; do sleep 0.02; done; exec " +
+                                   call("near") + "--duration 41 \"$(cat " + link + ")\""};
+    std::ostringstream notes;
+    report = run_cellsim(options, notes);
+    EXPECT_EQ(report.exit_code, 0) << notes.str();
+    const Duration least =
+        std::min(least_rtt(folder_ / "near.jsonl"), least_rtt(folder_ / "far.jsonl")) / 2;
+    return {seen_in(read_frames(folder_ / "near.csv", least)),
+            seen_in(read_frames(folder_ / "far.csv", least))};
+  }
+
+ private:
+  const fs::path folder_ = fs::temp_directory_path() / ("cress_call_" + std::to_string(::getpid()));
+};
+
+std::vector<Seen> simulated(const harness::LinkSpec& link) {
+  harness::RunSpec spec;
+  spec.scheme = "cress";
+  spec.link = link;
+  spec.duration = kLength;
+  spec.forward_video = spec.reverse_video = media::open_video(kClip);
+  spec.forward_sound = media::open_audio(kVoice);
+  spec.reverse_sound = media::open_audio(kVoice);
+  const schemes::SchemeContext context;
+  std::vector<Frame> forward;
+  std::vector<Frame> reverse;
+  for (const harness::FrameRow& row : harness::run(spec, context).frames) {
+    if (row.shown) {
+      (row.direction == "forward" ? forward : reverse)
+          .push_back({kTimeZero + row.captured, kTimeZero + *row.shown, DataSize{row.size_bytes}});
+    }
+  }
+  return {seen_in(forward), seen_in(reverse)};
+}
+
+TEST_P(LiveCallMeasured, IsTheSimulatedCall) {
+  const media::GstRuntime gstreamer;
+  const traces::NamedLink named = traces::resolve_link(GetParam(), kData);
+  harness::LinkSpec link;
+  link.name = named.name;
+  link.down = std::make_shared<const sim::DeliveryTrace>(named.down);
+  link.up = std::make_shared<const sim::DeliveryTrace>(named.up);
+  CellsimReport report;
+  const std::vector<Seen> there =
+      live({.name = named.name, .down = link.down, .up = link.up}, report);
+  const std::vector<Seen> here = simulated(link);
+  std::cout << report_lines(report);
+  for (size_t i = 0; i < here.size(); ++i) {
+    std::printf(
+        "%-22s %-8s live %5.0f kbit/s, p95 %5.0f ms; simulated %5.0f kbit/s, p95 %5.0f ms\n",
+        GetParam(), i == 0 ? "forward" : "reverse", there[i].rate_kbps, there[i].delay_p95_ms,
+        here[i].rate_kbps, here[i].delay_p95_ms);
+  }
+  constexpr Duration kLateMax = 2ms;
+  if (report.late_p99 > kLateMax) {
+    GTEST_SKIP() << "others keep this machine busy: the link itself was late";
+  }
+  for (size_t i = 0; i < here.size(); ++i) {
+    EXPECT_NEAR(there[i].rate_kbps, here[i].rate_kbps, 0.1 * here[i].rate_kbps);
+    EXPECT_NEAR(there[i].delay_p95_ms, here[i].delay_p95_ms,
+                std::max(25.0, 0.2 * here[i].delay_p95_ms));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, LiveCallMeasured,
+                         ::testing::Values("Verizon-LTE-short", "hsdpa-tram"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace cress::cellsim
