@@ -222,7 +222,8 @@ std::string DesktopCall::Impl::reason_of(const std::string& words) const {
     reason = sentence(peer_name_ + " hung up");
   }
   if (connected_at_) {
-    reason += " The call lasted " + ui::format_clock(clock_.now() - *connected_at_) + ".";
+    reason += room_ != nullptr ? " You were there for " : " The call lasted ";
+    reason += ui::format_clock(clock_.now() - *connected_at_) + ".";
   }
   return reason;
 }

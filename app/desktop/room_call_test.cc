@@ -100,7 +100,7 @@ TEST_F(RoomCallTest, WhoComesAndGoesIsToldAndTheOthersGoOn) {
   EXPECT_TRUE(lea.sees_member_moving("Kim"));
   kim->ask(ui::HangUp{});
   EXPECT_TRUE(kim->is_on(Screen::kEnded));
-  EXPECT_TRUE(kim->view().ended_reason.starts_with("You hung up. The call lasted 0:"))
+  EXPECT_TRUE(kim->view().ended_reason.starts_with("You hung up. You were there for 0:"))
       << kim->view().ended_reason;
   ASSERT_TRUE(kim->view().room) << "a room is left otherwise than a call ends";
   EXPECT_TRUE(kim->view().room->others.empty());

@@ -70,7 +70,7 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
       break;
     case room::RoomEvent::Kind::kFarewell:
       if (event.farewell.reason == relay::FarewellReason::kDraining) {
-        tell_(ui::Tone::kWarning, "The relay is being restarted; you will be back in a moment.");
+        tell_(ui::Tone::kNote, "The relay is being restarted; you will be back in a moment.");
       }
       break;
     case room::RoomEvent::Kind::kChanged:

@@ -13,7 +13,7 @@
 namespace cress::ui {
 namespace {
 
-constexpr float kRadius = 10;
+constexpr float kTileRadius = 10;
 
 Texture texture_of(const Ui& ui, const Member& member) {
   const auto at = ui.members.find(member.number);
@@ -31,10 +31,10 @@ void draw_tile_name(Ui& ui, const Rect& tile, NamePill name) {
 
 void draw_frame(Ui& ui, const Rect& tile, bool speaks, bool shows_ring) {
   if (speaks) {
-    ui.canvas.outline(tile.inset(1.5F), theme_of(ThemeChoice::kDark).accent_text, 3, kRadius);
+    ui.canvas.outline(tile.inset(1.5F), theme_of(ThemeChoice::kDark).accent_text, 3, kTileRadius);
   }
   if (shows_ring) {
-    focus_ring(ui, tile.inset(4), kRadius);
+    focus_ring(ui, tile.inset(4), kTileRadius);
   }
 }
 
@@ -61,12 +61,12 @@ void draw_member(Ui& ui, const Rect& tile, const Member& member) {
   if (state.activated) {
     ui.ask(pinned ? UserAction{Unpin{}} : UserAction{Pin{member.number}});
   }
-  ui.canvas.fill(tile, theme_of(ThemeChoice::kDark).surface, kRadius);
+  ui.canvas.fill(tile, theme_of(ThemeChoice::kDark).surface, kTileRadius);
   draw_person(ui, tile,
               {.person = member.person,
                .texture = texture_of(ui, member),
                .captured_at = member.picture.captured_at},
-              kRadius);
+              kTileRadius);
   draw_tile_name(ui, tile, {.words = who, .muted = member.person.muted, .dbfs = member.level_dbfs});
   const TimePoint rests_at = ui.state.active_at + kHideAfter;
   const bool is_meant = (state.hovered && ui.now < rests_at) || state.shows_ring;
@@ -77,8 +77,8 @@ void draw_member(Ui& ui, const Rect& tile, const Member& member) {
   draw_frame(ui, tile, member.number == room.speaker, state.shows_ring);
 }
 
-void draw_self(Ui& ui, const Rect& tile) {
-  draw_own(ui, tile, kRadius);
+void draw_own_tile(Ui& ui, const Rect& tile) {
+  draw_own(ui, tile, kTileRadius);
   const bool heard = !ui.view.self.muted || ui.view.push_to_talk;
   draw_tile_name(ui, tile, {.words = "You", .muted = !heard, .dbfs = ui.view.microphone_dbfs});
   const bool is_alone = ui.view.room->others.empty();
@@ -92,7 +92,7 @@ void draw_tile(Ui& ui, const Rect& tile, const Member* member) {
   if (member != nullptr) {
     draw_member(ui, tile, *member);
   } else {
-    draw_self(ui, tile);
+    draw_own_tile(ui, tile);
   }
 }
 

@@ -208,14 +208,7 @@ class WindowTest : public ::testing::Test {
     }
     return shot;
   }
-  const Control* find(const std::string& id) const {
-    for (const Control& control : window_->controls()) {
-      if (control.id == id) {
-        return &control;
-      }
-    }
-    return nullptr;
-  }
+  const Control* find(const std::string& id) const { return find_control(*window_, id); }
 
   // A click without a hand, where none is needed.
   static void push_click(Point at) {

@@ -184,6 +184,13 @@ inline size_t count_different(const Screenshot& a, const Screenshot& b, const Re
   });
 }
 
+/// Null: there is none.
+inline const Control* find_control(const Window& window, const std::string& id) {
+  const auto controls = window.controls();
+  const auto at = std::ranges::find(controls, id, &Control::id);
+  return at == controls.end() ? nullptr : &*at;
+}
+
 /// The one that SDL has open.
 inline SDL_Window* sdl_window() {
   uint32_t id = 1;
