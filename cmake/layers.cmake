@@ -46,7 +46,7 @@ set(eval_harness transport/base transport/wire transport/sprout transport/sessio
 set(eval_report transport/base)
 set(eval_encoder transport/base transport/sim traces
     media/frame media/source media/rate media/codec media/gst eval/metrics eval/report)
-set(eval_reproduce transport/base transport/sim transport/sprout traces media/source
+set(eval_reproduce transport/base transport/sim transport/sprout traces relay/tunnel eval/metrics
     eval/schemes eval/harness eval/report eval/encoder)
 set(eval_cellsim transport/base transport/runtime transport/netns transport/sim traces/emulate eval/metrics)
 set(eval_sweep transport/base)

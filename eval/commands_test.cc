@@ -85,7 +85,7 @@ TEST_F(CommandLine, BrokenVideosAreRefusedBeforeAnythingRuns) {
 TEST_F(CommandLine, UnknownNamesComeWithASuggestion) {
   expect_refused("run --link wifi --scheme sprotu" + out(), "did you mean \"sprout\"");
   expect_refused("run --link wfii" + out(), "wifi");
-  expect_refused("run --link wifi --scheme skype-like" + out(), "--video");
+  expect_refused("run --link wifi --scheme gcc" + out(), "--video");
   expect_refused("run --link wifi --scheme cubic --video synthetic" + out(), "carries no call");
   expect_refused("run --link wifi --scheme sprout,sprout" + out(), "twice");
 }

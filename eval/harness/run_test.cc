@@ -73,7 +73,8 @@ TEST(Run, SameSeedSameBytesForEverySchemeVideoIncluded) {
 
 TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
   const schemes::SchemeContext context;
-  for (const char* scheme : {"sprout", "sprout-ewma", "skype-like"}) {
+  for (const char* scheme :
+       {"sprout", "sprout-ewma", "skype-like", "hangouts-like", "facetime-like"}) {
     const RunOutput output = run(call(scheme, "lte-fast"), context);
     ASSERT_EQ(output.results.size(), 2U) << scheme;
     for (const DirectionResult& result : output.results) {
@@ -129,7 +130,7 @@ TEST(Run, FrozenSenderDoesNotLookGood) {
 TEST(Run, UnknownAndUnsuitableSchemesAreRefusedByName) {
   const schemes::SchemeContext context;
   EXPECT_THROW(run(flow("sprotu", "lte-fast"), context), std::invalid_argument);
-  EXPECT_THROW(run(flow("skype-like", "lte-fast"), context), std::invalid_argument);
+  EXPECT_THROW(run(flow("gcc", "lte-fast"), context), std::invalid_argument);
   EXPECT_THROW(run(call("cubic", "lte-fast"), context), std::invalid_argument);
   try {
     run(flow("sprotu", "lte-fast"), context);

@@ -14,11 +14,8 @@
 #include "eval/metrics/delay_over_time.hh"
 #include "eval/metrics/rates.hh"
 #include "eval/schemes/registry.hh"
-#include "eval/schemes/tunnel_scheme.hh"
+#include "eval/schemes/shared_link.hh"
 #include "media/source/synthetic_camera.hh"
-#include "relay/tunnel/secure_tunnel.hh"
-#include "transport/sim/world.hh"
-#include "transport/wire/datagram.hh"
 
 namespace cress::harness {
 namespace {
@@ -59,37 +56,20 @@ std::shared_ptr<const sim::DeliveryTrace> load(const char* way) {
 /// Both at once, over the downlink; through a tunnel where its kind is said.
 Outcome share(const schemes::SchemeContext& context, std::optional<tunnel::ControlKind> kind,
               bool with_bulk = true) {
-  tunnel::ControlMaker controls;
   schemes::CallMedia camera{.camera = std::make_shared<media::SyntheticCamera>(), .microphone = {}};
   schemes::CallPair call = schemes::make_call("skype-like", context, 1, camera, {});
-  schemes::FlowPair bulk = schemes::make_flow("cubic", context, 1);
-  const auto end = [&](std::unique_ptr<schemes::SchemeHost> call_end,
-                       std::unique_ptr<schemes::SchemeHost> bulk_end) {
-    std::vector<std::unique_ptr<schemes::SchemeHost>> flows;
-    flows.push_back(std::move(call_end));
-    if (with_bulk) {
-      flows.push_back(std::move(bulk_end));
-    }
-    std::unique_ptr<tunnel::Tunnel> through;
-    if (kind) {
-      session::EndpointOptions endpoint;
-      endpoint.datagram_max = DataSize{1472} - wire::kTagSize;
-      through = std::make_unique<tunnel::Tunnel>(kTimeZero, endpoint,
-                                                 controls.make(*kind, wire::kTagSize),
-                                                 *kind == tunnel::ControlKind::kSprout);
-    }
-    return std::make_unique<schemes::CarriedFlows>(std::move(flows), std::move(through));
-  };
-  const auto left = end(std::move(call.left), std::move(bulk.left));
-  const auto right = end(std::move(call.right), std::move(bulk.right));
-  sim::Link forward{{.trace = load("down"), .queue = nullptr}};
-  sim::Link reverse{{.trace = load("up"), .seed = 2, .queue = nullptr}};
-  sim::World world{{*left, *right, forward, reverse}};
-  world.run_until(kWindow.to);
-  Outcome outcome{.call_kbps = rate_kbps(right->arrivals(0)),
-                  .call_delay95_ms = delay95_ms(right->arrivals(0))};
-  outcome.bulk_kbps = with_bulk ? rate_kbps(right->arrivals(1)) : 0;
-  return outcome;
+  schemes::SharedLink link{.down = load("down"),
+                           .up = load("up"),
+                           .length = kWindow.to - kTimeZero,
+                           .call = {std::move(call.left), std::move(call.right)},
+                           .tunnel = kind};
+  if (with_bulk) {
+    link.bulk = schemes::make_flow("cubic", context, 1);
+  }
+  const schemes::SharedArrivals arrivals = schemes::run_shared_link(std::move(link));
+  return {.bulk_kbps = rate_kbps(arrivals.bulk),
+          .call_kbps = rate_kbps(arrivals.call),
+          .call_delay95_ms = delay95_ms(arrivals.call)};
 }
 
 void print(const char* name, const Outcome& outcome) {

@@ -28,13 +28,12 @@ void want_fig1(const Lab& lab, RunBook& book);
 void want_fig7(const Lab& lab, RunBook& book);
 void want_fig9(const Lab& lab, RunBook& book);
 void want_loss(const Lab& lab, RunBook& book);
-void want_tunnel(const Lab& lab, RunBook& book);
 void want_verus(const Lab& lab, RunBook& book);
 void want_red(const Lab& lab, RunBook& book);
 void want_distributions(const Lab& lab, RunBook& book);
 void want_sensitivity(const Lab& lab, RunBook& book);
 
-/// The paper's schemes that there are, and Cress.
+/// The paper's schemes, and Cress.
 std::vector<std::string> compared_schemes();
 /// The same colour for a scheme in every figure.
 size_t colour_of(std::string_view scheme);

@@ -12,8 +12,6 @@
 #include <utility>
 
 #include "eval/schemes/registry.hh"
-#include "media/source/recent_pictures.hh"
-#include "media/source/synthetic_camera.hh"
 #include "traces/links.hh"
 #include "transport/base/check.hh"
 #include "transport/base/rng.hh"
@@ -120,15 +118,6 @@ Lab make_lab(const std::filesystem::path& data, std::optional<Duration> duration
   return lab;
 }
 
-bool is_scheme(const std::string& name) {
-  try {
-    static_cast<void>(schemes::find_scheme(name));
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
-}
-
 sim::DeliveryTrace begun_later(const sim::DeliveryTrace& trace, int fifths) {
   const Duration wanted = trace.period() * fifths / 5;
   const auto first =
@@ -171,13 +160,6 @@ harness::RunSpec RunBook::spec_of(const RunRequest& request) const {
         std::make_shared<sim::DeliveryTrace>(begun_later(*link.link.down, request.fifths));
     spec.link.up = std::make_shared<sim::DeliveryTrace>(begun_later(*link.link.up, request.fifths));
   }
-  if (!schemes::find_scheme(request.scheme).saturating) {
-    constexpr size_t kKept = 60;  // two seconds: most frames are shown and scored by then
-    spec.forward_video = std::make_shared<media::RecentPictures>(
-        std::make_unique<media::SyntheticCamera>(
-            media::SyntheticCameraOptions{.width = 640, .height = 360, .seed = request.seed}),
-        kKept);
-  }
   return spec;
 }
 
@@ -187,9 +169,6 @@ void RunBook::make(unsigned jobs, const std::function<void(size_t, double)>& on_
   for (auto& [request, entry] : entries_) {
     runs.emplace_back(&request, &entry);
   }
-  // Calls take longest: begun first, no core waits for one at the end.
-  std::ranges::stable_sort(
-      runs, {}, [](const auto& run) { return schemes::find_scheme(run.first->scheme).saturating; });
   const schemes::SchemeContext context;
   std::atomic<size_t> next{0};
   std::mutex mutex;

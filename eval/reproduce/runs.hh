@@ -51,15 +51,12 @@ struct RunRequest {
   friend auto operator<=>(const RunRequest&, const RunRequest&) = default;
 };
 
-/// Whether there is a scheme of that name that fills a link or calls over it.
-bool is_scheme(const std::string& name);
-
 /// The trace begun at its first opportunity at or after `fifths` fifths of its length, the rest at
 /// its end. As long as before.
 sim::DeliveryTrace begun_later(const sim::DeliveryTrace& trace, int fifths);
 
-/// Every run that somebody asks for, made once. A scheme that only calls (skype-like) sends a
-/// synthetic camera's 640x360 pictures one way; every other one fills the link.
+/// Every run that somebody asks for, made once: one saturating flow each; a modelled
+/// program's sends frames of the size that it allows itself.
 class RunBook {
  public:
   explicit RunBook(const Lab& lab) : lab_(lab) {}

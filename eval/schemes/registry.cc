@@ -15,9 +15,10 @@
 #include "eval/schemes/cubic.hh"
 #include "eval/schemes/gcc_call.hh"
 #include "eval/schemes/ledbat.hh"
+#include "eval/schemes/like_call.hh"
+#include "eval/schemes/like_flow.hh"
 #include "eval/schemes/omniscient.hh"
 #include "eval/schemes/reno.hh"
-#include "eval/schemes/skype_like.hh"
 #include "eval/schemes/sprout_flow.hh"
 #include "eval/schemes/tcp_flow.hh"
 #include "eval/schemes/tunnel_scheme.hh"
@@ -129,8 +130,19 @@ constexpr std::array kSchemes = {
     SchemeInfo{
         .name = "skype-like",
         .what = "a call whose rate is raised on a timer and lowered after seconds of trouble",
-        .source = "the same paper, §1, §2.2, Figure 1, §5.2",
+        .source = "the Sprout paper, §1, §2.2, Figure 1, §5.2; docs/method-like.md",
+        .saturating = true,
         .call = true},
+    SchemeInfo{.name = "hangouts-like",
+               .what = "the same with the rates that a Hangouts of 2017 was recorded at",
+               .source = "fitted to a recording, docs/method-like.md",
+               .saturating = true,
+               .call = true},
+    SchemeInfo{.name = "facetime-like",
+               .what = "the same as a FaceTime of 2017 was recorded: no report, no change",
+               .source = "fitted to recordings over three links, docs/method-like.md",
+               .saturating = true,
+               .call = true},
     SchemeInfo{.name = "gcc",
                .what =
                    "a WebRTC call: Google congestion control by the trendline of delays, pacer, "
@@ -363,6 +375,20 @@ FlowPair make_tunnel_flow(const SchemeContext& context) {
   return {end(std::move(cubic.left)), end(std::move(cubic.right))};
 }
 
+/// Of the modelled programs; empty for every other scheme.
+std::optional<LikeOptions> like_options(std::string_view scheme) {
+  if (scheme == "skype-like") {
+    return LikeOptions{};
+  }
+  if (scheme == "hangouts-like") {
+    return LikeOptions::hangouts_2017();
+  }
+  if (scheme == "facetime-like") {
+    return LikeOptions::facetime_2017();
+  }
+  return std::nullopt;
+}
+
 FlowPair make_flow_of_any_kind(std::string_view scheme, const SchemeContext& context,
                                uint64_t seed) {
   if (auto control = make_congestion_control(scheme, seed)) {
@@ -370,6 +396,10 @@ FlowPair make_flow_of_any_kind(std::string_view scheme, const SchemeContext& con
   }
   if (scheme == "sprout-tunnel") {
     return make_tunnel_flow(context);
+  }
+  if (const auto like = like_options(scheme)) {
+    return {std::make_unique<LikeFlow>(kTimeZero, *like, true),
+            std::make_unique<LikeFlow>(jittered_start(seed), *like, false)};
   }
   if (is_cress(scheme)) {
     return make_cress_flow(scheme, context, seed);
@@ -451,11 +481,10 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
                                 "\" carries no call; run it without --video");
   }
   const TimePoint right_start = jittered_start(seed);
-  if (scheme == "skype-like") {
-    const auto end = [](TimePoint start, CallMedia media) {
+  if (const auto like = like_options(scheme)) {
+    const auto end = [&like](TimePoint start, CallMedia media) {
       return std::make_unique<CallWithSound>(
-          start,
-          std::make_unique<SkypeLikeCall>(start, SkypeLikeOptions{}, std::move(media.camera)),
+          start, std::make_unique<LikeCall>(start, *like, std::move(media.camera)),
           std::move(media.microphone));
     };
     return {end(kTimeZero, std::move(left)), end(right_start, std::move(right))};

@@ -76,7 +76,9 @@ TEST(Registry, EveryFlowCarriesDataOverAWanderingLinkWithLossAndAlikeTwice) {
       const std::string name{info.name};
       for (const double loss : {0.0, 0.02}) {
         const Outcome once = run(info, name, context, loss);
-        EXPECT_GT(static_cast<double>(once.delivered.bytes()), 0.05 * possible)
+        // A modelled program stops at its own ceiling, far below this link.
+        const double least = name.ends_with("-like") ? 0.01 : 0.05;
+        EXPECT_GT(static_cast<double>(once.delivered.bytes()), least * possible)
             << name << " loss " << loss;
         EXPECT_EQ(once.arrivals, run(info, name, context, loss).arrivals) << name;
       }

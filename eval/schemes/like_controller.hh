@@ -1,17 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
-#include <span>
-#include <vector>
 
-#include "app/call/video_receiver.hh"
-#include "eval/schemes/call_parts.hh"
-#include "eval/schemes/scheme_host.hh"
-#include "media/codec/vp8_encoder.hh"
-#include "media/source/video_source.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
 
 namespace cress::schemes {
 
@@ -26,12 +19,14 @@ struct RateFeedback {
 /// A report says no more than this, whatever it was told: a queue of a minute is past all use.
 inline constexpr Duration kQueueingDelayMax = 60s;
 
-/// The defaults stand for the program of 2012 that the Sprout paper (NSDI 2013) measured. "Fitted":
-/// chosen so that over the paper's kind of links the mean self-inflicted delay and the throughput
-/// come near those published. docs/method-skype-like.md tells how, and how far off the whole is.
+/// One rule of rate control, raised on a timer and lowered after a time of trouble, and the numbers
+/// that make it a program's. The defaults stand for the Skype of 2012 that the Sprout paper (NSDI
+/// 2013) measured. "Fitted": chosen so that over the paper's kind of links the mean self-inflicted
+/// delay and the throughput come near those published. docs/method-like.md tells how, and how far
+/// off each profile is.
 /// Shape: 1 kbit/s <= floor <= start <= ceiling; raise_factor >= 1; 0 < lower_factor <= 1;
 /// durations > 0; half_size_below <= full_size_above.
-struct SkypeLikeOptions {
+struct LikeOptions {
   /// Skype's advice to its users then: 300 kbit/s for a video call.
   DataRate start = DataRate::kilobits_per_second(300);
   /// De Cicco, Mascolo, Palmisano 2011: no video call with less than 40 kbit/s.
@@ -55,24 +50,34 @@ struct SkypeLikeOptions {
   double lower_factor = 0.6;
   /// Ours: no raise for this long after lowering; the paper says only "slow to use more" (§5.2).
   Duration hold = 5s;
+  /// Whether the far end also reports an interval in which nothing arrived: the last delay still
+  /// stands then. Without, an outage is no news, and the rate stays as it is until it ends.
+  bool reports_silence = true;
   /// De Cicco et al. 2011: resolution follows the rate. The rate at which it does is ours.
   DataRate half_size_below = DataRate::kilobits_per_second(250);
   /// Ours: the picture must not flap between sizes.
   DataRate full_size_above = DataRate::kilobits_per_second(350);
 
-  /// The program of 2017 recorded over a steady link of 0.57 Mbit/s: start, slope and ceiling
-  /// fitted to its first 200 s, the rest as above. Another program than the paper's: it leaves four
+  /// Programs of 2017 as recorded over emulated links, each fitted to the first halves of its
+  /// recordings (like_recordings_test.cc does it). What the recordings do not tell is as above.
+  /// Skype over a steady link of 0.57 Mbit/s: another program than the paper's, which leaves four
   /// fifths of that link unused.
-  static SkypeLikeOptions recorded_2017();
+  static LikeOptions skype_2017();
+  /// Hangouts over the same steady link.
+  static LikeOptions hangouts_2017();
+  /// FaceTime over that link and two cellular ones.
+  static LikeOptions facetime_2017();
+
+  friend bool operator==(const LikeOptions&, const LikeOptions&) = default;
 };
 
-/// The controller alone: raised on a timer, lowered only after seconds of trouble. That is the
-/// behaviour the Sprout paper found in Skype: it reacts (§1), overshoots for seconds after a link's
-/// rate falls (Figure 1, §2.2) and so builds multi-second queues (§5.2). A model of that behaviour,
-/// not of the program. Threads: none inside; one owner.
-class SkypeLikeController {
+/// The controller alone: raised on a timer, lowered only after trouble has lasted. That is the
+/// behaviour the Sprout paper found in the programs of its time: they react (§1), overshoot for
+/// seconds after a link's rate falls (Figure 1, §2.2) and so build multi-second queues (§5.2). A
+/// model of that behaviour, not of a program. Threads: none inside; one owner.
+class LikeController {
  public:
-  SkypeLikeController(TimePoint start, const SkypeLikeOptions& options);
+  LikeController(TimePoint start, const LikeOptions& options);
 
   void handle_feedback(TimePoint now, const RateFeedback& feedback);
   void handle_timeout(TimePoint now);
@@ -80,7 +85,7 @@ class SkypeLikeController {
   DataRate target() const { return target_; }
 
  private:
-  SkypeLikeOptions options_;
+  LikeOptions options_;
   DataRate target_;
   TimePoint next_raise_;
   bool heard_good_ = false;  // since the last raise
@@ -106,52 +111,6 @@ class ArrivalBooks {
   DataSize size_;
   Duration least_transit_{};
   Duration newest_transit_{};
-};
-
-/// One end of a video call whose encoder runs at the controller's rate (libvpx's own constant
-/// bitrate) and whose frames leave as soon as they are coded: nothing is paced. Datagrams: drawn in
-/// skype_like.cc; RTP-like, with a report every kReportInterval. Errors: what a peer sends is
-/// dropped when it makes no sense. Threads: none inside; one owner.
-class SkypeLikeCall final : public CallHost {
- public:
-  static constexpr Duration kReportInterval = 200ms;
-
-  /// An empty source: this end only watches.
-  SkypeLikeCall(TimePoint start, const SkypeLikeOptions& options,
-                std::shared_ptr<media::VideoSource> source);
-
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override;
-  void handle_timeout(TimePoint now) override;
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override;
-  TimePoint poll_timeout() const override;
-  DataSize delivered() const override { return delivered_; }
-  HostSample sample(TimePoint now) const override;
-  std::optional<CodedFrame> poll_coded() override { return coded_.poll(); }
-  std::optional<ShownFrame> poll_shown() override;
-
-  /// What the encoder is told to keep to; always within the options' floor and ceiling.
-  DataRate target() const { return controller_.target(); }
-
- private:
-  void capture(TimePoint now);
-  media::CodedPicture encode(TimePoint now, uint32_t picture);
-  void send_report(TimePoint now);
-  void handle_report(TimePoint now, std::span<const std::byte> datagram);
-  void handle_media(TimePoint now, std::span<const std::byte> datagram);
-
-  SkypeLikeOptions options_;
-  Camera camera_;
-  SkypeLikeController controller_;
-  ArrivalBooks books_;
-  app::VideoReceiver receiver_{Duration{}};      // a loss is answered by a key frame
-  std::unique_ptr<media::Vp8Encoder> encoder_;   // null without a source
-  std::deque<std::vector<std::byte>> outgoing_;  // drained after each call: one frame and a report
-  CodedLog coded_;
-  std::optional<uint32_t> last_coded_;
-  bool key_frame_wanted_ = false;
-  uint32_t next_sequence_ = 0;
-  DataSize delivered_;
-  TimePoint next_report_;
 };
 
 }  // namespace cress::schemes

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "eval/schemes/skype_like.hh"
+#include "eval/schemes/like_call.hh"
 #include "transport/base/check.hh"
 
 // Any datagrams, at any times: no crash, and the rate stays between floor and ceiling. Input: for
@@ -11,8 +11,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cress;
   using namespace cress::schemes;
-  const SkypeLikeOptions options;
-  SkypeLikeCall call{kTimeZero, options, nullptr};
+  const LikeOptions options;
+  LikeCall call{kTimeZero, options, nullptr};
   std::span<const std::byte> rest{reinterpret_cast<const std::byte*>(data), size};
   TimePoint now = kTimeZero;
   while (rest.size() >= 2) {

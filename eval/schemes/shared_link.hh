@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "eval/schemes/registry.hh"
+#include "eval/schemes/tunnel_scheme.hh"
+#include "relay/tunnel/secure_tunnel.hh"
+
+namespace cress::schemes {
+
+/// A call and, where there is one, a bulk transfer on one link (the Sprout paper, §5.7).
+struct SharedLink {
+  std::shared_ptr<const sim::DeliveryTrace> down, up;  ///< data go over `down`
+  Duration length{};
+  FlowPair call;
+  std::optional<FlowPair> bulk{};
+  /// The forecast that their tunnel goes by; empty: side by side.
+  std::optional<tunnel::ControlKind> tunnel{};
+};
+
+/// What arrived at the right end, in order of arrival.
+struct SharedArrivals {
+  std::vector<CarriedDatagram> call, bulk;
+};
+
+/// Simulates it: 20 ms of propagation each way, queues without limit. Equal links, equal arrivals.
+SharedArrivals run_shared_link(SharedLink link);
+
+}  // namespace cress::schemes
