@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -150,40 +151,70 @@ void draw_line(std::string& svg, const Panel& p, const ChartLine& line) {
   add(svg, "<path class=\"line\" {} d=\"{}\"/>{}\n", stroke(line.colour), path, dots);
 }
 
-/// Where a name stands: beside its point, or a line or more above or below where others stand.
-struct Label {
-  double from = 0;
-  double to = 0;
-  double y = 0;
+/// What a name may not cover: another one, or a point.
+struct Box {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;
+
+  bool meets(const Box& other) const {
+    return other.left < right && left < other.right && other.top < bottom && top < other.bottom;
+  }
 };
 
-void draw_labels(std::string& svg, const Panel& p) {
-  constexpr double kCharacter = 6.6;  // of 12 pixels' height, on average
-  constexpr double kLineHeight = 12;
-  std::vector<Label> placed;
-  for (const ChartLine& line : p.chart.lines) {
-    if (line.label.empty() || line.points.empty() || !line.points.back().y) {
-      continue;
-    }
-    const double x = p.x(line.points.back().x);
-    const double y = p.y(*line.points.back().y) + 4;
-    const double length = kCharacter * static_cast<double>(line.label.size());
-    const bool before = x + length > kLeft + p.width;  // else it would leave the panel
-    Label label{.from = before ? x - 6 - length : x + 6, .to = before ? x - 6 : x + 6 + length};
-    for (const double shift : {0, -1, 1, -2, 2, -3, 3, -4, 4, 5, 6}) {
-      label.y = y + shift * kLineHeight;
-      const bool is_free = label.y > kTop && std::ranges::none_of(placed, [&](const Label& other) {
-                             return other.from < label.to && label.from < other.to &&
-                                    std::abs(other.y - label.y) < kLineHeight;
-                           });
-      if (is_free) {
-        break;
+constexpr double kCharacter = 7.2;  // of 12 pixels' height, the wide ones too
+constexpr double kLineHeight = 12;
+constexpr double kPointRoom = 5;
+
+struct LabelPlace {
+  Box box;
+  bool before = false;  ///< left of its point
+};
+
+/// Beside its point, right or left, or a line or more above or below, where nothing else is.
+LabelPlace free_place(const Panel& p, double x, double y, double length,
+                      std::span<const Box> taken) {
+  LabelPlace first;
+  for (const double shift : {0, -1, 1, -2, 2, -3, 3, -4, 4, 5, 6}) {
+    for (const bool before : {false, true}) {
+      const double from = before ? x - 6 - length : x + 6;
+      const double bottom = y + 6 + shift * kLineHeight;
+      const LabelPlace place{{from, from + length, bottom - kLineHeight, bottom}, before};
+      const bool inside = place.box.left >= kLeft && place.box.right <= kLeft + p.width + kRight &&
+                          place.box.top >= kTop - kLineHeight && bottom <= kTop + p.height;
+      if (inside &&
+          std::ranges::none_of(taken, [&](const Box& other) { return place.box.meets(other); })) {
+        return place;
       }
+      first = shift == 0 && before == (x + length > kLeft + p.width) ? place : first;
     }
-    placed.push_back(label);
-    add(svg, "<text class=\"tick\" text-anchor=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        before ? "end" : "start", before ? label.to : label.from, label.y,
-        escaped_text(line.label));
+  }
+  return first;
+}
+
+void draw_labels(std::string& svg, const Panel& p) {
+  std::vector<const ChartLine*> named;
+  std::vector<Box> taken;
+  for (const ChartLine& line : p.chart.lines) {
+    if (!line.label.empty() && !line.points.empty() && line.points.back().y) {
+      named.push_back(&line);
+      const double x = p.x(line.points.back().x);
+      const double y = p.y(*line.points.back().y);
+      taken.push_back({x - kPointRoom, x + kPointRoom, y - kPointRoom, y + kPointRoom});
+    }
+  }
+  for (const ChartLine* line : named) {
+    const double x = p.x(line->points.back().x);
+    const double y = p.y(*line->points.back().y);
+    const double length = kCharacter * static_cast<double>(line->label.size());
+    const auto [box, before] = free_place(p, x, y, length, taken);
+    taken.push_back(box);
+    add(svg,
+        "<text class=\"tick\" style=\"fill:var(--scheme-{})\" text-anchor=\"{}\" x=\"{:.1f}\" "
+        "y=\"{:.1f}\">{}</text>\n",
+        line->colour % kColours, before ? "end" : "start", before ? box.right : box.left,
+        box.bottom - 2, escaped_text(line->label));
   }
 }
 

@@ -93,7 +93,14 @@ std::string section_html(const Figure& figure) {
     add(html, "<figure><figcaption><strong>{}</strong></figcaption>\n{}</figure>\n",
         markup(panel.title), encoder_bench::chart_svg(panel.chart, kPanelWidth, kPanelHeight));
   }
-  html += "</div>\n" + table_html(figure.table);
+  html += "</div>\n";
+  // What fills screens is a click away; the panels show it.
+  constexpr size_t kRowsShown = 24;
+  const bool is_long = figure.table.rows.size() > kRowsShown;
+  if (is_long) {
+    add(html, "<details><summary>All {} rows</summary>\n", figure.table.rows.size());
+  }
+  html += table_html(figure.table) + (is_long ? "</details>\n" : "");
   for (const std::string& note : figure.notes) {
     add(html, "<p class=\"hint\">{}</p>\n", markup(note));
   }

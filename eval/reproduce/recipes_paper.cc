@@ -504,7 +504,7 @@ Figure figure_tunnel(const Lab& lab, const RunBook& /*book*/) {
       "Skype here is skype-like without pictures. Delay is from program to program, the tunnel's "
       "own queues included.");
   figure.verdict = fmt::format(
-      "{} of the {} rows change by the tunnel as published; the call's delay falls to {:.0f} %, "
+      "{} of {} rows change by the tunnel as published; the call's delay falls to {:.0f} %, "
       "there to {:.0f} %.",
       as_published, kFields.size(), 100 * sprout.call_delay95_s / direct.call_delay95_s,
       100 * paper::kTunnel.back().tunnelled / paper::kTunnel.back().direct);
