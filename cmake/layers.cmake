@@ -81,6 +81,9 @@ foreach(file ${files})
   if(file MATCHES "^relay/.*(_test\\.cc|_bench\\.cc|_test_tools\\.hh)$")
     list(APPEND extra transport/sim transport/sprout media/playout traces)  # members on simulated links
   endif()
+  if(file MATCHES "^relay/[a-z_]*_test\\.cc$")
+    list(APPEND extra media/frame media/source app/call app/room relay/protocol)  # what members say is looked for at the relay
+  endif()
   if(file MATCHES "^media/rate/.*_(test|bench)\\.cc$")
     list(APPEND extra media/gst)  # a size model is judged by real frames
   endif()

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cress::relay {
+
+// The programs themselves, as a person runs them: a relay, its members, and what is in their
+// memory.
+
+namespace fs = std::filesystem;
+
+/// One of our programs in the background; what it says goes into files. Killed at the end.
+class Program {
+ public:
+  Program(const fs::path& folder, const std::string& label, const std::string& program,
+          const std::vector<std::string>& arguments)
+      : out_(folder / (label + ".out")), err_(folder / (label + ".err")) {
+    pid_ = fork();
+    if (pid_ == 0) {
+      (void)!freopen(out_.c_str(), "w", stdout);
+      (void)!freopen(err_.c_str(), "w", stderr);
+      std::string path = std::string{CRESS_BIN} + "/" + program;
+      std::vector<char*> argv{path.data()};
+      std::vector<std::string> copies = arguments;
+      std::ranges::transform(copies, std::back_inserter(argv),
+                             [](std::string& argument) { return argument.data(); });
+      argv.push_back(nullptr);
+      execv(path.c_str(), argv.data());
+      _exit(127);
+    }
+  }
+  ~Program() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      wait();
+    }
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void terminate() const { kill(pid_, SIGTERM); }
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  pid_t pid() const { return pid_; }
+  std::string out() const { return text(out_); }
+  std::string err() const { return text(err_); }
+  static std::string text(const fs::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, {}};
+  }
+
+ private:
+  fs::path out_;
+  fs::path err_;
+  pid_t pid_ = -1;
+};
+
+/// Whether `holds` comes true within half a minute: a busy machine may take long.
+template <class Condition>
+bool eventually(const Condition& holds) {
+  for (int i = 0; i < 300; ++i) {
+    if (holds()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  }
+  return false;
+}
+
+inline size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) {
+    ++found;
+  }
+  return found;
+}
+
+/// All memory of a child that can be read, but for a sanitizer's own.
+inline std::string memory_of(pid_t pid) {
+  std::ifstream maps{"/proc/" + std::to_string(pid) + "/maps"};
+  std::ifstream memory{"/proc/" + std::to_string(pid) + "/mem", std::ios::binary};
+  std::string all;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long from = 0;
+    unsigned long to = 0;
+    std::array<char, 5> rights{};
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights.data()) != 3 ||
+        rights[0] != 'r') {
+      continue;
+    }
+    // A sanitizer's own maps are of terabytes.
+    constexpr unsigned long kLargest = 1UL << 32U;
+    if (to - from > kLargest) {
+      continue;
+    }
+    std::string part(to - from, '\0');
+    memory.clear();
+    memory.seekg(static_cast<std::streamoff>(from));
+    memory.read(part.data(), static_cast<std::streamsize>(part.size()));
+    part.resize(static_cast<size_t>(memory.gcount()));
+    all += part;
+  }
+  return all;
+}
+inline std::string as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A folder and a relay of its own for each test.
+class RelayProgram : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path{::testing::TempDir()} / "cress-relay-program" /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// A port that is free now.
+  std::string relay_address() {
+    if (address_.empty()) {
+      const int port = 20'000 + getpid() % 20'000 + 7 * static_cast<int>(folder_.string().size());
+      address_ = "127.0.0.1:" + std::to_string(port);
+    }
+    return address_;
+  }
+  std::unique_ptr<Program> start_relay(const std::string& label) {
+    auto relay = std::make_unique<Program>(folder_, label, "cress-relay", relay_arguments({}));
+    EXPECT_TRUE(eventually([&] { return count(relay->err(), "\"listening\"") > 0; }))
+        << relay->err();
+    return relay;
+  }
+  std::vector<std::string> relay_arguments(const std::vector<std::string>& more) {
+    std::vector<std::string> all{"--rooms",   (folder_ / "rooms.db").string(),
+                                 "--listen",  relay_address(),
+                                 "--metrics", "",
+                                 "--host",    "127.0.0.1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  /// What a command of the relay's says, when it has succeeded.
+  std::string ask_relay(const std::vector<std::string>& command) {
+    Program program{folder_, "command", "cress-relay", relay_arguments(command)};
+    EXPECT_EQ(program.wait(), 0) << program.err();
+    const std::string text = program.out();
+    return text.substr(0, text.find('\n'));
+  }
+  /// `picture` and `sound`: files, or "test".
+  std::unique_ptr<Program> start_member(const std::string& name, const std::string& link,
+                                        const std::string& picture = "test",
+                                        const std::string& sound = "test") {
+    return std::make_unique<Program>(
+        folder_, name, "cress-call",
+        std::vector<std::string>{"--headless", "--name", name, "--size", "160x96", "--video-in",
+                                 picture, "--audio-in", sound, "--stats",
+                                 (folder_ / (name + ".jsonl")).string(), link});
+  }
+  std::string stats(const std::string& name) const {
+    return Program::text(folder_ / (name + ".jsonl"));
+  }
+  /// The names of the others in the newest line of `name`'s statistics.
+  std::vector<std::string> others(const std::string& name) const {
+    std::vector<std::string> names;
+    std::istringstream lines{stats(name)};
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = nlohmann::json::parse(line, nullptr, false);
+      if (json.is_object() && json.contains("members")) {
+        names.clear();
+        for (const auto& member : json["members"]) {
+          names.push_back(member.value("name", ""));
+        }
+      }
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  fs::path folder_;
+  std::string address_;
+};
+
+}  // namespace cress::relay
