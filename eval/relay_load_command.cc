@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
+#include <vector>
 
 #include "eval/relay_load/relay_load.hh"
 
@@ -14,6 +17,22 @@ namespace {
 
 double milliseconds(const std::optional<Duration>& duration) {
   return duration ? to_milliseconds(*duration) : 0;
+}
+
+void print(const relay_load::HostileResult& hostile, std::ostream& out) {
+  out << fmt::format("hostile        {} datagrams sent, {} joins begun\n", hostile.datagrams_sent,
+                     hostile.joins_begun);
+  const auto line = [&](const char* when, const relay_load::SoundDelay& delay) {
+    out << fmt::format("{}  p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms in the other rooms\n", when,
+                       milliseconds(delay.p50), milliseconds(delay.p99), milliseconds(delay.p999));
+  };
+  line("  while quiet  ", hostile.calm);
+  line("  while at it  ", hostile.attacked);
+  out << fmt::format("  p99 grows      {:+.0f} % (median of {} pairs)\n",
+                     100 * (hostile.p99_growth - 1), hostile.pairs);
+  for (const auto& [reason, count] : hostile.refused) {
+    out << fmt::format("  refused        {} {}\n", count, reason);
+  }
 }
 
 void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
@@ -27,16 +46,33 @@ void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
       "relay          {:.1f} % of a core: {:.0f} streams, {:.0f} datagrams/s a core\n",
       100 * result.relay_cpu, result.streams_per_core, result.datagrams_out_per_core_s);
   out << fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, member to member\n",
-                     milliseconds(result.sound_p50), milliseconds(result.sound_p99),
-                     milliseconds(result.sound_p999));
+                     milliseconds(result.sound.p50), milliseconds(result.sound.p99),
+                     milliseconds(result.sound.p999));
   out << fmt::format("in the relay   p50 <= {:.2f}, p99 <= {:.2f} ms until looked at\n",
                      milliseconds(result.wait_p50), milliseconds(result.wait_p99));
-  out << fmt::format("memory         {:.1f} MB, then {:.1f} MB\n",
-                     static_cast<double>(result.resident_begin) / 1e6,
-                     static_cast<double>(result.resident_end) / 1e6);
-  if (result.hostile_sent > 0) {
-    out << fmt::format("hostile        {} datagrams sent\n", result.hostile_sent);
+  const auto megabytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  out << fmt::format("memory         {:.1f} MB, at most {:.1f} MB, then {:.1f} MB\n",
+                     megabytes(result.resident_begin), megabytes(result.resident_most),
+                     megabytes(result.resident_end));
+  if (result.hostile) {
+    print(*result.hostile, out);
   }
+}
+
+nlohmann::ordered_json to_json(const relay_load::SoundDelay& delay) {
+  return {{"p50_ms", milliseconds(delay.p50)},
+          {"p99_ms", milliseconds(delay.p99)},
+          {"p999_ms", milliseconds(delay.p999)}};
+}
+
+nlohmann::ordered_json to_json(const relay_load::HostileResult& hostile) {
+  return {{"datagrams_sent", hostile.datagrams_sent},
+          {"joins_begun", hostile.joins_begun},
+          {"calm", to_json(hostile.calm)},
+          {"attacked", to_json(hostile.attacked)},
+          {"p99_growth", hostile.p99_growth},
+          {"pairs", hostile.pairs},
+          {"refused", hostile.refused}};
 }
 
 nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
@@ -50,14 +86,15 @@ nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
           {"relay_cpu", result.relay_cpu},
           {"streams_per_core", result.streams_per_core},
           {"datagrams_out_per_core_s", result.datagrams_out_per_core_s},
-          {"sound_p50_ms", milliseconds(result.sound_p50)},
-          {"sound_p99_ms", milliseconds(result.sound_p99)},
-          {"sound_p999_ms", milliseconds(result.sound_p999)},
+          {"sound_p50_ms", milliseconds(result.sound.p50)},
+          {"sound_p99_ms", milliseconds(result.sound.p99)},
+          {"sound_p999_ms", milliseconds(result.sound.p999)},
           {"wait_p50_ms", milliseconds(result.wait_p50)},
           {"wait_p99_ms", milliseconds(result.wait_p99)},
           {"resident_begin_bytes", result.resident_begin},
+          {"resident_most_bytes", result.resident_most},
           {"resident_end_bytes", result.resident_end},
-          {"hostile_sent", result.hostile_sent}};
+          {"hostile", result.hostile ? to_json(*result.hostile) : nullptr}};
 }
 
 }  // namespace
@@ -82,14 +119,22 @@ void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
       .add_option("--churn", arguments.churn_per_minute, "Members that leave for others a minute")
       ->check(CLI::Range(0, 6000))
       ->capture_default_str();
-  command.add_flag("--hostile", arguments.hostile,
-                   "Flood the relay with 20 000 datagrams a second");
+  std::vector<std::string> kinds;
+  std::ranges::transform(relay_load::kHostileNames, std::back_inserter(kinds),
+                         &relay_load::HostileName::name);
+  command
+      .add_option("--hostile", arguments.hostile,
+                  "Somebody who does this every other five seconds, to be compared with the others")
+      ->check(CLI::IsMember(kinds));
+  command.add_flag("--empties", arguments.empties,
+                   "All leave before the counting and after it: memory with nobody in");
   command.add_option("--seed", arguments.seed, "Of sizes and leavers")->capture_default_str();
   command.add_flag("--json", arguments.json, "The result as JSON");
   command.footer(
       "Examples:\n"
       "  cress-eval relay-load --rooms 10 --members 5\n"
-      "  cress-eval relay-load --rooms 2 --members 10 --churn 1000 --duration 70 --json\n"
+      "  cress-eval relay-load --rooms 2 --members 10 --churn 1000 --empties --duration 75\n"
+      "  cress-eval relay-load --hostile half-open --duration 45 --json\n"
       "Relay and members share this machine; what the members take is not counted.");
 }
 
@@ -105,7 +150,8 @@ int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, s
                                   .duration = from_seconds(arguments.duration_s),
                                   .skip = from_seconds(arguments.skip_s),
                                   .churn_per_minute = arguments.churn_per_minute,
-                                  .hostile = arguments.hostile,
+                                  .hostile = relay_load::find_hostile(arguments.hostile),
+                                  .empties = arguments.empties,
                                   .seed = arguments.seed},
                                  [&](double share) {
                                    if (shows) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iosfwd>
+#include <string>
 
 namespace cress::eval {
 
@@ -14,7 +15,8 @@ struct RelayLoadArguments {
   double duration_s = 20;
   double skip_s = 5;
   int churn_per_minute = 0;
-  bool hostile = false;
+  std::string hostile;  ///< empty: nobody
+  bool empties = false;
   uint64_t seed = 1;
   bool json = false;
 };

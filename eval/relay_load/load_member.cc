@@ -8,6 +8,13 @@
 
 namespace cress::relay_load {
 
+Address loopback_of(int network) {
+  Address address{.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+  address.ip[13] = static_cast<uint8_t>(1 + network / 256 % 32);
+  address.ip[14] = static_cast<uint8_t>(network);
+  return address;
+}
+
 LoadMember::LoadMember(TimePoint start, LoadMemberOptions options)
     : options_(std::move(options)),
       connection_(start, {.role = secure::Role::kJoiner,

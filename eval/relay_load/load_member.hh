@@ -19,6 +19,9 @@ struct LoadMemberOptions {
   uint64_t seed = 1;
 };
 
+/// On the loopback interface in a network (/24) of its own, with any port: nobody's neighbour.
+Address loopback_of(int network);
+
 /// A member of a room without codecs: connects, then sends frames and sounds of true patterns and
 /// sizes, and takes what the others send, as long as it is there. Threads: none inside; one owner.
 class LoadMember : public runtime::DatagramMachine {

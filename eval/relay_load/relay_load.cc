@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -29,45 +30,16 @@ secure::Secret access_of(int room) {
 /// A member on a socket of its own.
 struct Caller {
   Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, int in,
-         LoadMemberOptions options)
+         const Address& from, LoadMemberOptions options)
       : room(in),
-        socket(clock, {.bind = loopback(), .receive_buffer = DataSize{1 << 20}}),
+        socket(clock, {.bind = from, .receive_buffer = DataSize{1 << 20}}),
         machine(clock.now(), std::move(options)),
         driver({clock, loop, socket, machine}) {}
-  static Address loopback() {
-    return {.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
-  }
 
   int room;
   runtime::UdpSocket socket;
   LoadMember machine;
   runtime::Driver driver;
-};
-
-/// Sends what a relay must refuse, as fast as its turns come.
-class Hostile {
- public:
-  Hostile(const runtime::MonotonicClock& clock, const Address& relay, uint64_t seed)
-      : relay_(relay), rng_(seed), socket_(clock, {.bind = Caller::loopback()}) {}
-  void shoot(int datagrams) {
-    std::vector<Transmit> volley;
-    for (int i = 0; i < datagrams; ++i) {
-      std::vector<std::byte> bytes(20 + rng_.below(1180));
-      for (std::byte& byte : bytes) {
-        byte = static_cast<std::byte>(rng_.below(256));
-      }
-      bytes[0] = static_cast<std::byte>(0x10 + rng_.below(10));
-      volley.push_back({relay_, std::move(bytes)});
-    }
-    sent_ += socket_.send_batch(volley).sent;
-  }
-  uint64_t sent() const { return sent_; }
-
- private:
-  Address relay_;
-  Rng rng_;
-  runtime::UdpSocket socket_;
-  uint64_t sent_ = 0;
 };
 
 std::optional<Duration> quantile(std::vector<Duration>& values, double share) {
@@ -96,6 +68,31 @@ std::optional<Duration> wait_quantile(const std::string& before, const std::stri
   return std::nullopt;
 }
 
+SoundDelay delay_of(std::vector<Duration>& sounds) {
+  return {
+      .p50 = quantile(sounds, 0.5), .p99 = quantile(sounds, 0.99), .p999 = quantile(sounds, 0.999)};
+}
+
+/// What the refusals of a metrics text grew by, by their reasons.
+std::map<std::string, uint64_t> refusals(const std::string& before, const std::string& after) {
+  std::map<std::string, uint64_t> grown;
+  std::istringstream lines{after};
+  for (std::string line; std::getline(lines, line);) {
+    const size_t end = line.find("\"} ");
+    if (line.find("refused_total{reason=\"") == std::string::npos || end == std::string::npos) {
+      continue;
+    }
+    const std::string name = line.substr(0, end + 2);
+    const double more = metric(after, name) - metric(before, name);
+    const size_t begin = line.find('"') + 1;
+    if (more > 0) {
+      grown[(name.find("member_") != std::string::npos ? "member_" : "") +
+            line.substr(begin, end - begin)] = static_cast<uint64_t>(more);
+    }
+  }
+  return grown;
+}
+
 class Load {
  public:
   Load(const RelayLoadOptions& options, std::function<void(double)> progress)
@@ -103,14 +100,13 @@ class Load {
         progress_(std::move(progress)),
         rng_(options.seed),
         process_(doors(options), options.rooms * options.members + 64) {
-    for (int room = 0; room < options_.rooms; ++room) {
-      for (int member = 0; member < options_.members; ++member) {
-        admit(room);
-      }
-    }
     if (options_.hostile) {
-      hostile_ = std::make_unique<Hostile>(clock_, process_.address(), options_.seed);
+      hostile_ = std::make_unique<HostileProcess>(HostileOptions{.kind = *options_.hostile,
+                                                                 .relay = process_.address(),
+                                                                 .access = access_of(0),
+                                                                 .seed = options_.seed});
     }
+    admit_all();
   }
 
   RelayLoadResult run() {
@@ -121,6 +117,8 @@ class Load {
   }
 
  private:
+  enum class Stage : uint8_t { kWarmingUp, kEmptying, kCounting, kEnding };
+
   static std::vector<relay::RoomDoor> doors(const RelayLoadOptions& options) {
     std::vector<relay::RoomDoor> doors;
     doors.reserve(static_cast<size_t>(options.rooms));
@@ -132,11 +130,20 @@ class Load {
     return doors;
   }
 
+  void admit_all() {
+    for (int room = 0; room < options_.rooms; ++room) {
+      for (int member = 0; member < options_.members; ++member) {
+        admit(room);
+      }
+    }
+  }
   void admit(int room) {
+    // So few from one network that its budget of handshakes holds nobody up.
+    constexpr uint64_t kNeighbours = 4;
     const bool speaks =
         std::ranges::none_of(callers_, [room](const auto& caller) { return caller->room == room; });
     callers_.push_back(std::make_unique<Caller>(
-        clock_, loop_, room,
+        clock_, loop_, room, loopback_of(static_cast<int>(joins_ / kNeighbours)),
         LoadMemberOptions{.access = access_of(room),
                           .relay = process_.address(),
                           .member = {.speaks = speaks, .video_rate = options_.video},
@@ -146,27 +153,83 @@ class Load {
 
   void tick() {
     const TimePoint now = clock_.now();
-    if (!counting_since_ && now - start_ >= options_.skip) {
-      begin_counting(now);
-    }
-    if (hostile_) {
-      hostile_->shoot(2000);
-    }
-    churn(now);
     std::erase_if(leaving_, [](const auto& caller) { return caller->machine.is_finished(); });
-    progress_(std::min(1.0, to_seconds(now - start_) / to_seconds(options_.duration)));
-    if (now - start_ >= options_.duration) {
-      ended_ = now;
-      loop_.stop();
-      return;
+    take_stage(now);
+    if (stage_ == Stage::kCounting) {
+      resident_most_ = std::max(resident_most_, process_.resident_bytes());
+      if (hostile_) {
+        hostile_->set_active(turn_of(now) % 2 == 1);
+      }
+      churn(now);
     }
+    progress_(std::min(1.0, to_seconds(now - start_) / to_seconds(options_.duration)));
     ticks_.arm(now + kTick);
   }
 
+  void take_stage(TimePoint now) {
+    const bool is_over = now - start_ >= options_.duration;
+    switch (stage_) {
+      case Stage::kWarmingUp:
+        if (now - start_ >= options_.skip && options_.empties) {
+          dismiss_all();
+          stage_ = Stage::kEmptying;
+        } else if (now - start_ >= options_.skip) {
+          begin_counting(now);
+        }
+        return;
+      case Stage::kEmptying:
+        if (is_empty(now)) {
+          begin_counting(now);
+          admit_all();
+        }
+        return;
+      case Stage::kCounting:
+        if (is_over) {
+          end_counting(now);
+          stage_ = Stage::kEnding;
+        }
+        return;
+      case Stage::kEnding:
+        if (!options_.empties || is_empty(now)) {
+          resident_end_ = process_.resident_bytes();
+          loop_.stop();
+        }
+        return;
+    }
+  }
+  // All have gone, and the relay has had a while to forget them.
+  bool is_empty(TimePoint now) {
+    constexpr Duration kForgetting = 5s;
+    if (!leaving_.empty()) {
+      empty_since_ = now;
+    }
+    return now - empty_since_ >= kForgetting;
+  }
+
   void begin_counting(TimePoint now) {
+    stage_ = Stage::kCounting;
     counting_since_ = now;
     cpu_before_ = process_.cpu();
     metrics_before_ = process_.metrics();
+    resident_begin_ = process_.resident_bytes();
+  }
+  void end_counting(TimePoint now) {
+    ended_ = now;
+    metrics_after_ = process_.metrics();
+    cpu_after_ = process_.cpu();
+    for (const auto& caller : callers_) {
+      collect(*caller);
+      const bool is_in = caller->machine.member() != nullptr && !caller->machine.closed();
+      ++(is_in ? members_ : not_let_in_);
+    }
+    if (options_.empties) {
+      dismiss_all();
+    }
+  }
+
+  // Every second one, from the second on, is one of attack.
+  size_t turn_of(TimePoint at) const {
+    return static_cast<size_t>((at - *counting_since_) / options_.turn);
   }
 
   void churn(TimePoint now) {
@@ -174,28 +237,41 @@ class Load {
       return;
     }
     const auto due =
-        static_cast<uint64_t>(to_seconds(now - start_) / 60 * options_.churn_per_minute);
+        static_cast<uint64_t>(to_seconds(now - *counting_since_) / 60 * options_.churn_per_minute);
     for (; churned_ < due; ++churned_) {
       auto& gone = callers_[rng_.below(static_cast<uint32_t>(callers_.size()))];
-      gone->driver.wake([&gone](TimePoint at) { gone->machine.hang_up(at); });
-      collect(*gone);
       const int room = gone->room;
-      leaving_.push_back(std::move(gone));
+      collect(*gone);
+      dismiss(gone);
       std::erase(callers_, nullptr);
       admit(room);
     }
+  }
+  void dismiss(std::unique_ptr<Caller>& caller) {
+    caller->driver.wake([&caller](TimePoint at) { caller->machine.hang_up(at); });
+    leaving_.push_back(std::move(caller));
+  }
+  void dismiss_all() {
+    std::ranges::for_each(callers_, [this](auto& caller) { dismiss(caller); });
+    callers_.clear();
+    empty_since_ = clock_.now();
   }
 
   // What a member has seen and heard since counting began.
   void collect(const Caller& caller) {
     const relay::TestMember* member = caller.machine.member();
-    if (member == nullptr || !counting_since_) {
+    if (member == nullptr) {
       return;
     }
     for (const relay::HeardSound& sound : member->heard()) {
       // Clocks are one: who speaks and who hears are in this process.
-      if (sound.captured >= *counting_since_) {
-        sounds_.push_back(sound.heard - sound.captured);
+      if (sound.captured < *counting_since_) {
+        continue;
+      }
+      sounds_.push_back(sound.heard - sound.captured);
+      if (hostile_ && caller.room != 0) {
+        turns_.resize(std::max(turns_.size(), turn_of(sound.captured) + 1));
+        turns_[turn_of(sound.captured)].push_back(sounds_.back());
       }
     }
     std::set<relay::MemberNumber> seen;
@@ -207,36 +283,53 @@ class Load {
     streams_ += static_cast<double>(seen.size());
   }
 
-  RelayLoadResult result() {
-    RelayLoadResult result;
-    const std::string metrics = process_.metrics();
-    const double seconds = to_seconds(*ended_ - *counting_since_);
-    for (const auto& caller : callers_) {
-      collect(*caller);
-      const bool is_in = caller->machine.member() != nullptr && !caller->machine.closed();
-      ++(is_in ? result.members : result.not_let_in);
+  HostileResult hostile_result() {
+    HostileResult result{.datagrams_sent = hostile_->datagrams_sent(),
+                         .joins_begun = hostile_->joins_begun(),
+                         .refused = refusals(metrics_before_, metrics_after_)};
+    std::vector<Duration> calm;
+    std::vector<Duration> attacked;
+    std::vector<double> growths;
+    for (size_t turn = 0; turn < turns_.size(); ++turn) {
+      std::vector<Duration>& all = turn % 2 == 0 ? calm : attacked;
+      all.insert(all.end(), turns_[turn].begin(), turns_[turn].end());
+      const auto before = turn % 2 == 1 ? quantile(turns_[turn - 1], 0.99) : std::nullopt;
+      const auto during = quantile(turns_[turn], 0.99);
+      if (before && during) {
+        growths.push_back(to_seconds(*during) / to_seconds(*before));
+      }
     }
+    std::ranges::sort(growths);
+    result.pairs = static_cast<int>(growths.size());
+    result.p99_growth = growths.empty() ? 0 : growths[growths.size() / 2];
+    result.calm = delay_of(calm);
+    result.attacked = delay_of(attacked);
+    return result;
+  }
+
+  RelayLoadResult result() {
+    const double seconds = to_seconds(*ended_ - *counting_since_);
     const auto rate = [&](const char* name) {
-      return (metric(metrics, name) - metric(metrics_before_, name)) / seconds;
+      return (metric(metrics_after_, name) - metric(metrics_before_, name)) / seconds;
     };
-    result.joins = joins_;
+    RelayLoadResult result{.members = members_, .not_let_in = not_let_in_, .joins = joins_};
     result.streams = streams_;
     result.datagrams_in_per_s = rate("cress_relay_datagrams_received_total");
     result.datagrams_out_per_s = rate("cress_relay_datagrams_sent_total");
     result.stream_kbps =
         streams_ > 0 ? rate("cress_relay_bytes_sent_total") * 8 / 1000 / streams_ : 0;
-    result.relay_cpu = to_seconds(process_.cpu() - cpu_before_) / seconds;
+    result.relay_cpu = to_seconds(cpu_after_ - cpu_before_) / seconds;
     result.streams_per_core = streams_ / result.relay_cpu;
     result.datagrams_out_per_core_s = result.datagrams_out_per_s / result.relay_cpu;
-    result.sound_p50 = quantile(sounds_, 0.5);
-    result.sound_p99 = quantile(sounds_, 0.99);
-    result.sound_p999 = quantile(sounds_, 0.999);
-    result.wait_p50 = wait_quantile(metrics_before_, metrics, 0.5);
-    result.wait_p99 = wait_quantile(metrics_before_, metrics, 0.99);
-    result.resident_begin =
-        static_cast<uint64_t>(metric(metrics_before_, "cress_relay_resident_bytes"));
-    result.resident_end = static_cast<uint64_t>(metric(metrics, "cress_relay_resident_bytes"));
-    result.hostile_sent = hostile_ ? hostile_->sent() : 0;
+    result.sound = delay_of(sounds_);
+    result.wait_p50 = wait_quantile(metrics_before_, metrics_after_, 0.5);
+    result.wait_p99 = wait_quantile(metrics_before_, metrics_after_, 0.99);
+    result.resident_begin = resident_begin_;
+    result.resident_most = resident_most_;
+    result.resident_end = resident_end_;
+    if (hostile_) {
+      result.hostile = hostile_result();
+    }
     return result;
   }
 
@@ -244,20 +337,30 @@ class Load {
   std::function<void(double)> progress_;
   Rng rng_;
   RelayProcess process_;
+  std::unique_ptr<HostileProcess> hostile_;  // before all that it must not inherit
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<std::unique_ptr<Caller>> leaving_;
-  std::unique_ptr<Hostile> hostile_;
+  Stage stage_ = Stage::kWarmingUp;
   TimePoint start_{};
+  TimePoint empty_since_{};
   std::optional<TimePoint> counting_since_;
   std::optional<TimePoint> ended_;
   Duration cpu_before_{};
+  Duration cpu_after_{};
   std::string metrics_before_;
+  std::string metrics_after_;
+  uint64_t resident_begin_ = 0;
+  uint64_t resident_most_ = 0;
+  uint64_t resident_end_ = 0;
+  int members_ = 0;
+  int not_let_in_ = 0;
   uint64_t joins_ = 0;
   uint64_t churned_ = 0;
   double streams_ = 0;
   std::vector<Duration> sounds_;
+  std::vector<std::vector<Duration>> turns_;  // of rooms that nobody attacks
   runtime::EventLoop::Timer ticks_{loop_, [this] { tick(); }};
 };
 

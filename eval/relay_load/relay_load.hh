@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "eval/relay_load/hostile.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
@@ -18,9 +20,32 @@ struct RelayLoadOptions {
   Duration skip = 5s;  ///< not counted: joins, ramps
   /// Members that leave, and others that come in their place, a minute; spread over all rooms.
   int churn_per_minute = 0;
-  /// One more member in the first room that floods it with what the relay must refuse.
-  bool hostile = false;
+  /// Somebody does this to the first room, or in its name, every second turn of the time that
+  /// counts: what the other rooms notice is compared with the turns between.
+  std::optional<HostileKind> hostile{};
+  Duration turn = 5s;
+  /// All members leave and come back before the counting begins, and leave at its end: memory is
+  /// then that of a relay with nobody in it.
+  bool empties = false;
   uint64_t seed = 1;
+};
+
+/// Of sounds, which wait for nothing but machines: from the hand-over at the sender to the kernel's
+/// receipt at the receiver, through their stacks, the kernel's twice and the relay.
+struct SoundDelay {
+  std::optional<Duration> p50{}, p99{}, p999{};
+};
+/// What a hostile did, and what came of it for the rooms that it was not in.
+struct HostileResult {
+  uint64_t datagrams_sent = 0;
+  uint64_t joins_begun = 0;
+  SoundDelay calm{};      ///< all quiet turns together
+  SoundDelay attacked{};  ///< all others
+  /// The p99 of a turn of attack by that of the quiet one before it: the median of such pairs.
+  double p99_growth = 0;
+  int pairs = 0;
+  /// What the relay refused meanwhile, and why, as its metrics call it.
+  std::map<std::string, uint64_t> refused{};
 };
 
 /// Of the time that counted.
@@ -35,14 +60,13 @@ struct RelayLoadResult {
   double relay_cpu = 0;            ///< of one core, 0..
   double streams_per_core = 0;
   double datagrams_out_per_core_s = 0;
-  /// Of sounds, which wait for nothing but machines: from the hand-over at the sender to that at
-  /// the receiver, through both of their stacks, the kernel's twice and the relay.
-  std::optional<Duration> sound_p50{}, sound_p99{}, sound_p999{};
+  SoundDelay sound{};
   /// Within the relay: from the kernel's receipt until looked at (upper ends of classes).
   std::optional<Duration> wait_p50{}, wait_p99{};
   uint64_t resident_begin = 0;  ///< bytes, when the counting began
+  uint64_t resident_most = 0;
   uint64_t resident_end = 0;
-  uint64_t hostile_sent = 0;  ///< datagrams
+  std::optional<HostileResult> hostile{};
 };
 
 /// A relay in a process of its own, members on sockets of theirs in this one. `progress`: told now

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace cress::relay_load {
 namespace {
 
@@ -23,23 +26,77 @@ TEST(RelayLoad, EverybodySeesAndHearsEverybodyThroughARealRelay) {
   EXPECT_GT(result.datagrams_in_per_s, 6 * 30);
   EXPECT_GT(result.datagrams_out_per_s, result.datagrams_in_per_s);
   EXPECT_GT(result.relay_cpu, 0);
-  EXPECT_TRUE(result.sound_p99);
+  EXPECT_TRUE(result.sound.p99);
   EXPECT_TRUE(result.wait_p99);
 }
 
-TEST(RelayLoad, MembersComeAndGoAndAFloodKeepsNobodyOut) {
+TEST(RelayLoad, MembersComeAndGoAndWhenAllHaveGoneTheirMemoryIsFree) {
+  const RelayLoadResult result = run_relay_load({.rooms = 2,
+                                                 .members = 3,
+                                                 .video = DataRate::kilobits_per_second(100),
+                                                 .duration = 20s,
+                                                 .skip = 3s,
+                                                 .churn_per_minute = 600,
+                                                 .empties = true},
+                                                [](double) {});
+  EXPECT_GE(result.joins, 6 + 6 + 60U);
+  EXPECT_GE(result.members, 5);  // one may be on its way in
+  EXPECT_GT(result.resident_most, result.resident_end);
+  EXPECT_LT(static_cast<double>(result.resident_end),
+            1.1 * static_cast<double>(result.resident_begin));
+}
+
+struct Refused {
+  HostileKind kind;
+  std::vector<std::string> reasons;
+  uint64_t least;  // of each
+};
+
+class Hostility : public ::testing::TestWithParam<Refused> {};
+
+// How much the others' sounds are delayed is for measurements: here, that nobody is put out, that
+// each kind is refused and counted by its name, and that memory has a bound.
+TEST_P(Hostility, IsRefusedAndCountedAndPutsNobodyOut) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),
                                                  .duration = 6s,
-                                                 .skip = 1s,
-                                                 .churn_per_minute = 120,
-                                                 .hostile = true},
+                                                 .skip = 2s,
+                                                 .hostile = GetParam().kind,
+                                                 .turn = 1s},
                                                 [](double) {});
-  EXPECT_GE(result.joins, 6 + 10U);
-  EXPECT_GT(result.hostile_sent, 10'000U);
-  EXPECT_GE(result.members, 5);  // one may be on its way in
+  EXPECT_EQ(result.members, 6);
+  EXPECT_EQ(result.not_let_in, 0);
+  ASSERT_TRUE(result.hostile);
+  EXPECT_GT(result.hostile->datagrams_sent, 100U);
+  EXPECT_EQ(result.hostile->pairs, 2);
+  EXPECT_TRUE(result.hostile->attacked.p99);
+  for (const std::string& reason : GetParam().reasons) {
+    EXPECT_GE(result.hostile->refused.contains(reason) ? result.hostile->refused.at(reason) : 0,
+              GetParam().least)
+        << reason;
+  }
+  EXPECT_LT(result.resident_most, result.resident_begin + 50'000'000);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    RelayLoad, Hostility,
+    ::testing::Values(
+        Refused{HostileKind::kNoise, {"unknown_kind", "bad_handshake", "without_session"}, 1000},
+        Refused{HostileKind::kProof, {"handshake_failed"}, 50},
+        Refused{HostileKind::kSlowJoin, {"handshake_failed"}, 10},
+        Refused{HostileKind::kHalfOpen, {"handshake_failed", "rate_limited"}, 100},
+        Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100},
+        Refused{HostileKind::kFlood, {"member_datagrams_over_limit"}, 1000},
+        Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20}),
+    [](const auto& kind) {
+      std::string name;
+      for (const char* at = kHostileNames.at(static_cast<size_t>(kind.param.kind)).name; *at != 0;
+           ++at) {
+        name += *at == '-' ? '_' : *at;
+      }
+      return name;
+    });
 
 }  // namespace
 }  // namespace cress::relay_load

@@ -2,16 +2,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -29,25 +25,18 @@ struct Ports {
   int metrics = 0;
 };
 
-[[noreturn]] void be_relay(const relay::RelayConfig& config, int tell) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  try {
-    const runtime::MonotonicClock clock;
-    runtime::EventLoop loop{clock};
-    std::ofstream log{config.rooms.parent_path() / "relay.log"};
-    relay::Daemon daemon{clock, loop, config, [] { return relay::UnixSeconds{0}; }, log};
-    loop.on_signals([&daemon](int /*signal*/) { daemon.drain(); });
-    const Ports ports{daemon.local_address(), daemon.metrics_port()};
-    if (write(tell, &ports, sizeof ports) != sizeof ports) {
-      _exit(1);
-    }
-    close(tell);
-    loop.run();
-  } catch (const std::exception& error) {
-    (void)!write(STDERR_FILENO, error.what(), std::strlen(error.what()));
-    _exit(1);
+void be_relay(const relay::RelayConfig& config, int tell) {
+  const runtime::MonotonicClock clock;
+  runtime::EventLoop loop{clock};
+  std::ofstream log{config.rooms.parent_path() / "relay.log"};
+  relay::Daemon daemon{clock, loop, config, [] { return relay::UnixSeconds{0}; }, log};
+  loop.on_signals([&daemon](int /*signal*/) { daemon.drain(); });
+  const Ports ports{daemon.local_address(), daemon.metrics_port()};
+  if (write(tell, &ports, sizeof ports) != sizeof ports) {
+    throw std::runtime_error("the relay cannot tell where it is");
   }
-  _exit(0);
+  close(tell);
+  loop.run();
 }
 
 std::filesystem::path make_folder() {
@@ -68,10 +57,6 @@ RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int member
   config.rooms = folder_ / "rooms.db";
   config.machine.live_rooms_max = rooms.size();
   config.machine.listener.peers_max = static_cast<size_t>(members_max);
-  // Everybody comes from one address, at once.
-  config.machine.listener.pending_max = 1024;
-  config.machine.listener.limits.handshakes = {.per_second = 2000, .burst = 2000};
-  config.machine.listener.limits.handshakes_of_network = {.per_second = 2000, .burst = 2000};
   {
     relay::RoomStore store{config.rooms};
     for (const relay::RoomDoor& door : rooms) {
@@ -82,14 +67,13 @@ RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int member
   if (pipe(tell.data()) != 0) {
     throw std::runtime_error("no pipe: " + std::generic_category().message(errno));
   }
-  pid_ = fork();
-  if (pid_ == 0) {
+  process_.emplace([&] {
     close(tell[0]);
     be_relay(config, tell[1]);
-  }
+  });
   close(tell[1]);
   Ports ports;
-  const bool is_up = pid_ > 0 && read(tell[0], &ports, sizeof ports) == sizeof ports;
+  const bool is_up = read(tell[0], &ports, sizeof ports) == sizeof ports;
   close(tell[0]);
   if (!is_up) {
     throw std::runtime_error("the relay did not start");
@@ -99,24 +83,19 @@ RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int member
 }
 
 RelayProcess::~RelayProcess() {
-  if (pid_ > 0) {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
+  process_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
-Duration RelayProcess::cpu() const {
-  std::ifstream file{"/proc/" + std::to_string(pid_) + "/schedstat"};
-  // The main thread's time on a processor, in ns; the others only answer who asks for metrics.
-  int64_t on_cpu = 0;
-  file >> on_cpu;
-  return Duration{on_cpu};
-}
+Duration RelayProcess::cpu() const { return cpu_of(process_->pid()); }
 
 uint64_t RelayProcess::resident_bytes() const {
-  return static_cast<uint64_t>(metric(metrics(), "cress_relay_resident_bytes"));
+  std::ifstream file{"/proc/" + std::to_string(process_->pid()) + "/statm"};
+  uint64_t all = 0;
+  uint64_t resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::string RelayProcess::metrics() const {
@@ -137,6 +116,18 @@ std::string RelayProcess::metrics() const {
   }
   close(connection);
   return text;
+}
+
+Duration cpu_of(pid_t process) {
+  int64_t sum = 0;
+  const std::filesystem::path tasks{"/proc/" + std::to_string(process) + "/task"};
+  for (const auto& task : std::filesystem::directory_iterator{tasks}) {
+    std::ifstream file{task.path() / "schedstat"};
+    int64_t on_cpu = 0;  // ns
+    file >> on_cpu;
+    sum += on_cpu;
+  }
+  return Duration{sum};
 }
 
 double metric(const std::string& text, const std::string& name) {

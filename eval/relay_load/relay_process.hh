@@ -4,16 +4,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "eval/relay_load/child_process.hh"
 #include "relay/daemon/room_store.hh"
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
 
 namespace cress::relay_load {
 
-/// A relay in a child process, on a free port of the loopback interface, until destroyed.
+/// A relay in a child process, on a free port of the loopback interface, until destroyed. Its
+/// limits are those of every relay, but for how many rooms and members it holds.
 class RelayProcess {
  public:
   /// Throws std::runtime_error if it does not come up. Forks: the caller has one thread.
@@ -25,17 +28,21 @@ class RelayProcess {
   const Address& address() const { return address_; }
   /// What it has computed so far, on all threads together.
   Duration cpu() const;
+  /// Memory, now.
   uint64_t resident_bytes() const;
   /// The text of /metrics.
   std::string metrics() const;
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_->pid(); }
 
  private:
   std::filesystem::path folder_;
-  pid_t pid_ = -1;
+  std::optional<ChildProcess> process_;
   Address address_{};
   int metrics_port_ = 0;
 };
+
+/// What a process has computed so far, on all its threads together.
+Duration cpu_of(pid_t process);
 
 /// One sample of a metrics text, by its name with labels; 0 if there is none.
 double metric(const std::string& text, const std::string& name);
