@@ -23,7 +23,7 @@ void print(const relay_load::HostileResult& hostile, std::ostream& out) {
   out << fmt::format("hostile        {} datagrams sent, {} joins begun\n", hostile.datagrams_sent,
                      hostile.joins_begun);
   const auto line = [&](const char* when, const relay_load::SoundDelay& delay) {
-    out << fmt::format("{}  p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms in the other rooms\n", when,
+    out << fmt::format("{}  p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms in other rooms\n", when,
                        milliseconds(delay.p50), milliseconds(delay.p99), milliseconds(delay.p999));
   };
   line("  while quiet  ", hostile.calm);
@@ -45,7 +45,7 @@ void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
   out << fmt::format(
       "relay          {:.1f} % of a core: {:.0f} streams, {:.0f} datagrams/s a core\n",
       100 * result.relay_cpu, result.streams_per_core, result.datagrams_out_per_core_s);
-  out << fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, member to member\n",
+  out << fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, socket to socket\n",
                      milliseconds(result.sound.p50), milliseconds(result.sound.p99),
                      milliseconds(result.sound.p999));
   out << fmt::format("in the relay   p50 <= {:.2f}, p99 <= {:.2f} ms until looked at\n",
@@ -56,6 +56,15 @@ void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
                      megabytes(result.resident_end));
   if (result.hostile) {
     print(*result.hostile, out);
+  }
+  if (result.turn) {
+    out << fmt::format(
+        "turnserver     {:.1f} % of a core: {:.0f} datagrams/s a core, {} of {} delivered, p50 "
+        "{:.2f}, p99 {:.2f} ms\n",
+        100 * result.turn->cpu, result.turn->datagrams_per_core_s, result.turn->delivered,
+        result.turn->sent, milliseconds(result.turn->p50), milliseconds(result.turn->p99));
+    out << fmt::format("relay / turn   {:.2f} datagrams for the same processor time\n",
+                       result.datagrams_out_per_core_s / result.turn->datagrams_per_core_s);
   }
 }
 
@@ -73,6 +82,15 @@ nlohmann::ordered_json to_json(const relay_load::HostileResult& hostile) {
           {"p99_growth", hostile.p99_growth},
           {"pairs", hostile.pairs},
           {"refused", hostile.refused}};
+}
+
+nlohmann::ordered_json to_json(const relay_load::TurnResult& turn) {
+  return {{"sent", turn.sent},
+          {"delivered", turn.delivered},
+          {"cpu", turn.cpu},
+          {"datagrams_per_core_s", turn.datagrams_per_core_s},
+          {"p50_ms", milliseconds(turn.p50)},
+          {"p99_ms", milliseconds(turn.p99)}};
 }
 
 nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
@@ -94,7 +112,8 @@ nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
           {"resident_begin_bytes", result.resident_begin},
           {"resident_most_bytes", result.resident_most},
           {"resident_end_bytes", result.resident_end},
-          {"hostile", result.hostile ? to_json(*result.hostile) : nullptr}};
+          {"hostile", result.hostile ? to_json(*result.hostile) : nullptr},
+          {"turn", result.turn ? to_json(*result.turn) : nullptr}};
 }
 
 }  // namespace
@@ -128,6 +147,10 @@ void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
       ->check(CLI::IsMember(kinds));
   command.add_flag("--empties", arguments.empties,
                    "All leave before the counting and after it: memory with nobody in");
+  command.add_flag("--against-turn", arguments.against_turn,
+                   "Then the same datagrams through a TURN server (coturn's turnserver)");
+  command.add_flag("--first", arguments.goes_first,
+                   "Relay and probe go before all else on a machine that others use (as root)");
   command.add_option("--seed", arguments.seed, "Of sizes and leavers")->capture_default_str();
   command.add_flag("--json", arguments.json, "The result as JSON");
   command.footer(
@@ -142,6 +165,9 @@ int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, s
   if (arguments.skip_s >= arguments.duration_s) {
     throw std::runtime_error("--skip must be less than --duration");
   }
+  if (arguments.against_turn && !relay_load::has_turn_server()) {
+    throw std::runtime_error("--against-turn: there is no turnserver; apt-get install coturn");
+  }
   const bool shows = isatty(STDERR_FILENO) != 0;
   const auto result =
       relay_load::run_relay_load({.rooms = arguments.rooms,
@@ -152,6 +178,8 @@ int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, s
                                   .churn_per_minute = arguments.churn_per_minute,
                                   .hostile = relay_load::find_hostile(arguments.hostile),
                                   .empties = arguments.empties,
+                                  .goes_first = arguments.goes_first,
+                                  .against_turn = arguments.against_turn,
                                   .seed = arguments.seed},
                                  [&](double share) {
                                    if (shows) {

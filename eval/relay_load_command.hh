@@ -17,6 +17,8 @@ struct RelayLoadArguments {
   int churn_per_minute = 0;
   std::string hostile;  ///< empty: nobody
   bool empties = false;
+  bool goes_first = false;
+  bool against_turn = false;
   uint64_t seed = 1;
   bool json = false;
 };

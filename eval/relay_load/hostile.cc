@@ -2,15 +2,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -332,19 +329,7 @@ std::optional<HostileKind> find_hostile(std::string_view name) {
   return at == kHostileNames.end() ? std::nullopt : std::optional{at->kind};
 }
 
-HostileProcess::HostileProcess(const HostileOptions& options) {
-  void* const memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw std::runtime_error("no memory to share with another process");
-  }
-  shared_ = new (memory) Shared;
-  process_ = std::make_unique<ChildProcess>([&] { be_hostile(options, *shared_); });
-}
-
-HostileProcess::~HostileProcess() {
-  process_.reset();
-  munmap(shared_, sizeof(Shared));
-}
+HostileProcess::HostileProcess(const HostileOptions& options)
+    : process_(std::make_unique<ChildProcess>([&] { be_hostile(options, *shared_); })) {}
 
 }  // namespace cress::relay_load

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "eval/relay_load/child_process.hh"
+#include "eval/relay_load/shared.hh"
 #include "transport/base/address.hh"
 #include "transport/secure/crypto.hh"
 
@@ -51,9 +52,6 @@ struct HostileOptions {
 class HostileProcess {
  public:
   explicit HostileProcess(const HostileOptions& options);
-  ~HostileProcess();
-  HostileProcess(const HostileProcess&) = delete;
-  HostileProcess& operator=(const HostileProcess&) = delete;
 
   void set_active(bool active) { shared_->active = active; }
   uint64_t datagrams_sent() const { return shared_->datagrams; }
@@ -68,7 +66,7 @@ class HostileProcess {
   };
 
  private:
-  Shared* shared_;
+  SharedMemory<Shared> shared_;
   std::unique_ptr<ChildProcess> process_;
 };
 

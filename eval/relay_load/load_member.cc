@@ -23,6 +23,9 @@ LoadMember::LoadMember(TimePoint start, LoadMemberOptions options)
 
 void LoadMember::handle_datagram(TimePoint now, const Address& from,
                                  std::span<const std::byte> bytes) {
+  if (watcher_) {
+    watcher_(now, bytes.size());
+  }
   connection_.handle_datagram(now, from, bytes);
   drain(now);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "relay/forward/room_test_tools.hh"
@@ -35,6 +36,8 @@ class LoadMember : public runtime::DatagramMachine {
   TimePoint poll_timeout() const override;
 
   void hang_up(TimePoint now);
+  /// Is told of each datagram that came, and its size in bytes. Must not throw.
+  void watch(std::function<void(TimePoint, size_t)> watcher) { watcher_ = std::move(watcher); }
   bool is_finished() const { return connection_.is_finished(); }
   /// Null before it is in.
   const relay::TestMember* member() const { return member_.get(); }
@@ -48,6 +51,7 @@ class LoadMember : public runtime::DatagramMachine {
   secure::Connection connection_;
   std::unique_ptr<relay::TestMember> member_;
   std::optional<secure::CloseReason> closed_;
+  std::function<void(TimePoint, size_t)> watcher_;
 };
 
 }  // namespace cress::relay_load

@@ -7,48 +7,27 @@
 #include <utility>
 #include <vector>
 
-#include "eval/relay_load/load_member.hh"
+#include "eval/relay_load/caller.hh"
+#include "eval/relay_load/probe.hh"
+#include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
 #include "relay/daemon/metrics.hh"
 #include "transport/base/rng.hh"
-#include "transport/runtime/driver.hh"
-#include "transport/runtime/event_loop.hh"
-#include "transport/runtime/udp_socket.hh"
 
 namespace cress::relay_load {
 namespace {
 
 constexpr Duration kTick = 100ms;
+// Rooms of the probe, beside those of the load.
+constexpr int kProbeRooms = 4;
+// What goes once more through a TURN server: the last datagrams that were handed to members.
+constexpr Duration kTrafficMax = 10s;
 
 secure::Secret access_of(int room) {
   std::vector<std::byte> secret(16, std::byte{0x5a});
   secret[0] = static_cast<std::byte>(room);
   secret[1] = static_cast<std::byte>(room >> 8);
   return secure::derive_room(secret).access;
-}
-
-/// A member on a socket of its own.
-struct Caller {
-  Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, int in,
-         const Address& from, LoadMemberOptions options)
-      : room(in),
-        socket(clock, {.bind = from, .receive_buffer = DataSize{1 << 20}}),
-        machine(clock.now(), std::move(options)),
-        driver({clock, loop, socket, machine}) {}
-
-  int room;
-  runtime::UdpSocket socket;
-  LoadMember machine;
-  runtime::Driver driver;
-};
-
-std::optional<Duration> quantile(std::vector<Duration>& values, double share) {
-  if (values.empty()) {
-    return std::nullopt;
-  }
-  const auto at = static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<size_t>(at)];
 }
 
 /// The upper end of the class in which the share's value lies, of what came between two readings.
@@ -99,7 +78,12 @@ class Load {
       : options_(options),
         progress_(std::move(progress)),
         rng_(options.seed),
-        process_(doors(options), options.rooms * options.members + 64) {
+        process_(doors(options), options.rooms * options.members + 64, options.goes_first) {
+    ProbeOptions probe{.relay = process_.address(), .goes_first = options_.goes_first};
+    for (int room = 0; room < kProbeRooms; ++room) {
+      probe.rooms.push_back(access_of(options_.rooms + room));
+    }
+    probe_ = std::make_unique<ProbeProcess>(probe);
     if (options_.hostile) {
       hostile_ = std::make_unique<HostileProcess>(HostileOptions{.kind = *options_.hostile,
                                                                  .relay = process_.address(),
@@ -121,8 +105,8 @@ class Load {
 
   static std::vector<relay::RoomDoor> doors(const RelayLoadOptions& options) {
     std::vector<relay::RoomDoor> doors;
-    doors.reserve(static_cast<size_t>(options.rooms));
-    for (int room = 0; room < options.rooms; ++room) {
+    doors.reserve(static_cast<size_t>(options.rooms + kProbeRooms));
+    for (int room = 0; room < options.rooms + kProbeRooms; ++room) {
       doors.push_back({.name = "room" + std::to_string(room),
                        .access = access_of(room),
                        .members_max = static_cast<size_t>(options.members) + 4});
@@ -148,6 +132,10 @@ class Load {
                           .relay = process_.address(),
                           .member = {.speaks = speaks, .video_rate = options_.video},
                           .seed = rng_.below(1U << 30U)}));
+    if (options_.against_turn) {
+      callers_.back()->machine.watch([this, leg = static_cast<uint32_t>(joins_)](
+                                         TimePoint at, size_t size) { note(at, leg, size); });
+    }
     ++joins_;
   }
 
@@ -227,6 +215,16 @@ class Load {
     }
   }
 
+  void note(TimePoint at, uint32_t leg, size_t size) {
+    if (stage_ == Stage::kCounting && at - *counting_since_ < kTrafficMax) {
+      // Members' time is the kernel's receipt: among several sockets a little out of order.
+      const Duration since = at - *counting_since_;
+      traffic_.push_back({.at = traffic_.empty() ? since : std::max(since, traffic_.back().at),
+                          .leg = leg,
+                          .size = static_cast<uint32_t>(size)});
+    }
+  }
+
   // Every second one, from the second on, is one of attack.
   size_t turn_of(TimePoint at) const {
     return static_cast<size_t>((at - *counting_since_) / options_.turn);
@@ -263,17 +261,6 @@ class Load {
     if (member == nullptr) {
       return;
     }
-    for (const relay::HeardSound& sound : member->heard()) {
-      // Clocks are one: who speaks and who hears are in this process.
-      if (sound.captured < *counting_since_) {
-        continue;
-      }
-      sounds_.push_back(sound.heard - sound.captured);
-      if (hostile_ && caller.room != 0) {
-        turns_.resize(std::max(turns_.size(), turn_of(sound.captured) + 1));
-        turns_[turn_of(sound.captured)].push_back(sounds_.back());
-      }
-    }
     std::set<relay::MemberNumber> seen;
     for (const relay::SeenFrame& frame : member->shown()) {
       if (frame.captured >= *counting_since_) {
@@ -281,6 +268,18 @@ class Load {
       }
     }
     streams_ += static_cast<double>(seen.size());
+  }
+
+  // Who probes has the same clock.
+  void collect_sounds() {
+    for (const ProbedSound& sound : probe_->sounds()) {
+      if (sound.captured < *counting_since_ || sound.captured >= *ended_) {
+        continue;
+      }
+      sounds_.push_back(sound.delay);
+      turns_.resize(std::max(turns_.size(), turn_of(sound.captured) + 1));
+      turns_[turn_of(sound.captured)].push_back(sound.delay);
+    }
   }
 
   HostileResult hostile_result() {
@@ -321,6 +320,7 @@ class Load {
     result.relay_cpu = to_seconds(cpu_after_ - cpu_before_) / seconds;
     result.streams_per_core = streams_ / result.relay_cpu;
     result.datagrams_out_per_core_s = result.datagrams_out_per_s / result.relay_cpu;
+    collect_sounds();
     result.sound = delay_of(sounds_);
     result.wait_p50 = wait_quantile(metrics_before_, metrics_after_, 0.5);
     result.wait_p99 = wait_quantile(metrics_before_, metrics_after_, 0.99);
@@ -330,6 +330,9 @@ class Load {
     if (hostile_) {
       result.hostile = hostile_result();
     }
+    if (options_.against_turn) {
+      result.turn = run_turn(traffic_);
+    }
     return result;
   }
 
@@ -337,6 +340,7 @@ class Load {
   std::function<void(double)> progress_;
   Rng rng_;
   RelayProcess process_;
+  std::unique_ptr<ProbeProcess> probe_;
   std::unique_ptr<HostileProcess> hostile_;  // before all that it must not inherit
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
@@ -360,7 +364,8 @@ class Load {
   uint64_t churned_ = 0;
   double streams_ = 0;
   std::vector<Duration> sounds_;
-  std::vector<std::vector<Duration>> turns_;  // of rooms that nobody attacks
+  std::vector<std::vector<Duration>> turns_;
+  std::vector<RelayedDatagram> traffic_;
   runtime::EventLoop::Timer ticks_{loop_, [this] { tick(); }};
 };
 

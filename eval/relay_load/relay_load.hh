@@ -7,6 +7,7 @@
 #include <string>
 
 #include "eval/relay_load/hostile.hh"
+#include "eval/relay_load/turn.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
@@ -27,15 +28,21 @@ struct RelayLoadOptions {
   /// All members leave and come back before the counting begins, and leave at its end: memory is
   /// then that of a relay with nobody in it.
   bool empties = false;
+  /// The relay, and who measures sounds, go before all else on the machine: for one that others
+  /// use.
+  bool goes_first = false;
+  /// What the members were handed then goes once more through a TURN server.
+  bool against_turn = false;
   uint64_t seed = 1;
 };
 
-/// Of sounds, which wait for nothing but machines: from the hand-over at the sender to the kernel's
-/// receipt at the receiver, through their stacks, the kernel's twice and the relay.
+/// Of sounds in rooms where two members do nothing but speak, in a process of their own: from the
+/// hand-over at the sender to the kernel's receipt at the receiver, so the kernel twice, the relay
+/// and nothing else.
 struct SoundDelay {
   std::optional<Duration> p50{}, p99{}, p999{};
 };
-/// What a hostile did, and what came of it for the rooms that it was not in.
+/// What a hostile did, and what came of it for rooms that it was not in.
 struct HostileResult {
   uint64_t datagrams_sent = 0;
   uint64_t joins_begun = 0;
@@ -67,6 +74,7 @@ struct RelayLoadResult {
   uint64_t resident_most = 0;
   uint64_t resident_end = 0;
   std::optional<HostileResult> hostile{};
+  std::optional<TurnResult> turn{};
 };
 
 /// A relay in a process of its own, members on sockets of theirs in this one. `progress`: told now

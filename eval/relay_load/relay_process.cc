@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "eval/relay_load/probe.hh"
 #include "relay/daemon/daemon.hh"
 #include "transport/runtime/event_loop.hh"
 
@@ -49,7 +50,8 @@ std::filesystem::path make_folder() {
 
 }  // namespace
 
-RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max)
+RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max,
+                           bool goes_first)
     : folder_(make_folder()) {
   relay::RelayConfig config;
   config.listen = "127.0.0.1:0";
@@ -69,6 +71,9 @@ RelayProcess::RelayProcess(const std::vector<relay::RoomDoor>& rooms, int member
   }
   process_.emplace([&] {
     close(tell[0]);
+    if (goes_first) {
+      go_first();
+    }
     be_relay(config, tell[1]);
   });
   close(tell[1]);

@@ -19,8 +19,9 @@ namespace cress::relay_load {
 /// limits are those of every relay, but for how many rooms and members it holds.
 class RelayProcess {
  public:
-  /// Throws std::runtime_error if it does not come up. Forks: the caller has one thread.
-  explicit RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max);
+  /// `goes_first`: before all else on the machine. Throws std::runtime_error if it does not come
+  /// up. Forks: the caller has one thread.
+  RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max, bool goes_first);
   ~RelayProcess();
   RelayProcess(const RelayProcess&) = delete;
   RelayProcess& operator=(const RelayProcess&) = delete;
