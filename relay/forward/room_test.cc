@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <string>
 
 #include "relay/forward/hostile_test_tools.hh"
 #include "relay/forward/room_test_tools.hh"
@@ -71,14 +73,39 @@ TEST(Room, MembersMeetAndSeeAndHearEachOther) {
   }
 }
 
-std::shared_ptr<const sim::DeliveryTrace> third_generation() {
-  const std::filesystem::path recorded{CRESS_DATA "/traces/cellular/hsdpa-tram.down"};
-  if (std::filesystem::exists(recorded)) {
-    return std::make_shared<sim::DeliveryTrace>(sim::load_trace(recorded));
-  }
-  return std::make_shared<sim::DeliveryTrace>(
-      traces::embedded_trace("3g", traces::Direction::kDown));
+// A sound that comes later is of no use to a talk.
+constexpr Duration kSoundInTime = 400ms;
+
+/// The recorded way of a link, or, where the recordings are not, the embedded 3G link's.
+std::shared_ptr<const sim::DeliveryTrace> third_generation(const std::string& file,
+                                                           traces::Direction direction) {
+  const std::filesystem::path recorded = std::string{CRESS_DATA "/traces/cellular/"} + file;
+  return std::make_shared<sim::DeliveryTrace>(std::filesystem::exists(recorded)
+                                                  ? sim::load_trace(recorded)
+                                                  : traces::embedded_trace("3g", direction));
 }
+
+/// The share of sounds that a link would hand over in time if there was nothing else on it.
+double sound_alone(const std::shared_ptr<const sim::DeliveryTrace>& trace, TimePoint from,
+                   TimePoint to) {
+  sim::Link link{sim::LinkOptions{.trace = trace, .queue = {}}};
+  constexpr DataSize kSound{150};
+  std::deque<TimePoint> waiting;
+  int sent = 0;
+  int in_time = 0;
+  for (TimePoint now = from; now < to; now += kSoundEvery) {
+    for (link.handle_timeout(now); link.poll_delivered(now); waiting.pop_front()) {
+      in_time += now - waiting.front() <= kSoundInTime ? 1 : 0;
+    }
+    link.push(now, {{}, kSound + sim::kUdpIpOverhead});
+    waiting.push_back(now);
+    ++sent;
+  }
+  return static_cast<double>(in_time) / sent;
+}
+
+constexpr TimePoint kTenFrom = kTimeZero + 7s;
+constexpr TimePoint kTenTo = kTenFrom + 40s;
 
 struct TenMembers {
   std::vector<Duration> p95_of_fast;  // each fast one's, of the other fast ones' pictures
@@ -90,13 +117,13 @@ struct TenMembers {
 // Members 0 and 1 may be slow, the others are not; 2 speaks.
 TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
   RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
-  const Duration length = 40s;
+  const Duration length = kTenTo - kTenFrom;
   for (size_t i = 0; i < 10; ++i) {
     world.join(i == 0 ? first : i == 1 ? second : fast_links(), {.speaks = i == 2});
     world.run_until(world.now() + 200ms);
   }
-  const TimePoint from = world.now() + 5s;
-  world.run_until(from + length);
+  const TimePoint from = kTenFrom;
+  world.run_until(kTenTo);
   std::set<MemberNumber> fast;
   for (size_t i = 2; i < 10; ++i) {
     fast.insert(world.number(i));
@@ -112,7 +139,7 @@ TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
     size_t in_time = 0;
     for (const HeardSound& sound : world.member(i).heard()) {
       in_time += sound.from == world.number(2) && sound.captured >= from &&
-                         sound.heard - sound.captured <= 400ms
+                         sound.heard - sound.captured <= kSoundInTime
                      ? 1
                      : 0;
     }
@@ -126,20 +153,56 @@ TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
   return result;
 }
 
+struct SlowLink {
+  const char* name;
+  LegLinks links;
+  double sound;     // at least this share of it in time
+  double pictures;  // of the speaker, a second, at least
+};
+
 TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
+  using traces::Direction;
   const TenMembers all_fast = run_ten(fast_links(), fast_links());
-  const TenMembers two_slow = run_ten(
-      {.down = constant_trace(DataRate::kilobits_per_second(300)),
-       .up = constant_trace(DataRate::kilobits_per_second(300))},
-      {.down = third_generation(), .up = constant_trace(DataRate::kilobits_per_second(500))});
-  for (size_t i = 0; i < 8; ++i) {
-    EXPECT_LT(two_slow.p95_of_fast[i], all_fast.p95_of_fast[i] * 105 / 100) << i;
-    EXPECT_GT(all_fast.rate_of_fast[i], 29) << i;
-    EXPECT_GT(two_slow.rate_of_fast[i], 29) << i;
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_GE(two_slow.sound_in_time[i], 0.95) << i;
-    EXPECT_GE(two_slow.speaker_pictures_per_second[i], 1) << i;
+  const LegLinks narrow{.down = constant_trace(DataRate::kilobits_per_second(300)),
+                        .up = constant_trace(DataRate::kilobits_per_second(300))};
+  const auto umts = third_generation("TMobile-UMTS-driving.down", Direction::kDown);
+  // On the UMTS link, driven, a third of the sounds would be late with nothing beside them: it is
+  // held against that. Its outages also hold back what its senders may refer to, so that the other
+  // narrow leg is at nine tenths of a picture a second.
+  const SlowLink seconds[]{
+      {"tram",
+       {.down = third_generation("hsdpa-tram.down", Direction::kDown),
+        .up = constant_trace(DataRate::kilobits_per_second(500))},
+       0.95,
+       1},
+      {"umts",
+       {.down = umts, .up = third_generation("TMobile-UMTS-driving.up", Direction::kUp)},
+       0.8 * sound_alone(umts, kTenFrom, kTenTo),
+       0.8}};
+  for (const SlowLink& second : seconds) {
+    SCOPED_TRACE(second.name);
+    const TenMembers two_slow = run_ten(narrow, second.links);
+    for (size_t i = 0; i < 8; ++i) {
+      EXPECT_LT(two_slow.p95_of_fast[i], all_fast.p95_of_fast[i] * 105 / 100) << i;
+      EXPECT_GT(all_fast.rate_of_fast[i], 29) << i;
+      EXPECT_GT(two_slow.rate_of_fast[i], 29) << i;
+    }
+    EXPECT_GE(two_slow.sound_in_time[0], 0.95);
+    EXPECT_GE(two_slow.sound_in_time[1], second.sound);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_GE(two_slow.speaker_pictures_per_second[i], second.pictures) << i;
+    }
+    // For docs/results.md: --gtest_output=xml.
+    const auto told = [&second](const std::string& what, double value) {
+      ::testing::Test::RecordProperty(std::string{second.name} + "_" + what, std::to_string(value));
+    };
+    told("p95_ms", to_milliseconds(*std::ranges::max_element(two_slow.p95_of_fast)));
+    told("p95_all_fast_ms", to_milliseconds(*std::ranges::max_element(all_fast.p95_of_fast)));
+    for (size_t i = 0; i < 2; ++i) {
+      told("sound_in_time_" + std::to_string(i), two_slow.sound_in_time[i]);
+      told("pictures_" + std::to_string(i), two_slow.speaker_pictures_per_second[i]);
+    }
+    told("sound_at_least", second.sound);
   }
 }
 
