@@ -48,12 +48,20 @@ class Driver {
     DatagramMachine& machine;
   };
 
+  struct Options {
+    /// Between two steps at least: under load what came meanwhile is taken, answered and sent
+    /// together, for a fraction of the processor's time. Whatever else the loop has to do waits as
+    /// long. 0: each datagram at once.
+    Duration gather{};
+  };
+
   /// Datagrams that wait for room in the socket's buffer; later ones are dropped.
   static constexpr size_t kWaitingMax = 1024;
 
   /// The machine's `now` begins here, whatever waits in the socket is older; the first step is the
   /// first thing that run() does.
-  explicit Driver(Parts parts);
+  explicit Driver(Parts parts) : Driver(parts, Options{}) {}
+  Driver(Parts parts, Options options);
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -69,6 +77,7 @@ class Driver {
   class Stepping;
 
   void step();
+  void gather();
   bool receive_pending();
   void handle_batch(const ReceiveBatch& batch);
   void replay_timeouts(TimePoint before);
@@ -81,10 +90,12 @@ class Driver {
   void advance_to_present();
 
   Parts parts_;
+  Options options_;
   DriverStats stats_;
   EventLoop::Timer timer_;
   const TimePoint start_;
   TimePoint now_;
+  TimePoint stepped_at_;
   bool begun_ = false;
   bool stepping_ = false;
   int timeouts_at_now_ = 0;

@@ -344,6 +344,11 @@ std::vector<std::string> read_wire(int fd) {
   return texts;
 }
 
+/// Of datagram `i`: each longer than the one before, so that the kernel takes them one by one.
+std::string nth_text(int i) {
+  return std::to_string(i) + std::string(static_cast<size_t>(i % 100), '.');
+}
+
 /// Sends `count` datagrams through a socket whose buffer is full after some twenty, until the
 /// neighbour is found; returns what went over the wire.
 std::vector<std::string> send_through_a_full_socket(PrivateNetwork& network, int count,
@@ -360,7 +365,7 @@ std::vector<std::string> send_through_a_full_socket(PrivateNetwork& network, int
   const Address to = address("198.51.100.2:4433");
   driver.wake([&](TimePoint) {
     for (int i = 0; i < count; ++i) {
-      machine.out.push_back(message(to, std::to_string(i)));
+      machine.out.push_back(message(to, nth_text(i)));
     }
   });
   EXPECT_LT(driver.stats().datagrams_sent, 100U) << "the socket should be full";
@@ -391,8 +396,8 @@ TEST(Driver, AFullSocketIsWaitedForAndNothingIsLostOrReordered) {
     GTEST_SKIP() << "a private network with an Ethernet takes root's rights and /dev/net/tun";
   }
   ASSERT_EQ(texts.size(), 500U);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    EXPECT_EQ(texts[i], std::to_string(i));
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_EQ(texts[static_cast<size_t>(i)], nth_text(i));
   }
   EXPECT_EQ(stats.datagrams_sent, 500U);
   EXPECT_EQ(stats.send_overflow, 0U);

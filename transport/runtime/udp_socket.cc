@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -31,7 +32,11 @@ namespace {
 constexpr size_t kReceiveControlSize =
     CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
     CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t));
-constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo));
+constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t));
+// Of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit an IP
+// packet, and the kernel cuts no more than 64.
+constexpr size_t kSegmentedBytesMax = 60'000;
+static_assert(kBatchMax <= 64);
 // A socket error and the address of who reported it.
 constexpr size_t kErrorControlSize = 512;
 
@@ -175,7 +180,7 @@ class UdpSocket::Impl {
   };
   struct SendSlot {
     SocketAddress to;
-    iovec part{};
+    size_t datagrams = 1;
     alignas(cmsghdr) std::array<std::byte, kSendControlSize> control{};
   };
   /// The address of ours that `peer` wrote to.
@@ -195,9 +200,11 @@ class UdpSocket::Impl {
   void bind_address();
   Told read_control(const msghdr& header);
   void note_asked(const Address& from, const Ip& asked);
+  size_t run_length(std::span<const Transmit> datagrams) const;
   size_t prepare(std::span<const Transmit> datagrams);
   void send_prepared(size_t count, SendReport& report);
   bool pin_source(const Address& to, SendSlot& slot, msghdr& header);
+  static void cut(size_t size, SendSlot& slot, msghdr& header);
   bool may_retry(msghdr& header, int error);
   size_t drain_errors();
 
@@ -212,7 +219,10 @@ class UdpSocket::Impl {
   std::array<mmsghdr, kBatchMax> receive_headers_{};
   std::vector<ReceivedDatagram> received_;
   std::vector<SendSlot> send_slots_{kBatchMax};
+  std::array<iovec, kBatchMax> send_parts_{};
   std::array<mmsghdr, kBatchMax> send_headers_{};
+  bool may_cut_ = true;       // the kernel cuts messages into datagrams
+  size_t singles_ = 0;        // the next so many datagrams go one by one
   std::vector<Asked> asked_;  // kAskedPlaces, or none where that is not wanted
   std::deque<PathError> path_errors_;
   uint64_t path_errors_dropped_ = 0;
@@ -432,31 +442,69 @@ bool UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& head
   return true;
 }
 
-/// Fills headers for the head of `datagrams`, up to the first that this socket cannot address.
+/// How many of the first are one message for the kernel: to one address, of one size, but for the
+/// last, which may be smaller.
+size_t UdpSocket::Impl::run_length(std::span<const Transmit> datagrams) const {
+  const Transmit& first = datagrams.front();
+  size_t bytes = first.bytes.size();
+  size_t length = 1;
+  while (may_cut_ && length < datagrams.size() && datagrams[length].to == first.to &&
+         datagrams[length - 1].bytes.size() == first.bytes.size() &&
+         !datagrams[length].bytes.empty() && datagrams[length].bytes.size() <= first.bytes.size()) {
+    bytes += datagrams[length].bytes.size();
+    if (bytes > kSegmentedBytesMax) {
+      break;
+    }
+    ++length;
+  }
+  return length;
+}
+
+void UdpSocket::Impl::cut(size_t size, SendSlot& slot, msghdr& header) {
+  const auto segment = narrow<uint16_t>(size);
+  header.msg_control = slot.control.data();
+  auto* message =
+      reinterpret_cast<cmsghdr*>(slot.control.data() + header.msg_controllen);  // NOLINT
+  *message = {
+      .cmsg_len = CMSG_LEN(sizeof segment), .cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT};
+  std::memcpy(CMSG_DATA(message), &segment, sizeof segment);
+  header.msg_controllen += CMSG_SPACE(sizeof segment);
+}
+
+/// Fills headers for the head of `datagrams`, up to the first that this socket cannot address;
+/// returns how many.
 size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
   const size_t count = std::min(datagrams.size(), kBatchMax);
-  for (size_t i = 0; i < count; ++i) {
+  size_t headers = 0;
+  for (size_t i = 0; i < count; ++headers) {
     const Transmit& datagram = datagrams[i];
     const auto to = to_sockaddr(datagram.to, ipv4_only_);
     if (!to) {
-      return i;
+      break;
     }
-    SendSlot& slot = send_slots_[i];
+    SendSlot& slot = send_slots_[headers];
     slot.to = *to;
-    // sendmmsg only reads what iov_base points to.
-    slot.part = {const_cast<std::byte*>(datagram.bytes.data()),  // NOLINT
-                 datagram.bytes.size()};
-    msghdr& header = send_headers_[i].msg_hdr;
+    slot.datagrams = i < singles_ ? 1 : run_length(datagrams.subspan(i, count - i));
+    for (size_t k = i; k < i + slot.datagrams; ++k) {
+      // sendmmsg only reads what iov_base points to.
+      send_parts_[k] = {const_cast<std::byte*>(datagrams[k].bytes.data()),  // NOLINT
+                        datagrams[k].bytes.size()};
+    }
+    msghdr& header = send_headers_[headers].msg_hdr;
     header = {.msg_name = &slot.to.storage,
               .msg_namelen = slot.to.size,
-              .msg_iov = &slot.part,
-              .msg_iovlen = 1,
+              .msg_iov = &send_parts_[i],
+              .msg_iovlen = slot.datagrams,
               .msg_control = nullptr,
               .msg_controllen = 0,
               .msg_flags = 0};
     pin_source(datagram.to, slot, header);
+    if (slot.datagrams > 1) {
+      cut(datagram.bytes.size(), slot, header);
+    }
+    i += slot.datagrams;
   }
-  return count;
+  return headers;
 }
 
 /// An error at a datagram is not always that datagram's: it may have been told by the network about
@@ -480,11 +528,14 @@ void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
   for (size_t done = 0; done < count;) {
     const int sent = sendmmsg(fd_.get(), &send_headers_[done], narrow<unsigned>(count - done),
                               MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent > 0) {
-      done += static_cast<size_t>(sent);
-      report.sent += static_cast<size_t>(sent);
-      report.taken += static_cast<size_t>(sent);
+    for (int i = 0; i < sent; ++i) {
+      const size_t datagrams = send_slots_[done++].datagrams;
+      report.sent += datagrams;
+      report.taken += datagrams;
+      singles_ -= std::min(singles_, datagrams);
       retried = false;
+    }
+    if (sent > 0) {
       continue;
     }
     const int error = errno;
@@ -495,11 +546,19 @@ void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
       report.blocked = true;
       return;
     }
+    if (send_slots_[done].datagrams > 1) {
+      // Whatever it is, it is told of each by itself; an interface that cannot be cut for (EIO)
+      // will not be asked again.
+      may_cut_ = may_cut_ && error != EIO;
+      singles_ = send_slots_[done].datagrams;
+      return;
+    }
     if (!retried && error != ENOBUFS && may_retry(send_headers_[done].msg_hdr, error)) {
       retried = true;
       continue;
     }
     count_failure(error, report);
+    singles_ -= std::min<size_t>(singles_, 1);
     ++done;
     retried = false;
   }
@@ -507,6 +566,7 @@ void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
 
 SendReport UdpSocket::Impl::send(std::span<const Transmit> datagrams) {
   SendReport report;
+  singles_ = 0;
   while (report.taken < datagrams.size() && !report.blocked) {
     const size_t count = prepare(datagrams.subspan(report.taken));
     if (count == 0) {

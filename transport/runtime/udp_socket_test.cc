@@ -4,12 +4,14 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "transport/base/rng.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/private_network_test.hh"
 
@@ -120,6 +122,34 @@ TEST_P(UdpSocketOver, ABatchArrivesWholeInOrderWithItsSenderAndItsTime) {
     last = copy.arrival;
   }
   EXPECT_EQ(right.dropped_by_kernel(), 0U);
+}
+
+// The kernel takes neighbours of one size at one go: nobody may see it.
+TEST_P(UdpSocketOver, WhateverTheirSizesAndPeersDatagramsArriveAsTheyWere) {
+  UdpSocket left = bound();
+  std::vector<UdpSocket> rights;
+  rights.push_back(bound());
+  rights.push_back(bound());
+  Rng rng{3};
+  std::vector<Transmit> datagrams;
+  std::array<std::vector<std::string>, 2> expected;
+  size_t peer = 0;
+  size_t size = 1;
+  for (int i = 0; i < 400; ++i) {
+    peer = rng.chance(0.1) ? 1 - peer : peer;
+    size = rng.chance(0.3) ? rng.below(3) * 600 : size;
+    const std::string text(size, static_cast<char>('a' + rng.below(26)));
+    datagrams.push_back({rights[peer].local_address(), bytes_of(text)});
+    expected.at(peer).push_back(text);
+  }
+  EXPECT_EQ(left.send_batch(datagrams), (SendReport{.taken = 400, .sent = 400}));
+  for (peer = 0; peer < rights.size(); ++peer) {
+    std::vector<std::string> texts;
+    for (const Copy& copy : receive(rights[peer], expected.at(peer).size())) {
+      texts.push_back(copy.text);
+    }
+    EXPECT_EQ(texts, expected.at(peer));
+  }
 }
 
 TEST_P(UdpSocketOver, SmallerBatchesGiveTheSameDatagrams) {
