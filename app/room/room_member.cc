@@ -24,6 +24,9 @@ constexpr Duration kPlayCatchUpMax = 200ms;
 // What a peer of ours may make us reserve for frames that are not whole: two large key frames.
 constexpr DataSize kIncompleteMax{2 * media::kEncodedFrameMax.bytes()};
 constexpr Duration kIncompleteAge = 8s;
+// Even who is silent says so five times a second: who says nothing for so long, and has a namesake
+// that came later, has come back as that.
+constexpr Duration kLeftBehindAfter = 2s;
 // The relay joins the requests of all: at most one a second reaches the sender anyway.
 constexpr Duration kStuckMax = 1s;
 
@@ -115,6 +118,7 @@ void RoomMember::handle_media(TimePoint now, const session::MessageReceived& mes
     // The first pictures may come before the card: both were sent when the other end joined.
     Other* other = at == others_.end() ? add_other(media->member) : &at->second;
     if (other != nullptr) {
+      other->heard_at = now;
       other->receiver.handle_fragment(now, media->body);
     }
     return;
@@ -128,6 +132,7 @@ void RoomMember::handle_media(TimePoint now, const session::MessageReceived& mes
     ++at->second.view.sounds_unopened;
     return;
   }
+  at->second.heard_at = now;
   at->second.receiver.handle_sound(now, *sound);
   next_play_ = next_play_.value_or(now);
 }
@@ -247,6 +252,10 @@ void RoomMember::handle_member(TimePoint now, const relay::MemberNews& news) {
     return;
   }
   const bool is_new = !std::exchange(other->is_known, true);
+  if (is_new) {
+    other->joined_at = now;
+    other->heard_at = std::max(other->heard_at, now);
+  }
   app::PersonState person = other->view.person;
   if (const auto message = app::parse_control_message(card->body)) {
     if (const auto* told = std::get_if<app::PersonState>(&*message)) {
@@ -344,11 +353,21 @@ app::PlayedAudio RoomMember::play(TimePoint now) {
   return mixed;
 }
 
+bool RoomMember::is_left_behind(const Other& other) const {
+  return now_ - other.heard_at > kLeftBehindAfter &&
+         std::ranges::any_of(others_, [&other](const auto& entry) {
+           const Other& namesake = entry.second;
+           return namesake.is_known && namesake.view.is_live &&
+                  namesake.joined_at > other.joined_at &&
+                  namesake.view.person.name == other.view.person.name;
+         });
+}
+
 std::vector<OtherMember> RoomMember::others() const {
   std::vector<OtherMember> all;
   all.reserve(others_.size());
   for (const auto& [number, other] : others_) {
-    if (!other.is_known) {
+    if (!other.is_known || is_left_behind(other)) {
       continue;
     }
     all.push_back(other.view);

@@ -132,7 +132,8 @@ class RoomMember {
   MemberNumber speaker() const { return speaker_.number; }
   /// As the relay asks; nothing: it has not yet, and no pictures are sent.
   std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
-  /// In the order of their numbers.
+  /// In the order of their numbers. Who came back under the same name after a crash is one: what is
+  /// left of the first presence, until the relay misses it too, is not among them.
   std::vector<OtherMember> others() const;
   const session::Endpoint& endpoint() const { return endpoint_; }
   /// The share (0..1) of own messages that the network lost lately.
@@ -144,6 +145,8 @@ class RoomMember {
     explicit Other(app::CallReceiverOptions options) : receiver(std::move(options)) {}
     bool is_known = false;  // by a card
     OtherMember view;
+    TimePoint joined_at{};  // when its card was first seen
+    TimePoint heard_at{};   // when anything of theirs came last
     app::CallReceiver receiver;
     std::deque<media::EncodedFrame> waiting{};  // sealed; at most kWaitingMax
   };
@@ -159,6 +162,7 @@ class RoomMember {
   void handle_video_rate(TimePoint now, const relay::VideoRate& rate);
   void handle_farewell(const relay::Farewell& farewell);
   Other* add_other(MemberNumber number);
+  bool is_left_behind(const Other& other) const;
   bool open(MemberNumber number, media::EncodedFrame& frame);
   void open_waiting(TimePoint now, Other& other);
   void settle_others(TimePoint now);

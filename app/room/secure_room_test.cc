@@ -79,10 +79,14 @@ class Net {
   Net() { relay_ = std::make_unique<TestRelay>(now_, secret_); }
 
   Person& join(const std::string& name) {
-    const auto number = static_cast<uint8_t>(people_.size() + 10);
-    people_.push_back(
-        std::make_unique<Person>(now_, secret_, address(number, 5000), people_.size() + 1, name));
+    ++joins_;
+    people_.push_back(std::make_unique<Person>(
+        now_, secret_, address(static_cast<uint8_t>(joins_ + 9), 5000), joins_, name));
     return *people_.back();
+  }
+  /// Its program ends without a word.
+  void crash(const Person& person) {
+    std::erase_if(people_, [&person](const auto& one) { return one.get() == &person; });
   }
   /// Null: the relay is gone without a word.
   void set_relay(bool is_there) {
@@ -176,6 +180,7 @@ class Net {
 
   std::vector<std::byte> secret_ = secure::make_secret();
   TimePoint now_ = kTimeZero;
+  uint64_t joins_ = 0;
   std::unique_ptr<TestRelay> relay_;
   std::vector<std::unique_ptr<Person>> people_;
   std::deque<Flying> flying_;
@@ -293,6 +298,31 @@ TEST(SecureRoom, AMemberWhoseAddressChangesStaysTheSameMember) {
   EXPECT_GT(ben.seen_since(moved), 40U);
   EXPECT_TRUE(std::ranges::none_of(
       ada.events, [](const RoomEvent& event) { return event.kind == RoomEvent::Kind::kLeft; }));
+}
+
+TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  net.run_for(4s);
+  const MemberNumber before = ada.room->member()->others().front().number;
+  net.crash(ben);
+  net.run_for(500ms);
+  net.join("Ben");
+  net.run_for(1s);
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // who left has not been missed yet
+  net.run_for(1500ms);
+  auto others = ada.room->member()->others();
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_NE(others.front().number, before);
+  EXPECT_GT(others.front().frames_shown, 20U);
+  // Nor is a namesake who is there taken for a remainder of the other.
+  net.join("Ben");
+  net.run_for(5s);
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);
+  net.run_for(15s);  // the relay has missed the first one, too
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);
+  EXPECT_EQ(net.relay().room().members(), 3U);
 }
 
 TEST(SecureRoom, WhoHangsUpIsGoneForTheOthersAtOnce) {
