@@ -239,7 +239,6 @@ class Load {
     for (; churned_ < due; ++churned_) {
       auto& gone = callers_[rng_.below(static_cast<uint32_t>(callers_.size()))];
       const int room = gone->room;
-      collect(*gone);
       dismiss(gone);
       std::erase(callers_, nullptr);
       admit(room);
@@ -255,15 +254,16 @@ class Load {
     empty_since_ = clock_.now();
   }
 
-  // What a member has seen and heard since counting began.
+  // Whom a member has seen lately.
   void collect(const Caller& caller) {
+    constexpr Duration kLately = 2s;
     const relay::TestMember* member = caller.machine.member();
     if (member == nullptr) {
       return;
     }
     std::set<relay::MemberNumber> seen;
     for (const relay::SeenFrame& frame : member->shown()) {
-      if (frame.captured >= *counting_since_) {
+      if (frame.captured >= *ended_ - kLately) {
         seen.insert(frame.from);
       }
     }

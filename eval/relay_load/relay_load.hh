@@ -60,7 +60,7 @@ struct RelayLoadResult {
   int members = 0;     ///< that were in at the end
   int not_let_in = 0;  ///< or that lost their session
   uint64_t joins = 0;
-  double streams = 0;              ///< sender to receiver, in which pictures came, at the mean
+  double streams = 0;              ///< sender to receiver, in which pictures came, at the end
   double stream_kbps = 0;          ///< of pictures, at the mean
   double datagrams_in_per_s = 0;   ///< to the relay
   double datagrams_out_per_s = 0;  ///< from the relay

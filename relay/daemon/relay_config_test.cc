@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
 namespace cress::relay {
 namespace {
@@ -20,6 +23,20 @@ std::string complaint(std::string_view text) {
 
 TEST(RelayConfig, NothingIsTheDefaults) {
   EXPECT_EQ(format_relay_config(parse_relay_config("", "x")), format_relay_config({}));
+}
+
+TEST(RelayConfig, TheGuideNamesEverySetting) {
+  std::ifstream file{CRESS_SOURCE "/docs/user-guide.md"};
+  const std::string guide{std::istreambuf_iterator<char>{file}, {}};
+  std::istringstream lines{format_relay_config({})};
+  int settings = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (const size_t end = line.find(" = "); end != std::string::npos && line.front() != '#') {
+      ++settings;
+      EXPECT_NE(guide.find(line.substr(0, end).insert(0, 1, '`')), std::string::npos) << line;
+    }
+  }
+  EXPECT_GT(settings, 15);
 }
 
 TEST(RelayConfig, WhatIsPrintedIsReadAgain) {
