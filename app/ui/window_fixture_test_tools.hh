@@ -93,7 +93,7 @@ inline media::PicturePtr portrait(int width, int height, double turn, uint8_t ti
   return picture;
 }
 
-inline constexpr DataRate kbps(int64_t n) { return DataRate::kilobits_per_second(n); }
+inline constexpr DataRate kilobits(int64_t n) { return DataRate::kilobits_per_second(n); }
 
 inline CallView any_view() {
   CallView view;
@@ -117,10 +117,10 @@ inline CallView call_view(TimePoint now) {
   view.screen = Screen::kInCall;
   view.connected_at = now - 754s;
   view.remote = {portrait(1280, 720, 1, 120), now};
-  view.health.sent = kbps(1420);
-  view.health.received = kbps(1630);
-  view.health.uplink_forecast = kbps(1810);
-  view.health.downlink_forecast = kbps(2050);
+  view.health.sent = kilobits(1420);
+  view.health.received = kilobits(1630);
+  view.health.uplink_forecast = kilobits(1810);
+  view.health.downlink_forecast = kilobits(2050);
   view.health.window = DataSize{22'400};
   view.health.one_way_delay = 46ms;
   view.health.frame_delay = 118ms;
@@ -132,8 +132,8 @@ inline CallView call_view(TimePoint now) {
     const double dip = std::exp(-(t - 18) * (t - 18) / 6);
     LinkSample s;
     s.at = now - 30s + i * 50ms;
-    s.forecast = kbps(static_cast<int64_t>(1900 + 250 * std::sin(t / 2) - 1500 * dip));
-    s.sent = kbps(static_cast<int64_t>(1500 + 90 * std::sin(t * 3) - 1250 * dip));
+    s.forecast = kilobits(static_cast<int64_t>(1900 + 250 * std::sin(t / 2) - 1500 * dip));
+    s.sent = kilobits(static_cast<int64_t>(1500 + 90 * std::sin(t * 3) - 1250 * dip));
     s.window = DataSize{static_cast<int64_t>(22'000 - 17'000 * dip + 1500 * std::sin(t * 5))};
     s.one_way_delay = from_seconds(0.045 + 0.11 * dip + 0.004 * std::sin(t * 7));
     s.frame_delay = from_seconds(0.115 + 0.21 * dip + 0.012 * std::sin(t * 4));

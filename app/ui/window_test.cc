@@ -253,7 +253,7 @@ TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
   for (int i = 1; i <= 20; ++i) {
     LinkSample s = view.history.newest();
     s.at += 50ms;
-    s.sent = s.forecast = kbps(40);
+    s.sent = s.forecast = kilobits(40);
     s.frame_delay = 900ms;
     view.history.add(s);
   }
