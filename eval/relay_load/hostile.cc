@@ -75,9 +75,12 @@ struct JoinerOptions {
   /// The last word is said again and again.
   bool repeats = false;
   Duration lasts{};
+  /// From so many (/24), in turn.
+  uint64_t networks = 1;
 };
+constexpr uint64_t kEverywhere = 1U << 14U;
 
-/// Joins that lead to nothing, each from an address of its own.
+/// Joins that lead to nothing, each from a port of its own.
 class Joiners final : public Attack {
  public:
   Joiners(const Parts& parts, const secure::Credential& credential, JoinerOptions options)
@@ -111,9 +114,7 @@ class Joiners final : public Attack {
   };
 
   void begin(TimePoint now) {
-    // Each from another network, so that no budget of one holds them.
-    constexpr uint64_t kNetworks = 1U << 14U;
-    const uint64_t network = parts_.shared.joins++ % kNetworks;
+    const uint64_t network = parts_.shared.joins++ % options_.networks;
     sockaddr_in own{};
     own.sin_family = AF_INET;
     own.sin_addr.s_addr =
@@ -285,16 +286,26 @@ std::unique_ptr<Attack> make_attack(const Parts& parts) {
     case HostileKind::kNoise:
       return std::make_unique<Noise>(parts);
     case HostileKind::kProof:
+    case HostileKind::kProofSpread:
       std::ranges::fill(credential.psk.bytes(), std::byte{0x66});
-      return std::make_unique<Joiners>(parts, credential,
-                                       JoinerOptions{.joins_per_turn = 2, .lasts = 3s});
+      return std::make_unique<Joiners>(
+          parts, credential,
+          JoinerOptions{.joins_per_turn = 2,
+                        .lasts = 3s,
+                        .networks = parts.options.kind == HostileKind::kProof ? 1 : kEverywhere});
     case HostileKind::kSlowJoin:
       return std::make_unique<Joiners>(
           parts, credential,
           JoinerOptions{.joins_per_turn = 1, .words = 2, .repeats = true, .lasts = 8s});
     case HostileKind::kHalfOpen:
+    case HostileKind::kHalfOpenSpread:
       return std::make_unique<Joiners>(
-          parts, credential, JoinerOptions{.joins_per_turn = 10, .words = 2, .lasts = 300ms});
+          parts, credential,
+          JoinerOptions{
+              .joins_per_turn = 10,
+              .words = 2,
+              .lasts = 300ms,
+              .networks = parts.options.kind == HostileKind::kHalfOpen ? 1 : kEverywhere});
     case HostileKind::kReplay:
       return std::make_unique<Echo>(parts);
     case HostileKind::kFlood:

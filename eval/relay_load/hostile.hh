@@ -18,25 +18,29 @@ namespace cress::relay_load {
 /// What somebody may do to a relay to hurt the others on it.
 enum class HostileKind {
   kNoise,     ///< a stranger: 20 000 datagrams a second of nothing
-  kProof,     ///< strangers: 200 joins a second with the room's name and a wrong key
-  kSlowJoin,  ///< strangers: 100 joins a second that repeat their first word as long as they may
-  kHalfOpen,  ///< strangers: 1000 joins a second that are begun, proven to come from somewhere, and
-              ///< left
-  kReplay,    ///< a member: each of its datagrams five times more, and again from elsewhere
-  kFlood,     ///< a member: 10 000 authentic datagrams a second
-  kForged,    ///< a member: 1000 datagrams a second of false frames, layers, references and news
+  kProof,     ///< one network: 200 joins a second with the room's name and a wrong key
+  kSlowJoin,  ///< one network: 100 joins a second that repeat their first word as long as they may
+  kHalfOpen,  ///< one network: 1000 joins a second, begun, proven to come from there, and left
+  kProofSpread,     ///< the same from everywhere: each join from a network of its own
+  kHalfOpenSpread,  ///< likewise
+  kReplay,          ///< a member: each of its datagrams five times more, and again from elsewhere
+  kFlood,           ///< a member: 10 000 authentic datagrams a second
+  kForged,  ///< a member: 1000 datagrams a second of false frames, layers, references and news
 };
 struct HostileName {
   HostileKind kind;
   const char* name;
 };
-inline constexpr std::array<HostileName, 7> kHostileNames{{{HostileKind::kNoise, "noise"},
-                                                           {HostileKind::kProof, "proof"},
-                                                           {HostileKind::kSlowJoin, "slow-join"},
-                                                           {HostileKind::kHalfOpen, "half-open"},
-                                                           {HostileKind::kReplay, "replay"},
-                                                           {HostileKind::kFlood, "flood"},
-                                                           {HostileKind::kForged, "forged"}}};
+inline constexpr std::array<HostileName, 9> kHostileNames{
+    {{HostileKind::kNoise, "noise"},
+     {HostileKind::kProof, "proof"},
+     {HostileKind::kSlowJoin, "slow-join"},
+     {HostileKind::kHalfOpen, "half-open"},
+     {HostileKind::kProofSpread, "proof-spread"},
+     {HostileKind::kHalfOpenSpread, "half-open-spread"},
+     {HostileKind::kReplay, "replay"},
+     {HostileKind::kFlood, "flood"},
+     {HostileKind::kForged, "forged"}}};
 /// Nothing: none of that name.
 std::optional<HostileKind> find_hostile(std::string_view name);
 
