@@ -10,6 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include "eval/metrics/picture_quality.hh"
+#include "media/codec/webp.hh"
+#include "media/frame/scale_picture.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::harness {
@@ -74,6 +77,27 @@ std::string short_cell(std::optional<double> value, int decimals = 0) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
+/// As wide as a report shows it, and some kilobytes.
+void save_picture(const media::Picture& picture, const std::filesystem::path& path) {
+  constexpr int kWidthMax = 320;
+  constexpr int kQuantizer = 24;
+  const int width = std::min(picture.width, kWidthMax);
+  const int height = std::max(2, picture.height * width / picture.width);
+  const auto file = media::webp_file(media::scale_picture(picture, width, height), kQuantizer);
+  save_text({reinterpret_cast<const char*>(file.data()), file.size()}, path);
+}
+
+/// Those of an earlier command.
+void remove_pictures(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator{folder, error}) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("worst-") && name.ends_with(".webp")) {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+}
+
 }  // namespace
 
 std::string results_json(const std::vector<DirectionResult>& results) {
@@ -113,6 +137,28 @@ std::string frames_csv(const std::vector<FrameRow>& rows) {
         row.key_frame ? 1 : 0, cell(row.ssim_db), cell(row.psnr_db));
   }
   return text;
+}
+
+std::string worst_json(const std::vector<MomentRow>& rows) {
+  Json list = Json::array();
+  for (const MomentRow& row : rows) {
+    const ShownMoment& moment = row.worst.moment;
+    list.push_back({{"scheme", row.scheme},
+                    {"link", row.link},
+                    {"direction", row.direction},
+                    {"worst", name_of(row.worst.kind)},
+                    {"frame", moment.frame},
+                    {"captured_s", rounded(to_seconds(moment.captured))},
+                    {"shown_s", rounded(to_seconds(moment.shown))},
+                    {"until_s", rounded(to_seconds(moment.until))},
+                    {"ssim_db", rounded(metrics::ssim_to_db(moment.ssim))},
+                    {"picture", picture_name(row)}});
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string picture_name(const MomentRow& row) {
+  return fmt::format("worst-{}-{}-{}.webp", row.scheme, row.direction, name_of(row.worst.kind));
 }
 
 std::string results_table(const std::vector<DirectionResult>& results) {
@@ -160,9 +206,10 @@ OutputFolder::OutputFolder(std::filesystem::path folder) : folder_(std::move(fol
                              error.message() + "; choose another with --out");
   }
   save_text(results_json({}), folder_ / "results.json");
-  for (const char* name : {"timeline.csv", "frames.csv"}) {
+  for (const char* name : {"timeline.csv", "frames.csv", "worst.json"}) {
     std::filesystem::remove(folder_ / name, error);  // of an earlier command: they would not match
   }
+  remove_pictures(folder_);
 }
 
 void OutputFolder::add(RunOutput output) {
@@ -177,6 +224,14 @@ void OutputFolder::add(RunOutput output) {
   save_text(timeline_csv(all_.timeline), folder_ / "timeline.csv");
   if (!all_.frames.empty()) {
     save_text(frames_csv(all_.frames), folder_ / "frames.csv");
+  }
+  for (MomentRow& row : output.moments) {
+    save_picture(*row.worst.moment.picture, folder_ / picture_name(row));
+    row.worst.moment.picture.reset();
+  }
+  append(all_.moments, output.moments);
+  if (!all_.moments.empty()) {
+    save_text(worst_json(all_.moments), folder_ / "worst.json");
   }
 }
 

@@ -30,6 +30,7 @@ struct Direction {
   std::vector<schemes::CodedFrame> coded{};
   std::vector<metrics::ShownFrame> shown{};
   std::vector<uint32_t> shown_ids{};
+  std::optional<WorstMoments> worst{};  // where there are pictures
   bool has_sound = false;
   std::vector<metrics::PlayedSound> played{};
 };
@@ -114,6 +115,11 @@ void note_frames(const RunSpec& spec, Direction& direction) {
     const auto quality = metrics::picture_quality(*frame->picture, *original);
     direction.shown.push_back({frame->captured, frame->shown, quality.ssim, quality.psnr_db});
     direction.shown_ids.push_back(frame->frame_id);
+    direction.worst->note({.frame = frame->frame_id,
+                           .captured = frame->captured,
+                           .shown = frame->shown,
+                           .ssim = quality.ssim,
+                           .picture = frame->picture});
     if (spec.on_shown) {
       spec.on_shown(direction.name, *frame);
     }
@@ -256,6 +262,14 @@ void add_frames(const RunSpec& spec, const Direction& direction, std::vector<Fra
   }
 }
 
+void add_moments(const RunSpec& spec, Direction& direction, std::vector<MomentRow>& rows) {
+  if (direction.worst) {
+    for (WorstMoment& worst : direction.worst->finish()) {
+      rows.push_back({spec.scheme, spec.link.name, direction.name, std::move(worst)});
+    }
+  }
+}
+
 /// Steps the world bin by bin, sampling what each sender believes.
 void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> directions,
               const std::function<void(double)>& on_progress) {
@@ -311,9 +325,9 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
   sim::Link reverse = make_link(link, link.up, rng, 2);
   schemes::FlowPair pair;
   if (spec.forward_video) {
-    auto call = schemes::make_call(spec.scheme, context, spec.seed,
-                                   {spec.forward_video, spec.forward_sound},
-                                   {spec.reverse_video, spec.reverse_sound});
+    auto call = schemes::make_call(
+        spec.scheme, context, spec.seed, {spec.forward_video, spec.forward_sound},
+        {spec.reverse_video, spec.reverse_sound}, {.forward = link.down, .reverse = link.up});
     pair = {std::move(call.left), std::move(call.right)};
   } else {
     pair = schemes::make_flow(spec.scheme, context, spec.seed,
@@ -336,13 +350,19 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
                           .video = spec.reverse_video.get(),
                           .has_sound = spec.reverse_sound != nullptr});
   }
+  for (Direction& direction : directions) {
+    if (direction.video != nullptr) {
+      direction.worst.emplace(spec.window());
+    }
+  }
   sim::World world{{*pair.left, *pair.right, forward, reverse}};
   simulate(spec, world, directions, on_progress);
   RunOutput output;
-  for (const Direction& direction : directions) {
+  for (Direction& direction : directions) {
     output.results.push_back(direction_result(spec, direction));
     add_timeline(spec, direction, output.timeline);
     add_frames(spec, direction, output.frames);
+    add_moments(spec, direction, output.moments);
   }
   return output;
 }

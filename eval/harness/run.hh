@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eval/harness/queue_spec.hh"
+#include "eval/harness/worst_moments.hh"
 #include "eval/metrics/window.hh"
 #include "eval/schemes/registry.hh"
 #include "media/source/video_source.hh"
@@ -127,10 +128,19 @@ struct FrameRow {
   std::optional<double> psnr_db{};
 };
 
+/// A moment that the report shows, with the picture.
+struct MomentRow {
+  std::string scheme{};
+  std::string link{};
+  std::string direction{};
+  WorstMoment worst{};
+};
+
 struct RunOutput {
   std::vector<DirectionResult> results;
   std::vector<TimelineRow> timeline;
   std::vector<FrameRow> frames;
+  std::vector<MomentRow> moments;
 };
 
 /// Simulates and scores. `on_progress` (may be empty) is told the share done, 0..1.

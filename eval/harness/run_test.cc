@@ -45,7 +45,13 @@ RunSpec call(const std::string& scheme, const std::string& link) {
 }
 
 std::string bytes_of(const RunOutput& output) {
-  return results_json(output.results) + timeline_csv(output.timeline) + frames_csv(output.frames);
+  std::string bytes = results_json(output.results) + timeline_csv(output.timeline) +
+                      frames_csv(output.frames) + worst_json(output.moments);
+  for (const MomentRow& row : output.moments) {
+    const media::Picture& picture = *row.worst.moment.picture;
+    bytes.append(reinterpret_cast<const char*>(picture.y()), picture.luma_size());
+  }
+  return bytes;
 }
 
 TEST(Run, SameSeedSameBytesForEverySchemeVideoIncluded) {
@@ -90,6 +96,18 @@ TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
     // Both ends capture 30 a second for 8 s; the end of the run may or may not include one more.
     EXPECT_NEAR(static_cast<double>(output.frames.size()), 480, 2) << scheme;
   }
+}
+
+TEST(Run, ACallThatKnowsTheLinkShowsFresherPicturesThanOneThatForecasts) {
+  const schemes::SchemeContext context;
+  const auto video_of = [&](const char* scheme) {
+    return *run(call(scheme, "lte-slow"), context).results.at(0).video;
+  };
+  const VideoResult knows = video_of("omniscient");
+  const VideoResult forecasts = video_of("cress");
+  EXPECT_GT(knows.frames_displayed, 60);
+  EXPECT_LT(*knows.frame_delay_p95_ms, *forecasts.frame_delay_p95_ms);
+  EXPECT_GT(knows.bitrate_kbps, forecasts.bitrate_kbps);
 }
 
 TEST(Run, OneWayCallCarriesMediaForwardOnly) {

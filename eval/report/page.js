@@ -546,6 +546,22 @@
     }
   }
 
+  /** Of each scheme the picture that stood longest, the oldest and the worst, with the reasons. */
+  function worstMoments(section) {
+    if (!section.worst.length) return [];
+    const rows = data.schemes.map(scheme => [scheme, section.worst.filter(w => w.scheme === scheme)]).filter(([, all]) => all.length);
+    return [
+      make('h3', {}, 'Worst moments ', make('small', {}, 'what the viewer had on screen then')),
+      ...rows.map(([scheme, all]) => {
+        const node = make('div', {class: 'worst'}, make('p', {class: 'worst-of'}, swatch(scheme), schemeName(scheme)),
+            ...all.map(w => make('figure', {}, make('img', {src: w.image, alt: `${schemeName(scheme)}: ${w.title}`}),
+                                 make('figcaption', {}, make('strong', {}, w.title), make('span', {}, w.text)))));
+        charts.push({node, scheme, chart: null});
+        return node;
+      }),
+    ];
+  }
+
   // ---- The page ----------------------------------------------------------------------------------
 
   function showHidden(entry) {
@@ -558,6 +574,7 @@
   }
 
   function draw(entry) {
+    if (!entry.build) return;  // pictures
     if (entry.chart) entry.chart.destroy();
     entry.chart = new Chart(entry.canvas, entry.build());
     showHidden(entry);
@@ -608,7 +625,7 @@
       timelineFigures(section, grid);
       frameFigures(section, grid);
       host.append(make('section', {class: 'link-section', id: `link-${host.children.length + 1}`},
-                       make('h2', {}, placeName(section) + ' ', make('small', {}, linkFacts(section))), grid,
+                       make('h2', {}, placeName(section) + ' ', make('small', {}, linkFacts(section))), grid, ...worstMoments(section),
                        ...(section.results.length ? [valuesTable(section)] : [])));
     }
     document.getElementById('terms').append(...columns.flatMap(c => [make('dt', {}, c.label), make('dd', {}, c.means)]),

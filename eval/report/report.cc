@@ -19,6 +19,7 @@
 #include "eval/report/headline.hh"
 #include "eval/report/seed_groups.hh"
 #include "eval/report/series.hh"
+#include "eval/report/worst.hh"
 #include "transport/base/check.hh"
 #include "transport/base/text_file.hh"
 
@@ -83,6 +84,20 @@ ordered_json frames_json(const FrameLog& log) {
     series["age"].push_back(short_number(point.age_ms_max));
   }
   return series;
+}
+
+/// A picture that is not there is not told of: the words alone are in the table.
+ordered_json worst_json(const WorstMoment& moment, const Run& run) {
+  const auto series_of = [&](const auto& all) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const auto& series) { return series.key == moment.key; });
+    return found == all.end() ? nullptr : &*found;
+  };
+  const WorstWords words = worst_words(moment, series_of(run.timelines), series_of(run.frames));
+  return {{"scheme", moment.key.scheme},
+          {"title", words.title},
+          {"text", words.text},
+          {"image", data_url(moment)}};
 }
 
 ordered_json result_json(const RunResult& result) {
@@ -151,7 +166,8 @@ ordered_json sections_json(const Run& run) {
                        {"direction", key.direction},
                        {"results", ordered_json::array()},
                        {"timelines", ordered_json::array()},
-                       {"frames", ordered_json::array()}};
+                       {"frames", ordered_json::array()},
+                       {"worst", ordered_json::array()}};
     }
     return entry->second;
   };
@@ -168,6 +184,11 @@ ordered_json sections_json(const Run& run) {
   }
   for (const FrameLog& log : run.frames) {
     section(log.key)["frames"].push_back(frames_json(log));
+  }
+  for (const WorstMoment& moment : run.worst) {
+    if (!moment.image.empty()) {
+      section(moment.key)["worst"].push_back(worst_json(moment, run));
+    }
   }
   ordered_json list = ordered_json::array();
   for (const auto& place : places) {

@@ -10,6 +10,8 @@
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace cress::report {
 
@@ -245,6 +247,60 @@ class SeriesTable {
   size_t last_ = 0;
 };
 
+/// A list of at least `least` objects or whatever stands there.
+Result<json, ParseError> parse_list(std::string_view text, size_t least, const char* what) {
+  bool too_deep = false;
+  json root;
+  try {
+    root = json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      too_deep = too_deep || depth > kJsonDepthMax;
+      return depth <= kJsonDepthMax;  // what lies deeper is not kept
+    });
+  } catch (const json::parse_error& error) {
+    return ParseError{line_of(text, error.byte), "is not JSON"};
+  } catch (const json::exception&) {  // a number beyond double's range
+    return ParseError{0, "holds a number that is out of range"};
+  }
+  if (too_deep) {
+    return ParseError{0, "is nested too deeply"};
+  }
+  if (!root.is_array() || root.size() < least || root.size() > kResultsMax) {
+    return ParseError{0, "must be a list of " + std::to_string(least) + " to " +
+                             std::to_string(kResultsMax) + " " + what};
+  }
+  return root;
+}
+
+/// A file's name as a run gives it; anything that could be a path is none.
+bool is_picture_name(std::string_view name) {
+  return name.ends_with(".webp") && name.size() <= 200 &&
+         name.find_first_of("/\\") == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+/// One object of worst.json; the error's text where it is broken.
+std::string read_worst(const json& object, WorstMoment& out) {
+  const auto read = [&](const char* name, auto& into) {
+    using Value = std::remove_reference_t<decltype(into)>;
+    const bool fits =
+        object.is_object() && object.contains(name) &&
+        (std::is_same_v<Value, double> ? object[name].is_number() : object[name].is_string());
+    if (fits) {
+      into = object[name].get<Value>();
+    }
+    return fits;
+  };
+  const bool whole = read("scheme", out.key.scheme) && read("link", out.key.link) &&
+                     read("direction", out.key.direction) && read("worst", out.kind) &&
+                     read("frame", out.frame) && read("captured_s", out.captured_s) &&
+                     read("shown_s", out.shown_s) && read("until_s", out.until_s) &&
+                     read("ssim_db", out.ssim_db) && read("picture", out.picture);
+  if (!whole) {
+    return "lacks a member or has one of another kind";
+  }
+  return is_picture_name(out.picture) ? "" : "names no picture of a run";
+}
+
 /// One row's numbers; an error's text where one is no number or is missing.
 template <class Point>
 std::string read_row(const std::vector<std::string>& fields, std::span<const Column<Point>> columns,
@@ -339,24 +395,11 @@ std::optional<double> RunResult::number(std::string_view name) const {
 }
 
 Result<std::vector<RunResult>, ParseError> parse_results(std::string_view text) {
-  bool too_deep = false;
-  json root;
-  try {
-    root = json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      too_deep = too_deep || depth > kJsonDepthMax;
-      return depth <= kJsonDepthMax;  // what lies deeper is not kept
-    });
-  } catch (const json::parse_error& error) {
-    return ParseError{line_of(text, error.byte), "is not JSON"};
-  } catch (const json::exception&) {  // a number beyond double's range
-    return ParseError{0, "holds a number that is out of range"};
+  Result<json, ParseError> list = parse_list(text, 1, "results");
+  if (!list) {
+    return list.error();
   }
-  if (too_deep) {
-    return ParseError{0, "is nested too deeply"};
-  }
-  if (!root.is_array() || root.empty() || root.size() > kResultsMax) {
-    return ParseError{0, "must be a list of 1 to " + std::to_string(kResultsMax) + " results"};
-  }
+  const json root = std::move(list).value();
   std::vector<RunResult> results(root.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const std::string error = read_result(root[i], results[i]);
@@ -365,6 +408,22 @@ Result<std::vector<RunResult>, ParseError> parse_results(std::string_view text) 
     }
   }
   return results;
+}
+
+Result<std::vector<WorstMoment>, ParseError> parse_worst(std::string_view text) {
+  Result<json, ParseError> list = parse_list(text, 0, "moments");
+  if (!list) {
+    return list.error();
+  }
+  const json root = std::move(list).value();
+  std::vector<WorstMoment> moments(root.size());
+  for (size_t i = 0; i < moments.size(); ++i) {
+    const std::string error = read_worst(root[i], moments[i]);
+    if (!error.empty()) {
+      return ParseError{0, "moment " + std::to_string(i + 1) + " " + error};
+    }
+  }
+  return moments;
 }
 
 Result<std::vector<Timeline>, ParseError> parse_timeline(std::string_view csv) {
@@ -434,6 +493,27 @@ void find_movies(const std::filesystem::path& run_dir, Run& run) {
   }
 }
 
+/// With the pictures that are there and are pictures.
+void load_worst(const std::filesystem::path& run_dir, Run& run) {
+  const std::filesystem::path worst = run_dir / "worst.json";
+  if (!std::filesystem::exists(worst)) {
+    return;
+  }
+  run.worst = value_or_throw(parse_worst(read_file(worst)), worst);
+  for (WorstMoment& moment : run.worst) {
+    const std::filesystem::path picture = run_dir / moment.picture;
+    std::error_code unreadable;  // counts as not there
+    if (std::filesystem::is_regular_file(picture, unreadable) &&
+        std::filesystem::file_size(picture, unreadable) <= kImageBytesMax) {
+      moment.image = read_file(picture);
+    }
+    if (moment.image.size() < 12 || !moment.image.starts_with("RIFF") ||
+        moment.image.substr(8, 4) != "WEBP") {
+      moment.image.clear();
+    }
+  }
+}
+
 }  // namespace
 
 Run load_run(const std::filesystem::path& run_dir) {
@@ -456,6 +536,7 @@ Run load_run(const std::filesystem::path& run_dir) {
   if ((video && !is_sweep) || std::filesystem::exists(frames)) {
     run.frames = value_or_throw(parse_frames(read_file(frames)), frames);
   }
+  load_worst(run_dir, run);
   find_movies(run_dir, run);
   return run;
 }

@@ -85,7 +85,23 @@ struct FrameLog {
   std::vector<FramePoint> points;  ///< by capture time
 };
 
+/// One object of worst.json: a picture on a viewer's screen, in one way the worst of its run.
+struct WorstMoment {
+  SeriesKey key{};
+  std::string kind;  ///< "freeze", "delay" or "quality"
+  double frame = 0.0;
+  double captured_s = 0.0;
+  double shown_s = 0.0;
+  double until_s = 0.0;  ///< when the next one came
+  double ssim_db = 0.0;
+  std::string picture;  ///< a file beside worst.json: a name, no path
+  std::string image;    ///< its bytes, a WebP file; empty where it is not there
+};
+inline constexpr size_t kImageBytesMax = size_t{1} << 18;
+
 Result<std::vector<RunResult>, ParseError> parse_results(std::string_view json);
+/// Without images.
+Result<std::vector<WorstMoment>, ParseError> parse_worst(std::string_view json);
 /// Both CSV parsers: a header line names the columns, in any order; further columns are allowed and
 /// ignored; fields may be quoted (RFC 4180) within a line; CR LF and blank lines are fine. Rows of
 /// one series are kept together, in the order in which the series first appear.
@@ -96,14 +112,16 @@ struct Run {
   std::vector<RunResult> results;  ///< at least one
   std::vector<Timeline> timelines;
   std::vector<FrameLog> frames;  ///< empty without video
-  bool has_film = false;         ///< kFilmName lies beside them
+  std::vector<WorstMoment> worst{};
+  bool has_film = false;  ///< kFilmName lies beside them
   /// What a result's viewer saw, where it lies beside them: SCHEME-DIRECTION.webm or .y4m.
   std::vector<std::string> movies{};
 };
 inline constexpr const char* kFilmName = "film.webm";
 /// Throws std::runtime_error "FILE:LINE: what" when results.json or timeline.csv is missing or any
-/// of the three is broken; frames.csv may be missing when no result speaks of video, and both CSV
-/// files when every result says its options: a sweep's.
+/// of the files is broken; worst.json and its pictures may be missing; frames.csv may be missing
+/// when no result speaks of video, and both CSV files when every result says its options: a
+/// sweep's.
 Run load_run(const std::filesystem::path& run_dir);
 
 }  // namespace cress::report

@@ -21,5 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_parsed(cress::report::parse_results(text));
   check_parsed(cress::report::parse_timeline(text));
   check_parsed(cress::report::parse_frames(text));
+  check_parsed(cress::report::parse_worst(text));
   return 0;
 }

@@ -18,6 +18,7 @@
 #include "eval/schemes/like_call.hh"
 #include "eval/schemes/like_flow.hh"
 #include "eval/schemes/omniscient.hh"
+#include "eval/schemes/omniscient_control.hh"
 #include "eval/schemes/reno.hh"
 #include "eval/schemes/sprout_flow.hh"
 #include "eval/schemes/tcp_flow.hh"
@@ -167,9 +168,11 @@ constexpr std::array kSchemesWithPath = {
                .saturating = true,
                .queue = "red:5,15,0.1"},
     SchemeInfo{.name = "omniscient",
-               .what = "knows the link: a packet for each opportunity, sent at the very instant",
+               .what = "knows the link: a packet for each opportunity, sent at the very instant; "
+                       "as a call, the Cress call with a forecast that never errs",
                .source = "the Sprout paper, §5.1",
                .saturating = true,
+               .call = true,
                .knows_link = true},
 };
 
@@ -274,6 +277,13 @@ std::unique_ptr<sprout::Control> make_control(std::string_view scheme, const Sch
     estimator = std::make_unique<sprout::BayesianEstimator>(context.dynamics(), context.table());
   }
   return std::make_unique<sprout::SproutControl>(std::move(estimator));
+}
+
+std::unique_ptr<sprout::Control> make_omniscient_control(
+    std::shared_ptr<const sim::DeliveryTrace> trace) {
+  return std::make_unique<OmniscientControl>(
+      std::move(trace),
+      OmniscientControl::Options{.datagram_overhead = sprout::kDatagramOverhead + wire::kTagSize});
 }
 
 /// Two programs do not start in step: the other end comes up within a tick of the first.
@@ -475,10 +485,15 @@ FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64
 }
 
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
-                   CallMedia left, CallMedia right) {
-  if (!find_scheme(scheme).call) {
+                   CallMedia left, CallMedia right, const CallPath& path) {
+  const SchemeInfo& info = find_scheme(scheme);
+  if (!info.call) {
     throw std::invalid_argument("scheme \"" + std::string{scheme} +
                                 "\" carries no call; run it without --video");
+  }
+  if (info.knows_link && (!path.forward || !path.reverse)) {
+    throw std::invalid_argument("scheme \"" + std::string{scheme} +
+                                "\" has to know the link, which this run does not tell it");
   }
   const TimePoint right_start = jittered_start(seed);
   if (const auto like = like_options(scheme)) {
@@ -501,11 +516,13 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   app::CallOptions options;
   // Only Sprout's belief needs it (docs/results.md).
   options.pads_window = scheme == "sprout";
+  const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
+    return info.knows_link ? make_omniscient_control(trace)
+                           : make_control(scheme, context, wire::kTagSize);
+  };
   return {
-      std::make_unique<CressCall>(kTimeZero, options, make_control(scheme, context, wire::kTagSize),
-                                  std::move(left)),
-      std::make_unique<CressCall>(right_start, options,
-                                  make_control(scheme, context, wire::kTagSize), std::move(right))};
+      std::make_unique<CressCall>(kTimeZero, options, control(path.forward), std::move(left)),
+      std::make_unique<CressCall>(right_start, options, control(path.reverse), std::move(right))};
 }
 
 }  // namespace cress::schemes

@@ -21,7 +21,7 @@ struct SchemeInfo {
   bool call = false;        ///< can carry a video call
   /// What has to stand at the bottleneck, as `--queue` says it; empty: whatever the run has.
   std::string_view queue{};
-  bool knows_link = false;  ///< make_flow needs the trace of the link it sends over
+  bool knows_link = false;  ///< needs the trace of the link it sends over
 };
 
 /// Every scheme that asks nothing of its path, in the order they are listed.
@@ -66,9 +66,13 @@ struct FlowPath {
 /// Throws std::invalid_argument where the path is not what the scheme asks for.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed,
                    const FlowPath& path);
-/// The context outlives the pair; throws
-/// std::invalid_argument for a scheme that carries no call.
+/// What a run tells a call of its path: the traces of the links that `left` and `right` send over.
+struct CallPath {
+  std::shared_ptr<const sim::DeliveryTrace> forward{}, reverse{};
+};
+/// The context outlives the pair; throws std::invalid_argument for a scheme that carries no call,
+/// or has to know a path that it is not told.
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
-                   CallMedia left, CallMedia right);
+                   CallMedia left, CallMedia right, const CallPath& path = {});
 
 }  // namespace cress::schemes
