@@ -9,6 +9,7 @@
 #include <string>
 
 #include "eval/command_test_tools.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::eval {
 namespace {
@@ -135,6 +136,43 @@ TEST_F(CommandLine, ARunWritesAllItsFilesAndJsonIsWhatItPrints) {
   for (const char* name : {"timeline.csv", "frames.csv", "report.html"}) {
     EXPECT_GT(fs::file_size(folder_ / "out" / name), 1000U) << name;
   }
+}
+
+TEST_F(CommandLine, ACallsWorstMomentsAreInItsReportAndTheSameTwice) {
+  const std::string run =
+      "run --scheme skype-like,omniscient --link lte-slow --video synthetic:160x96@15 --duration 8 "
+      "--audio none --out ";
+  for (const char* name : {"one", "two"}) {
+    const Ran ran = cress_eval(run + file(name));
+    ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  }
+  const auto bytes = [&](const char* out, const std::string& name) {
+    return load_text(folder_ / out / name, DataSize{10'000'000});
+  };
+  const auto moments = nlohmann::json::parse(bytes("one", "worst.json"));
+  EXPECT_EQ(moments.size(), 12U);  // three, both ways, of two schemes
+  std::vector<std::string> names{"worst.json", "report.html"};
+  for (const auto& moment : moments) {
+    names.push_back(moment.at("picture"));
+    EXPECT_EQ(bytes("one", names.back()).substr(0, 4), "RIFF");
+    EXPECT_LE(moment.at("shown_s"), moment.at("until_s"));
+    EXPECT_LT(moment.at("captured_s"), moment.at("shown_s"));
+  }
+  for (const std::string& name : names) {
+    EXPECT_EQ(bytes("one", name), bytes("two", name)) << name;
+  }
+  const std::string page = bytes("one", "report.html");
+  size_t pictures = 0;
+  for (size_t at = 0; (at = page.find("data:image/webp;base64,UklGR", at)) != std::string::npos;) {
+    ++at;
+    ++pictures;
+  }
+  EXPECT_EQ(pictures, moments.size());
+  // A later run leaves none of them behind.
+  ASSERT_EQ(
+      cress_eval("run --scheme cubic --link wifi --duration 5 --out " + file("one")).exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "one" / "worst.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "one" / names.back()));
 }
 
 TEST_F(CommandLine, JobsDoNotChangeTheBytes) {

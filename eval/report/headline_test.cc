@@ -71,6 +71,15 @@ TEST(Headline, SaysSoWhenTheOtherShowsMore) {
             "against 200 ms), with as much SSIM (12.0 dB).");
 }
 
+TEST(Headline, WhoKnowsTheLinkIsTheLastToBeComparedWith) {
+  const std::vector<RunResult> results{result("omniscient", "lte", {{"delay95_ms", 40}}),
+                                       result("far", "lte", {{"delay95_ms", 900}}),
+                                       result("cress", "lte", {{"delay95_ms", 100}})};
+  const Headline words = headline(results);
+  EXPECT_NE(words.lead.find("fresher than far's"), std::string::npos) << words.lead;
+  EXPECT_EQ(words.lines.back().find("omniscient: 40 ms"), 0U) << words.lines.back();
+}
+
 TEST(Headline, PutsTheClosestRivalFirstAndTheOthersBelow) {
   const std::vector<RunResult> results{
       result("slow", "lte", {{"delay95_ms", 5000}}), result("near", "lte", {{"delay95_ms", 102}}),

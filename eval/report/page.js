@@ -148,7 +148,8 @@
   function bestOf(section) {
     const best = new Map();
     for (const column of columns) {
-      const values = rowsOf(section).map(r => valueOf(column, r.numbers)).filter(v => v !== null);
+      // Who knows the link is a yardstick, not a contender.
+      const values = rowsOf(section).filter(r => r.scheme !== 'omniscient').map(r => valueOf(column, r.numbers)).filter(v => v !== null);
       const printed = new Set(values.map(column.format));
       if (printed.size > 1) best.set(column, column.format(column.best(...values)));
     }
