@@ -12,14 +12,14 @@
 namespace cress::report {
 namespace {
 
-struct Interval {
+struct Stretch {
   double from_s = 0;
   double to_s = 0;
   bool contains(double time_s) const { return from_s <= time_s && time_s <= to_s; }
 };
 
 /// What is told of a moment is what happened while it came about.
-Interval interval_of(const WorstMoment& moment) {
+Stretch stretch_of(const WorstMoment& moment) {
   if (moment.kind == "freeze") {
     return {moment.shown_s, moment.until_s};
   }
@@ -36,7 +36,7 @@ std::string tenths(double seconds) {
   return text.data();
 }
 
-std::string link_words(const Interval& interval, const Timeline& timeline) {
+std::string link_words(const Stretch& stretch, const Timeline& timeline) {
   constexpr double kBin = 0.1;
   double then = 0;
   double all = 0;
@@ -49,7 +49,7 @@ std::string link_words(const Interval& interval, const Timeline& timeline) {
     }
     all += *point.capacity_kbps;
     ++bins_all;
-    if (interval.contains(point.time_s) || interval.contains(point.time_s + kBin)) {
+    if (stretch.contains(point.time_s) || stretch.contains(point.time_s + kBin)) {
       then += *point.capacity_kbps;
       ++bins_then;
       latest_ms = std::max(latest_ms, point.delay_ms.value_or(0));
@@ -69,11 +69,11 @@ std::string link_words(const Interval& interval, const Timeline& timeline) {
   return words;
 }
 
-std::string skipped_words(const Interval& interval, const FrameLog& frames) {
+std::string skipped_words(const Stretch& stretch, const FrameLog& frames) {
   int64_t captured = 0;
   int64_t skipped = 0;
   for (const FramePoint& point : frames.points) {
-    if (interval.contains(point.capture_s)) {
+    if (stretch.contains(point.capture_s)) {
       ++captured;
       skipped += point.size_bytes.value_or(0) > 0 ? 0 : 1;
     }
@@ -117,12 +117,12 @@ std::string title_of(const WorstMoment& moment) {
 
 WorstWords worst_words(const WorstMoment& moment, const Timeline* timeline,
                        const FrameLog* frames) {
-  const Interval interval = interval_of(moment);
+  const Stretch stretch = stretch_of(moment);
   WorstWords words{.title = title_of(moment), .text = "At " + tenths(moment.shown_s) + " s. "};
-  words.text += timeline != nullptr ? link_words(interval, *timeline) : "";
+  words.text += timeline != nullptr ? link_words(stretch, *timeline) : "";
   if (frames != nullptr) {
     words.text +=
-        moment.kind == "quality" ? coded_words(moment, *frames) : skipped_words(interval, *frames);
+        moment.kind == "quality" ? coded_words(moment, *frames) : skipped_words(stretch, *frames);
   }
   return words;
 }

@@ -8,8 +8,6 @@
 namespace cress::schemes {
 namespace {
 
-constexpr TimePoint at(Duration time) { return kTimeZero + time; }
-
 std::shared_ptr<const sim::DeliveryTrace> drawn_trace(uint64_t seed) {
   Rng rng{seed};
   auto trace = std::make_shared<sim::DeliveryTrace>();
