@@ -97,7 +97,8 @@ inline size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// All memory of a child that can be read, but for a sanitizer's own.
+/// All memory of a child that can be read, but for files as they are on the disk and a sanitizer's
+/// own.
 inline std::string memory_of(pid_t pid) {
   std::ifstream maps{"/proc/" + std::to_string(pid) + "/maps"};
   std::ifstream memory{"/proc/" + std::to_string(pid) + "/mem", std::ios::binary};
@@ -107,7 +108,7 @@ inline std::string memory_of(pid_t pid) {
     unsigned long to = 0;
     std::array<char, 5> rights{};
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights.data()) != 3 ||
-        rights[0] != 'r') {
+        rights[0] != 'r' || (rights[1] != 'w' && line.find('/') != std::string::npos)) {
       continue;
     }
     // A sanitizer's own maps are of terabytes.

@@ -53,12 +53,15 @@ class Needles {
   size_t size() const { return pieces_.size(); }
   size_t count_in(std::string_view text) const {
     size_t found = 0;
-    for (size_t at = 0; at + kSize <= text.size(); ++at) {
-      if (!heads_[head_of(text.substr(at)) % heads_.size()]) {
-        continue;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at + kSize <= end; ++at) {
+      uint64_t head = 0;
+      std::memcpy(&head, at, sizeof head);
+      if (heads_[head % kHeads] == 0) {
+        continue;  // nearly always
       }
-      const auto piece = pieces_.find(head_of(text.substr(at)));
-      found += piece != pieces_.end() && text.substr(at, kSize) == piece->second ? 1 : 0;
+      const auto piece = pieces_.find(head);
+      found += piece != pieces_.end() && piece->second == std::string_view{at, kSize} ? 1 : 0;
     }
     return found;
   }
@@ -66,25 +69,22 @@ class Needles {
  private:
   static constexpr size_t kSize = 24;
   static constexpr size_t kStep = 40;
+  static constexpr size_t kHeads = size_t{1} << 20U;
   static constexpr size_t kDifferentMin = 14;
 
-  static uint64_t head_of(std::string_view text) {
-    uint64_t head = 0;
-    std::memcpy(&head, text.data(), sizeof head);
-    return head;
-  }
   void add_piece(std::string piece) {
     std::string different = piece;
     std::ranges::sort(different);
     different.erase(std::unique(different.begin(), different.end()), different.end());
     if (different.size() >= kDifferentMin) {
-      const uint64_t head = head_of(piece);
-      heads_[head % heads_.size()] = true;
+      uint64_t head = 0;
+      std::memcpy(&head, piece.data(), sizeof head);
+      heads_[head % kHeads] = 1;
       pieces_.emplace(head, std::move(piece));
     }
   }
 
-  std::vector<bool> heads_ = std::vector<bool>(size_t{1} << 20U);  // what need not be looked up
+  std::unique_ptr<uint8_t[]> heads_ = std::make_unique<uint8_t[]>(kHeads);  // what is looked up
   std::unordered_map<uint64_t, std::string> pieces_;
 };
 
