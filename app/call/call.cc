@@ -13,7 +13,11 @@ constexpr Duration kPersonInterval = 1s;
 
 Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control)
     : endpoint_(start, options.endpoint, std::move(control)),
-      sender_(start, {.video = options.video, .pads_window = options.pads_window}, endpoint_),
+      sender_(start,
+              {.video = options.video,
+               .pads_window = options.pads_window,
+               .trickles = options.trickles},
+              endpoint_),
       receiver_({.paced_by_sound_card = options.paced_by_sound_card}) {
   open_call_flows(endpoint_);
 }

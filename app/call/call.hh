@@ -20,6 +20,8 @@ struct CallOptions {
   /// belief takes a tick with few arrivals for a slow link, also when only the sender had little to
   /// send (reference specification §3). Cress needs none.
   bool pads_window = false;
+  /// Whether a small frame goes now and then while the window is closed, since a forecast may err.
+  bool trickles = true;
   /// A sound card sets the pace: sound is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
 };

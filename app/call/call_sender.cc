@@ -65,6 +65,7 @@ void open_call_flows(session::Endpoint& endpoint, bool tell_control) {
 CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endpoint& endpoint)
     : endpoint_(endpoint),
       pads_window_(options.pads_window),
+      trickles_(options.trickles),
       seal_(options.seal),
       last_frame_at_(start - kTrickleInterval) {
   if (options.video) {
@@ -131,7 +132,7 @@ std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const bool drains = endpoint_.control().outstanding(now) + kTrickleFrame <= kTrickleBacklogMax;
   const Duration interval = drains ? kTrickleInterval : kTrickleIntervalBacklog;
   const Duration late = now - last_frame_at_ - interval;
-  if (late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
+  if (!trickles_ || late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
     return std::nullopt;
   }
   return std::min(kTrickleFrame * (1 + late / kTrickleGrowth), kTrickleFrameMax);

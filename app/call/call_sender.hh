@@ -17,6 +17,7 @@ struct CallSenderOptions {
   std::optional<VideoSenderOptions> video;
   /// See CallOptions.
   bool pads_window = false;
+  bool trickles = true;
   /// Borrowed; null: media travel as they were coded.
   MediaSeal* seal = nullptr;
 };
@@ -75,6 +76,7 @@ class CallSender {
 
   session::Endpoint& endpoint_;
   bool pads_window_;
+  bool trickles_;
   MediaSeal* seal_;
   LossMeter loss_;
 

@@ -62,6 +62,11 @@ std::optional<DataRate> OmniscientControl::forecast_rate() const {
   return DataRate::from(forecast_total(), kPromise);
 }
 
+Duration OmniscientControl::heartbeat_interval(TimePoint now, Duration usual) const {
+  return window(now) > DataSize{} ? usual
+                                  : std::max(usual, next_change(now) + options_.delay_target - now);
+}
+
 TimePoint OmniscientControl::next_change(TimePoint now) const {
   return opportunity_after(now + options_.delay_target) - options_.delay_target;
 }

@@ -39,7 +39,8 @@ class OmniscientControl final : public sprout::Control {
   /// What the link carries within kPromise of the last datagram sent.
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
-  Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
+  /// While the link is dead, until it is not: heartbeats would be its first queue.
+  Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   /// A window never errs: what does not fit waits.
   Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint now) const override;

@@ -516,6 +516,7 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   app::CallOptions options;
   // Only Sprout's belief needs it (docs/results.md).
   options.pads_window = scheme == "sprout";
+  options.trickles = !info.knows_link;  // its closed window is no guess
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
     return info.knows_link ? make_omniscient_control(trace)
                            : make_control(scheme, context, wire::kTagSize);
