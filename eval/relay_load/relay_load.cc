@@ -155,7 +155,6 @@ class Load {
   }
 
   void take_stage(TimePoint now) {
-    const bool is_over = now - start_ >= options_.duration;
     switch (stage_) {
       case Stage::kWarmingUp:
         if (now - start_ >= options_.skip && options_.empties) {
@@ -172,7 +171,8 @@ class Load {
         }
         return;
       case Stage::kCounting:
-        if (is_over) {
+        // However late a busy machine began.
+        if (now - *counting_since_ >= options_.duration - options_.skip) {
           end_counting(now);
           stage_ = Stage::kEnding;
         }
