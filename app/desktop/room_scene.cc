@@ -15,7 +15,10 @@ constexpr float kQuietestDbfs = -60;
 
 float coarse(double dbov) {
   const float level = std::round(static_cast<float>(dbov) / kLevelStep) * kLevelStep;
-  return level <= kQuietestDbfs ? ui::kSilenceDbfs : level;
+  if (level <= kQuietestDbfs) {
+    return ui::kSilenceDbfs;
+  }
+  return level;
 }
 
 std::string name_of(const ui::Person& person) {

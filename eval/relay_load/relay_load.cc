@@ -105,8 +105,9 @@ class Load {
 
   static std::vector<relay::RoomDoor> doors(const RelayLoadOptions& options) {
     std::vector<relay::RoomDoor> doors;
-    doors.reserve(static_cast<size_t>(options.rooms + kProbeRooms));
-    for (int room = 0; room < options.rooms + kProbeRooms; ++room) {
+    const int rooms = options.rooms + kProbeRooms;
+    doors.reserve(narrow<size_t>(rooms));
+    for (int room = 0; room < rooms; ++room) {
       doors.push_back({.name = "room" + std::to_string(room),
                        .access = access_of(room),
                        .members_max = static_cast<size_t>(options.members) + 4});

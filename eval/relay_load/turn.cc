@@ -110,6 +110,7 @@ void be_turn_server(const std::string& program, uint16_t port) {
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& one : words) {
     arguments.push_back(one.data());
   }

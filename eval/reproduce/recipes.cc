@@ -60,6 +60,7 @@ const Recipe& find_recipe(std::string_view name) {
 
 std::vector<std::string> compared_schemes() {
   std::vector<std::string> names;
+  names.reserve(std::size(paper::kMeans) + 2);
   for (const paper::Mean& mean : paper::kMeans) {
     names.emplace_back(mean.scheme);
   }
