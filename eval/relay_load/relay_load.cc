@@ -12,6 +12,7 @@
 #include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
 #include "relay/daemon/metrics.hh"
+#include "transport/base/check.hh"
 #include "transport/base/rng.hh"
 
 namespace cress::relay_load {
