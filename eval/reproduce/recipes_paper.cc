@@ -445,12 +445,14 @@ Shares shares_of(const LabLink& link, std::optional<tunnel::ControlKind> tunnel,
   const metrics::Window window{kTimeZero + link.skip, kTimeZero + link.duration};
   const auto rate_kbps = [&](std::span<const schemes::CarriedDatagram> of) {
     std::vector<metrics::Delivery> deliveries;
+    deliveries.reserve(of.size());
     for (const schemes::CarriedDatagram& datagram : of) {
       deliveries.push_back({datagram.arrived, datagram.size});
     }
     return metrics::throughput(deliveries, window).kilobits_per_second();
   };
   std::vector<metrics::Arrival> call;
+  call.reserve(arrivals.call.size());
   for (const schemes::CarriedDatagram& datagram : arrivals.call) {
     call.push_back({datagram.sent, datagram.arrived});
   }
