@@ -20,7 +20,7 @@ class CallHost final : public sim::Host {
   explicit CallHost(uint64_t seed)
       : camera_({.width = 160, .height = 96, .seed = seed}),
         call_(kTimeZero, {.endpoint = {}, .video = VideoSenderOptions{.width = 160, .height = 96}},
-              std::make_unique<sprout::CressControl>(sprout::CressControl::Options{})) {}
+              std::make_unique<sprout::CressControl>(sprout::call_control())) {}
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
     (void)call_.handle_datagram(now, datagram.bytes);

@@ -11,7 +11,8 @@ VideoSender::VideoSender(const VideoSenderOptions& options)
                 .frame_rate = options.frame_rate,
                 .temporal_layers = options.temporal_layers,
                 .anchor_interval = options.anchor_interval,
-                .quantizer_min = options.quantizer_min}),
+                .quantizer_min = options.quantizer_min,
+                .quantizer_min_of_plenty = options.quantizer_min_of_plenty}),
       tells_all_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,

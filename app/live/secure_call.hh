@@ -16,7 +16,7 @@ namespace cress::live {
 struct SecureCallOptions {
   secure::ConnectionOptions connection;
   app::CallOptions call;
-  sprout::CressControl::Options control;
+  sprout::CressControl::Options control = sprout::call_control();
   app::PersonState person;
 };
 

@@ -39,6 +39,8 @@ double loudest_dbov(const media::AudioFrame& samples) {
 app::VideoSenderOptions room_video(app::VideoSenderOptions video) {
   video.temporal_layers = kLayers;
   video.anchor_interval = kAnchorInterval;
+  // What one member has plenty of is too much for another's leg.
+  video.quantizer_min_of_plenty = video.quantizer_min;
   return video;
 }
 

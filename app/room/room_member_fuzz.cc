@@ -41,7 +41,7 @@ class Input {
 };
 
 std::unique_ptr<sprout::Control> control() {
-  return std::make_unique<sprout::CressControl>(sprout::CressControl::Options{});
+  return std::make_unique<sprout::CressControl>(sprout::call_control());
 }
 
 /// A relay that says what the input wants, with the help of a member that has the room's link.

@@ -28,7 +28,7 @@ inline secure::Secret test_media() {
 }
 
 inline std::unique_ptr<sprout::Control> test_control() {
-  return std::make_unique<sprout::CressControl>(sprout::CressControl::Options{});
+  return std::make_unique<sprout::CressControl>(sprout::call_control());
 }
 
 /// A link that always carries `rate`, which divides 12 Mbit/s.

@@ -72,53 +72,6 @@ TEST_F(CellsimMeasured, ASaturatingSenderGetsTheWholeLinkAndPacketsAreOnTime) {
   }
 }
 
-/// The buffers that Linux comes with; others' machines have others.
-void set_tcp_buffers() {
-  std::ofstream{"/proc/sys/net/ipv4/tcp_rmem"} << "4096 131072 6291456";
-  std::ofstream{"/proc/sys/net/ipv4/tcp_wmem"} << "4096 16384 4194304";
-}
-
-int sink_stream(const std::string& at) {
-  set_tcp_buffers();
-  const Endpoint here{at};
-  const int listener = here.open(SOCK_STREAM);
-  if (bind(listener, here.raw(), here.socket_address.size) != 0 || listen(listener, 1) != 0) {
-    return complain("listen");
-  }
-  const int fd = accept(listener, nullptr, nullptr);
-  std::vector<char> bytes(1 << 16);
-  while (recv(fd, bytes.data(), bytes.size(), 0) > 0) {
-  }
-  return 0;
-}
-
-int send_stream(const std::string& to, Duration length) {
-  set_tcp_buffers();
-  const runtime::MonotonicClock clock;
-  const TimePoint end = clock.now() + length;
-  const Endpoint there{to};
-  const int fd = there.open(SOCK_STREAM);
-  // Who made the network may choose what its machine keeps from others.
-  constexpr std::string_view kCubic = "cubic";
-  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()) != 0) {
-    return complain("cubic");
-  }
-  timeval patience{0, 100'000};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  while (connect(fd, there.raw(), there.socket_address.size) != 0) {
-    if (errno != EINPROGRESS && errno != EALREADY) {
-      return complain("connect");
-    }
-  }
-  const std::vector<char> bytes(1 << 16);
-  while (clock.now() < end) {
-    if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN) {
-      return complain("send");
-    }
-  }
-  return 0;
-}
-
 struct Against {
   const char* link;
   const char* queue;

@@ -11,13 +11,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "transport/base/time.hh"
+#include "transport/base/units.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/socket_address.hh"
@@ -150,6 +153,60 @@ inline int expect_refusal(const std::string& to, Duration least) {
     return complain("no refusal");
   }
   return clock.now() - sent >= least ? 0 : 2;
+}
+
+/// The buffers that Linux comes with; others' machines have others.
+inline void set_tcp_buffers() {
+  std::ofstream{"/proc/sys/net/ipv4/tcp_rmem"} << "4096 131072 6291456";
+  std::ofstream{"/proc/sys/net/ipv4/tcp_wmem"} << "4096 16384 4194304";
+}
+
+/// Takes one stream to its end; `on_bytes` hears how many came, and how long after the connection.
+inline int sink_stream(
+    const std::string& at,
+    const std::function<void(Duration, DataSize)>& on_bytes = [](Duration, DataSize) {}) {
+  set_tcp_buffers();
+  const runtime::MonotonicClock clock;
+  const Endpoint here{at};
+  const int listener = here.open(SOCK_STREAM);
+  if (bind(listener, here.raw(), here.socket_address.size) != 0 || listen(listener, 1) != 0) {
+    return complain("listen");
+  }
+  const int fd = accept(listener, nullptr, nullptr);
+  const TimePoint begin = clock.now();
+  std::vector<char> bytes(1 << 16);
+  for (ssize_t size = 0; (size = recv(fd, bytes.data(), bytes.size(), 0)) > 0;) {
+    on_bytes(clock.now() - begin, DataSize{size});
+  }
+  return 0;
+}
+
+/// Fills a stream by the kernel's Cubic.
+inline int send_stream(const std::string& to, Duration length) {
+  set_tcp_buffers();
+  const runtime::MonotonicClock clock;
+  const TimePoint end = clock.now() + length;
+  const Endpoint there{to};
+  const int fd = there.open(SOCK_STREAM);
+  // Who made the network may choose what its machine keeps from others.
+  constexpr std::string_view kCubic = "cubic";
+  if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()) != 0) {
+    return complain("cubic");
+  }
+  timeval patience{0, 100'000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  while (connect(fd, there.raw(), there.socket_address.size) != 0) {
+    if (errno != EINPROGRESS && errno != EALREADY) {
+      return complain("connect");
+    }
+  }
+  const std::vector<char> bytes(1 << 16);
+  while (clock.now() < end) {
+    if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN) {
+      return complain("send");
+    }
+  }
+  return 0;
 }
 
 /// What a log's lines say.

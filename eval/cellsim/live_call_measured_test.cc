@@ -8,16 +8,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "eval/cellsim/cellsim.hh"
+#include "eval/cellsim/live_call_test_tools.hh"
 #include "eval/harness/run.hh"
-#include "eval/metrics/frames.hh"
 #include "media/gst/gst_audio_source.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_runtime.hh"
@@ -27,76 +25,11 @@
 namespace cress::cellsim {
 namespace {
 
-namespace fs = std::filesystem;
-
 const fs::path kData = CRESS_DATA;
 const fs::path kClip = kData / "video" / "gesture_man_640x480_30.mp4";
 const fs::path kVoice = kData / "audio" / "gesture_man.flac";
 constexpr Duration kLength = 40s;
 constexpr metrics::Window kScored{kTimeZero + 5s, kTimeZero + kLength};
-
-/// A picture that was shown; the clocks may be two.
-struct Frame {
-  TimePoint captured{};
-  TimePoint shown{};
-  DataSize size;
-};
-
-struct Seen {
-  double rate_kbps = 0;
-  double delay_p95_ms = 0;
-};
-
-Seen seen_in(const std::vector<Frame>& frames) {
-  std::vector<metrics::ShownFrame> shown;
-  DataSize total;
-  for (const Frame& frame : frames) {
-    shown.push_back({frame.captured, frame.shown});
-    total += frame.shown >= kScored.from && frame.shown < kScored.to ? frame.size : DataSize{};
-  }
-  const auto p95 = metrics::frame_delay_quantile(shown, kScored, 0.95);
-  return {DataRate::from(total, kScored.to - kScored.from).kilobits_per_second(),
-          to_milliseconds(p95.value_or(Duration{}))};
-}
-
-/// The table of `cress-call --frames`, its captures moved to the clock of the one who saw them: the
-/// quickest picture took half the least round trip, as the program itself takes it.
-std::vector<Frame> read_frames(const fs::path& path, Duration least) {
-  std::ifstream file{path};
-  std::vector<Frame> frames;
-  Duration quickest = Duration::max();
-  std::string line;
-  std::getline(file, line);  // the head
-  while (std::getline(file, line)) {
-    double frame = 0;
-    double captured_s = 0;
-    double shown_s = 0;
-    double bytes = 0;
-    EXPECT_EQ(std::sscanf(line.c_str(), ",%lf,%lf,%lf,%lf", &frame, &captured_s, &shown_s, &bytes),
-              4)
-        << line;
-    frames.push_back({kTimeZero + from_seconds(captured_s), kTimeZero + from_seconds(shown_s),
-                      DataSize{static_cast<int64_t>(bytes)}});
-    quickest = std::min(quickest, frames.back().shown - frames.back().captured);
-  }
-  for (Frame& frame : frames) {
-    frame.captured += quickest - least;
-  }
-  return frames;
-}
-
-/// The least that `cress-call --stats` told.
-Duration least_rtt(const fs::path& path) {
-  std::ifstream file{path};
-  double least_ms = 1e9;
-  for (std::string line; std::getline(file, line);) {
-    const auto told = nlohmann::json::parse(line);
-    if (told.contains("rtt_ms") && told.at("rtt_ms").is_number()) {
-      least_ms = std::min(least_ms, told.at("rtt_ms").get<double>());
-    }
-  }
-  return from_seconds(least_ms / 1000);
-}
 
 class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
  protected:
@@ -111,15 +44,6 @@ class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// Where that is allowed, before other work and after the link: an ordinary program is what it
-  /// starts.
-  std::string call(const std::string& end) const {
-    return "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN
-           "/cress-call --headless --size 640x480 --video-in " +
-           kClip.string() + " --audio-in " + kVoice.string() + " --frames " +
-           (folder_ / (end + ".csv")).string() + " --stats " +
-           (folder_ / (end + ".jsonl")).string() + " ";
-  }
   /// What the near end saw of the far one, and the other way round.
   std::vector<Seen> live(const PathOptions& path, CellsimReport& report) const {
     const std::string link = (folder_ / "link").string();
@@ -127,17 +51,16 @@ class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
     options.path = path;
     options.quiet = true;
     options.peer.command = {"sh", "-c",
-                            "exec " + call("far") + "--listen $CRESS_FAR:4433 --link-file " + link};
+                            "exec " + call_command(kData, folder_, "far") +
+                                "--listen $CRESS_FAR:4433 --link-file " + link};
     options.command.command = {"sh", "-c",
                                "until [ -s " + link + " ]; do sleep 0.02; done; exec " +
-                                   call("near") + "--duration 41 \"$(cat " + link + ")\""};
+                                   call_command(kData, folder_, "near") + "--duration 41 \"$(cat " +
+                                   link + ")\""};
     std::ostringstream notes;
     report = run_cellsim(options, notes);
     EXPECT_EQ(report.exit_code, 0) << notes.str();
-    const Duration least =
-        std::min(least_rtt(folder_ / "near.jsonl"), least_rtt(folder_ / "far.jsonl")) / 2;
-    return {seen_in(read_frames(folder_ / "near.csv", least)),
-            seen_in(read_frames(folder_ / "far.csv", least))};
+    return both_seen(folder_, kScored);
   }
 
  private:
@@ -161,7 +84,7 @@ std::vector<Seen> simulated(const harness::LinkSpec& link) {
           .push_back({kTimeZero + row.captured, kTimeZero + *row.shown, DataSize{row.size_bytes}});
     }
   }
-  return {seen_in(forward), seen_in(reverse)};
+  return {seen_in(forward, kScored), seen_in(reverse, kScored)};
 }
 
 TEST_P(LiveCallMeasured, IsTheSimulatedCall) {

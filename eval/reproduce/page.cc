@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "eval/report/embedded.hh"
@@ -14,7 +15,7 @@ constexpr int kPanelWidth = 480;
 constexpr int kPanelHeight = 300;
 constexpr int kGap = 20;
 constexpr int kTitleHeight = 34;
-constexpr int kKeyWidth = 160;
+constexpr int kKeyWidthMin = 160;
 constexpr int kKeyHeight = 22;
 
 constexpr const char* kPageStyle = R"(
@@ -108,14 +109,26 @@ std::string section_html(const Figure& figure) {
   return html;
 }
 
+/// Of one key and its swatch: the longest name's, by what a letter of this size takes at most.
+int width_of_keys(std::span<const Key> keys) {
+  constexpr int kSwatch = 34;
+  constexpr int kCharacter = 7;
+  int width = kKeyWidthMin;
+  for (const Key& key : keys) {
+    width = std::max(width, kSwatch + kCharacter * static_cast<int>(key.name.size()) + kGap / 2);
+  }
+  return width;
+}
+
 }  // namespace
 
 std::string figure_svg(const Figure& figure) {
+  const int key_width = width_of_keys(figure.keys);
   const int count = static_cast<int>(figure.panels.size());
   const int across = std::min(2, std::max(1, count));
   const int down = (count + across - 1) / across;
   const int width = across * kPanelWidth + (across + 1) * kGap;
-  const int keys_across = std::max(1, (width - 2 * kGap) / kKeyWidth);
+  const int keys_across = std::max(1, (width - 2 * kGap) / key_width);
   const int key_rows = (static_cast<int>(figure.keys.size()) + keys_across - 1) / keys_across;
   const int keys_top = kTitleHeight + kGap;
   const int panels_top = keys_top + key_rows * kKeyHeight + kGap / 2;
@@ -131,7 +144,7 @@ std::string figure_svg(const Figure& figure) {
   add(svg, "<text x=\"{}\" y=\"34\" font-size=\"17\" font-weight=\"600\">{}</text>\n", kGap,
       markup(figure.name));
   for (int i = 0; const Key& key : figure.keys) {
-    const int x = kGap + i % keys_across * kKeyWidth;
+    const int x = kGap + i % keys_across * key_width;
     const int y = keys_top + i / keys_across * kKeyHeight;
     std::string swatch = encoder_bench::swatch_svg(key.colour);
     add(svg, "{}<text x=\"{}\" y=\"{}\" font-size=\"12\">{}</text>\n",

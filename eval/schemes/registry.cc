@@ -250,8 +250,8 @@ std::optional<int> confidence_of(std::string_view scheme) {
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
 /// Three degrees of confidence in one forecast. Tuned on generated links (docs/results.md).
-sprout::CressControl::Options cress_options(std::string_view scheme) {
-  sprout::CressControl::Options options;
+sprout::CressControl::Options cress_options(std::string_view scheme,
+                                            sprout::CressControl::Options options) {
   if (scheme == "cress-cautious") {
     options.caution_normal = -0.9;
     options.delay_target = 50ms;
@@ -262,13 +262,11 @@ sprout::CressControl::Options cress_options(std::string_view scheme) {
   return options;
 }
 
-/// `tag`: what sealing adds to each datagram.
+/// `cress`: of that scheme, whose degree of confidence is then the name's.
 std::unique_ptr<sprout::Control> make_control(std::string_view scheme, const SchemeContext& context,
-                                              DataSize tag = {}) {
+                                              const sprout::CressControl::Options& cress = {}) {
   if (is_cress(scheme)) {
-    sprout::CressControl::Options options = cress_options(scheme);
-    options.datagram_overhead += tag;
-    return std::make_unique<sprout::CressControl>(options);
+    return std::make_unique<sprout::CressControl>(cress_options(scheme, cress));
   }
   std::unique_ptr<sprout::TickEstimator> estimator;
   if (scheme == "sprout-ewma") {
@@ -517,9 +515,10 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   // Only Sprout's belief needs it (docs/results.md).
   options.pads_window = scheme == "sprout";
   options.trickles = !info.knows_link;  // its closed window is no guess
+  sprout::CressControl::Options cress = sprout::call_control();
+  cress.datagram_overhead += wire::kTagSize;  // what sealing adds
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
-    return info.knows_link ? make_omniscient_control(trace)
-                           : make_control(scheme, context, wire::kTagSize);
+    return info.knows_link ? make_omniscient_control(trace) : make_control(scheme, context, cress);
   };
   return {
       std::make_unique<CressCall>(kTimeZero, options, control(path.forward), std::move(left)),

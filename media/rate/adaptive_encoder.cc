@@ -193,6 +193,20 @@ FrameContext AdaptiveEncoder::context(const ReferenceChoice& choice, const Pictu
           .reference_quantizer = reference.quantizer};
 }
 
+int AdaptiveEncoder::finest_allowed(const FrameContext& frame, DataSize budget,
+                                    const QuantizerSearch::LogSizes& expected) const {
+  int finest = options_.quantizer_min;
+  if (frame.type == FrameType::kKey) {
+    return finest;
+  }
+  const double plenty = std::log2(options_.plenty_share * static_cast<double>(budget.bytes()));
+  while (finest > options_.quantizer_min_of_plenty &&
+         expected.at(static_cast<size_t>(finest) - 1) <= plenty) {
+    --finest;
+  }
+  return finest;
+}
+
 // With the attempts that are left to the picture, but for those to be kept: at least one.
 QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const AdaptedFrame& out,
                                              int attempts_kept) const {
@@ -201,7 +215,7 @@ QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const Ad
     expected.at(static_cast<size_t>(quantizer)) = model_.log_size(quantizer, frame);
   }
   QuantizerSearchOptions search;
-  search.quantizer_min = options_.quantizer_min;
+  search.quantizer_min = finest_allowed(frame, out.budget, expected);
   search.attempts_max = std::max(1, options_.attempts_max - out.attempts - attempts_kept);
   search.first_aim = options_.attempts_max == 1 ? std::exp2(-margin_) : search.first_aim;
   return {search, out.budget, expected};

@@ -37,6 +37,10 @@ struct AdaptiveEncoderOptions {
   bool resolution_steps = true;
   /// 0..kQuantizerMax; below 2 bits are spent that nobody sees.
   int quantizer_min = 2;
+  /// Delta frames may be finer, down to this, where they are then expected to take no more than
+  /// plenty_share of their budget.
+  int quantizer_min_of_plenty = quantizer_min;
+  double plenty_share = 0.25;
 };
 
 /// What became of one picture.
@@ -122,6 +126,8 @@ class AdaptiveEncoder {
   Vp8EncoderOptions encoder_options(int rung) const;
   PicturePtr at_rung(const PicturePtr& picture, int rung) const;
   FrameContext context(const ReferenceChoice& choice, const Picture& picture) const;
+  int finest_allowed(const FrameContext& frame, DataSize budget,
+                     const QuantizerSearch::LogSizes& expected) const;
   QuantizerSearch make_search(const FrameContext& frame, const AdaptedFrame& out,
                               int attempts_kept = 0) const;
   bool key_frame_may_fit(int rung, DataSize budget) const;

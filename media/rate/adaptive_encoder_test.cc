@@ -376,6 +376,30 @@ TEST(AdaptiveEncoder, WithOneAttemptFewPicturesAreLost) {
   EXPECT_GE(use.at(use.size() / 2), 0.5);
 }
 
+TEST(AdaptiveEncoder, FinerThanUsualOnlyWhereAShareOfTheBudgetIsEnough) {
+  constexpr int kUsual = 24;
+  for (const int finest : {6, kUsual}) {
+    SyntheticCamera camera{{.width = 320, .height = 180}};
+    AdaptiveEncoder encoder{
+        {.width = 320, .height = 180, .quantizer_min = kUsual, .quantizer_min_of_plenty = finest}};
+    int finer = 0;
+    for (uint32_t id = 0; id < 240; ++id) {
+      const DataSize budget{id / 60 % 2 == 0 ? 60'000 : 4000};
+      const AdaptedFrame coded =
+          encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id), budget);
+      if (!coded.skipped() && coded.quantizer < kUsual) {
+        ++finer;
+        EXPECT_GE(coded.quantizer, finest);
+        EXPECT_LE(static_cast<double>(coded.frame.size().bytes()),
+                  0.4 * static_cast<double>(budget.bytes()))
+            << "a quarter, as far as a model can tell; frame " << id;
+      }
+    }
+    EXPECT_GE(finer, finest < kUsual ? 100 : 0);
+    EXPECT_LE(finer, finest < kUsual ? 240 : 0);
+  }
+}
+
 TEST(AdaptiveEncoder, OnlyLostReferencesBringAKeyFrameAndARequestThatCrossesOneDoesNot) {
   SyntheticCamera camera{{.width = 160, .height = 96}};
   AdaptiveEncoder encoder{{.width = 160, .height = 96}};

@@ -18,6 +18,7 @@ constexpr Duration kStalledAfter = 300ms;
 // What is told will be late by the queue before it; telling more often than this fraction of that
 // only makes it later: on a link that carries a packet a second, reports alone would be the queue.
 constexpr int kReportsPerLateness = 2;
+constexpr int kReportsPerSilence = 4;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
@@ -74,7 +75,9 @@ Duration CressControl::pace(TimePoint now) const {
   }
   const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
   const DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
-  return std::clamp(queue / rate / kReportsPerLateness, options_.report_interval,
+  const Duration silence =
+      options_.spares_silent_link ? no_news(now) / kReportsPerSilence : Duration{};
+  return std::clamp(std::max(queue / rate / kReportsPerLateness, silence), options_.report_interval,
                     options_.report_interval_max);
 }
 

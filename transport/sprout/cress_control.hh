@@ -35,6 +35,10 @@ class CressControl final : public Control {
     /// queue.
     Duration report_interval = 10ms;
     Duration report_interval_max = 250ms;
+    /// Reports wait for a way out from which nothing is heard to arrive, too. For an end that sends
+    /// for itself, as in a call: on a slow link reports would fill the queue before its media. An
+    /// end that only answers must not wait: its reports alone tell that the link is back.
+    bool spares_silent_link = false;
   };
 
   explicit CressControl(const Options& options);
@@ -72,8 +76,8 @@ class CressControl final : public Control {
 
   /// How long nothing has been heard to arrive that was sent.
   Duration no_news(TimePoint now) const;
-  /// How far apart to speak without being asked. What is told will be late by the queue before it:
-  /// half of that is often enough.
+  /// How far apart to speak without being asked. What is told will be late by the queue before it
+  /// and by the silence it may meet: a part of that is often enough.
   Duration pace(TimePoint now) const;
   void learn(const Exposure& exposure);
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
@@ -98,5 +102,12 @@ class CressControl final : public Control {
   ExposureLedger ledger_;
   Backlog backlog_;
 };
+
+/// For both ends of a call.
+inline CressControl::Options call_control() {
+  CressControl::Options options;
+  options.spares_silent_link = true;
+  return options;
+}
 
 }  // namespace cress::sprout

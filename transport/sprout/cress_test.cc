@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "transport/base/rng.hh"
@@ -249,6 +250,43 @@ TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
     EXPECT_GT(loop.arrived - before, 0.9 * 500 / 2.4) << "after " << idle_ms << " ms of idling";
     EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 120) << "ran away while idle";
   }
+}
+
+/// Reports in 20 s of an end that is asked all the time, its way out an opportunity every 600 ms.
+int reports_over_a_slow_link(const CressControl::Options& options) {
+  CressControl end{options};
+  const DataSize payload{600};
+  int reports = 0;
+  uint64_t sent = 0;
+  std::optional<ArrivalStamp> arrived;
+  for (int ms = 0; ms < 20'000; ++ms) {
+    const TimePoint now = kTimeZero + std::chrono::milliseconds{ms};
+    if (ms % 600 == 599 && sent > 0) {
+      arrived = ArrivalStamp{sent - 1, now};
+    }
+    if (ms % 10 == 0) {
+      std::vector<ArrivalStamp> arrivals;
+      if (arrived) {
+        arrivals.push_back(*arrived);
+      }
+      end.handle_feedback(now, {.made_at = now, .counts = {}, .arrivals = arrivals}, sent, sent);
+      end.handle_arrival(
+          now,
+          {.sequence = static_cast<uint64_t>(ms), .payload = payload, .asks_for_feedback = true});
+    }
+    if (end.ledger().outstanding().empty()) {
+      end.on_sent(now, sent++, payload);
+    }
+    reports += now >= end.feedback_due() && end.poll_feedback(now) ? 1 : 0;
+  }
+  return reports;
+}
+
+TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot) {
+  const int answering = reports_over_a_slow_link({});
+  const int speaking = reports_over_a_slow_link(call_control());
+  EXPECT_LT(speaking, answering / 2) << "of " << answering;
+  EXPECT_GT(speaking, 20 * 4) << "the longest pace";
 }
 
 }  // namespace

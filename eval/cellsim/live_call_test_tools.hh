@@ -1,0 +1,106 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "eval/metrics/frames.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+/// For tests: what two real `cress-call` saw of each other, by what they wrote of it.
+namespace cress::cellsim {
+
+namespace fs = std::filesystem;
+
+/// A picture that was shown; the clocks may be two.
+struct Frame {
+  TimePoint captured{};
+  TimePoint shown{};
+  DataSize size;
+};
+
+/// Of the pictures that came one way.
+struct Seen {
+  double rate_kbps = 0;
+  double delay_p95_ms = 0;
+};
+
+inline Seen seen_in(const std::vector<Frame>& frames, const metrics::Window& scored) {
+  std::vector<metrics::ShownFrame> shown;
+  DataSize total;
+  for (const Frame& frame : frames) {
+    shown.push_back({frame.captured, frame.shown});
+    total += frame.shown >= scored.from && frame.shown < scored.to ? frame.size : DataSize{};
+  }
+  const auto p95 = metrics::frame_delay_quantile(shown, scored, 0.95);
+  return {DataRate::from(total, scored.to - scored.from).kilobits_per_second(),
+          to_milliseconds(p95.value_or(Duration{}))};
+}
+
+/// The table of `cress-call --frames`, its captures moved to the clock of the one who saw them: the
+/// quickest picture took half the least round trip, as the program itself takes it.
+inline std::vector<Frame> read_frames(const fs::path& path, Duration least) {
+  std::ifstream file{path};
+  std::vector<Frame> frames;
+  Duration quickest = Duration::max();
+  std::string line;
+  std::getline(file, line);  // the head
+  while (std::getline(file, line)) {
+    double frame = 0;
+    double captured_s = 0;
+    double shown_s = 0;
+    double bytes = 0;
+    EXPECT_EQ(std::sscanf(line.c_str(), ",%lf,%lf,%lf,%lf", &frame, &captured_s, &shown_s, &bytes),
+              4)
+        << line;
+    frames.push_back({kTimeZero + from_seconds(captured_s), kTimeZero + from_seconds(shown_s),
+                      DataSize{static_cast<int64_t>(bytes)}});
+    quickest = std::min(quickest, frames.back().shown - frames.back().captured);
+  }
+  for (Frame& frame : frames) {
+    frame.captured += quickest - least;
+  }
+  return frames;
+}
+
+/// The least that `cress-call --stats` told.
+inline Duration least_rtt(const fs::path& path) {
+  std::ifstream file{path};
+  double least_ms = 1e9;
+  for (std::string line; std::getline(file, line);) {
+    const auto told = nlohmann::json::parse(line);
+    if (told.contains("rtt_ms") && told.at("rtt_ms").is_number()) {
+      least_ms = std::min(least_ms, told.at("rtt_ms").get<double>());
+    }
+  }
+  return from_seconds(least_ms / 1000);
+}
+
+/// How a test starts `cress-call`, its words to follow: where that is allowed, before other work
+/// and after the link. An ordinary program is what it starts.
+inline std::string call_command(const fs::path& data, const fs::path& folder,
+                                const std::string& end) {
+  return "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN
+         "/cress-call --headless --size 640x480 --video-in " +
+         (data / "video" / "gesture_man_640x480_30.mp4").string() + " --audio-in " +
+         (data / "audio" / "gesture_man.flac").string() + " --frames " +
+         (folder / (end + ".csv")).string() + " --stats " + (folder / (end + ".jsonl")).string() +
+         " ";
+}
+
+/// Both ends' pictures, the near end's first, by what `call_command` made them write.
+inline std::vector<Seen> both_seen(const fs::path& folder, const metrics::Window& scored) {
+  const Duration least =
+      std::min(least_rtt(folder / "near.jsonl"), least_rtt(folder / "far.jsonl")) / 2;
+  return {seen_in(read_frames(folder / "near.csv", least), scored),
+          seen_in(read_frames(folder / "far.csv", least), scored)};
+}
+
+}  // namespace cress::cellsim
