@@ -13,7 +13,7 @@ bool may_grow(const AckEvent& ack, DataSize window, bool slow_start) {
   return used && ack.advanced && !ack.in_recovery;
 }
 
-void Reno::on_ack(const AckEvent& ack) {
+void Reno::grow(const AckEvent& ack) {
   if (!may_grow(ack, window(), in_slow_start())) {
     return;
   }

@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "eval/schemes/reno.hh"
-
 namespace cress::schemes {
 namespace {
 
 constexpr double kWindowMin = 2.0;  // segments
 // With two samples a round trip both may be of delayed acknowledgements.
 constexpr int kRoundSamplesMin = 3;
-
-double segments_in(DataSize size) {
-  return static_cast<double>(size.bytes()) / static_cast<double>(kTcpPayloadMax.bytes());
-}
 
 }  // namespace
 
@@ -30,42 +24,25 @@ void Vegas::start_round(const AckEvent& ack) {
   least_this_round_.reset();
 }
 
-void Vegas::grow_as_reno(const AckEvent& ack) {
-  if (!may_grow(ack, window(), in_slow_start())) {
-    return;
-  }
-  double acked = segments_in(ack.delivered);
-  if (in_slow_start()) {
-    const double step = std::min(acked, state_.threshold - state_.window);
-    state_.window += step;
-    acked -= step;
-  }
-  if (acked > 0) {
-    state_.window += acked / std::floor(state_.window);
-  }
-}
+void Vegas::shrink_to(double window) { set(window, std::min(threshold(), window)); }
 
 void Vegas::adjust(const AckEvent& ack) {
-  const double window = std::floor(state_.window);
+  const double window = std::floor(segments());
   const int backlog = vegas_backlog(window, *least_this_round_, *base_);
-  if (in_slow_start()) {
-    if (backlog > kVegasGamma) {
-      const double rate_window =
-          std::floor(window * to_seconds(*base_) / to_seconds(*least_this_round_));
-      state_.window = std::min(window, rate_window + 1.0);
-      state_.threshold = std::min(state_.threshold, state_.window);
-    } else {
-      grow_as_reno(ack);
-    }
+  if (in_slow_start() && backlog > kVegasGamma) {
+    const double rate_window =
+        std::floor(window * to_seconds(*base_) / to_seconds(*least_this_round_)) + 1.0;
+    shrink_to(std::min(window, rate_window));
+  } else if (in_slow_start()) {
+    grow(ack);
   } else if (backlog > kVegasBeta) {
-    state_.window -= 1.0;
-    state_.threshold = std::min(state_.threshold, state_.window);
+    shrink_to(segments() - 1.0);
   } else if (backlog < kVegasAlpha) {
-    state_.window += 1.0;
+    set(segments() + 1.0, threshold());
   }
-  state_.window = std::max(state_.window, kWindowMin);
+  const double least = std::max(segments(), kWindowMin);
   // As Linux: whatever follows, three quarters of this window are known to be safe.
-  state_.threshold = std::max(state_.threshold, 0.75 * state_.window);
+  set(least, std::max(threshold(), 0.75 * least));
 }
 
 void Vegas::on_ack(const AckEvent& ack) {
@@ -76,7 +53,7 @@ void Vegas::on_ack(const AckEvent& ack) {
   }
   if (ack.in_recovery || ack.repairing) {
     judging_ = false;
-    grow_as_reno(ack);
+    grow(ack);
     return;
   }
   if (!judging_) {
@@ -90,35 +67,12 @@ void Vegas::on_ack(const AckEvent& ack) {
     if (samples_ >= kRoundSamplesMin) {
       adjust(ack);
     } else {
-      grow_as_reno(ack);
+      grow(ack);
     }
     start_round(ack);
   } else if (in_slow_start()) {
-    grow_as_reno(ack);
+    grow(ack);
   }
-}
-
-void Vegas::on_loss(TimePoint /*now*/) {
-  before_loss_ = state_;
-  state_.threshold = std::max(state_.window / 2.0, kWindowMin);
-  state_.window = state_.threshold;
-}
-
-void Vegas::on_timeout(TimePoint /*now*/, bool repeated) {
-  if (!repeated) {
-    before_loss_ = state_;
-    state_.threshold = std::max(state_.window / 2.0, kWindowMin);
-  }
-  state_.window = 1.0;
-}
-
-void Vegas::on_spurious_loss(TimePoint /*now*/) {
-  state_.window = std::max(state_.window, before_loss_.window);
-  state_.threshold = std::max(state_.threshold, before_loss_.threshold);
-}
-
-DataSize Vegas::window() const {
-  return kTcpPayloadMax * static_cast<int64_t>(std::floor(state_.window));
 }
 
 }  // namespace cress::schemes

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "eval/schemes/tcp_congestion.hh"
+#include "eval/schemes/reno.hh"
 
 namespace cress::schemes {
 
@@ -20,30 +20,19 @@ int vegas_backlog(double window, Duration round_trip, Duration base_round_trip);
 /// Internet", IEEE JSAC 13:8, 1995), with the choices of Linux: slow start grows every round trip
 /// and ends at the rate that acknowledgements come back with; a round is judged by its least round
 /// trip, and by Reno's rule where it had fewer than three; the base round trip is the least ever
-/// seen; losses halve the window.
+/// seen; losses are answered as by Reno.
 /// Units: a fractional number of segments inside, whole ones outside.
 /// Threads: none inside; one owner.
-class Vegas final : public CongestionControl {
+class Vegas final : public Reno {
  public:
   void on_ack(const AckEvent& ack) override;
-  void on_loss(TimePoint now) override;
-  void on_timeout(TimePoint now, bool repeated) override;
-  void on_spurious_loss(TimePoint now) override;
-  DataSize window() const override;
-  bool in_slow_start() const { return state_.window < state_.threshold; }
   std::optional<Duration> base_round_trip() const { return base_; }
 
  private:
-  struct State {
-    double window = 10.0;       // segments (kTcpInitialWindow)
-    double threshold = 1.0e12;  // no loss yet
-  };
   void start_round(const AckEvent& ack);
-  void grow_as_reno(const AckEvent& ack);
+  void shrink_to(double window);
   void adjust(const AckEvent& ack);
 
-  State state_;
-  State before_loss_;
   std::optional<Duration> base_;
   std::optional<Duration> least_this_round_;
   int samples_ = 0;
