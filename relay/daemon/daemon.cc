@@ -15,9 +15,11 @@
 
 #include "relay/daemon/json_log.hh"
 #include "relay/daemon/metrics.hh"
+#include "transport/base/check.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/udp_socket.hh"
+#include "transport/runtime/worker.hh"
 #include "transport/secure/connection.hh"
 #include "transport/secure/records.hh"
 
@@ -103,7 +105,8 @@ class Daemon::Impl {
         store_(config_.rooms),
         socket_(clock, socket_options(config_)),
         relay_(clock.now(), machine_options()),
-        watched_(clock, relay_, [this] { tell_events(); }),
+        worker_(loop, config_.machine.listener.pending_max),
+        watched_(clock, relay_, [this] { take_outputs(); }),
         driver_({clock, loop, socket_, watched_}, {.gather = kGather}),
         ticks_(loop, [this] { tick(); }) {
     if (!config_.metrics.empty()) {
@@ -158,6 +161,7 @@ class Daemon::Impl {
   RelayMachineOptions machine_options() {
     RelayMachineOptions options = config_.machine;
     options.look_for_rooms = [this] { open_new_rooms(); };
+    options.listener.hands_out_work = true;
     return options;
   }
 
@@ -237,6 +241,21 @@ class Daemon::Impl {
     });
   }
 
+  void take_outputs() {
+    tell_events();
+    while (auto work = relay_.poll_work()) {
+      // What is worked on waits in the machine's own bound, so there is a place for it.
+      const auto shared = std::make_shared<secure::HandshakeWork>(*std::move(work));
+      check(worker_.add([shared] { shared->run(); },
+                        [this, shared] {
+                          driver_.wake([this, &shared](TimePoint now) {
+                            relay_.handle_work(now, std::move(*shared));
+                          });
+                        }),
+            "Daemon: more handshakes at work than the machine allows");
+    }
+  }
+
   void tell_events() {
     while (const auto event = relay_.poll_event()) {
       nlohmann::ordered_json fields{{"room", event->room}};
@@ -283,6 +302,7 @@ class Daemon::Impl {
   std::set<std::string> open_;  // rooms that the machine knows
   runtime::UdpSocket socket_;
   RelayMachine relay_;
+  runtime::Worker worker_;  // ends before the machine does
   WatchedMachine watched_;
   std::unique_ptr<MetricsServer> metrics_;
   std::optional<TimePoint> drain_until_;

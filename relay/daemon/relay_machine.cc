@@ -163,6 +163,11 @@ void RelayMachine::handle_timeout(TimePoint now) {
   drain(now);
 }
 
+void RelayMachine::handle_work(TimePoint now, secure::HandshakeWork work) {
+  listener_.handle_work(now, std::move(work));
+  drain(now);
+}
+
 void RelayMachine::drain(TimePoint now) {
   for (bool is_empty = false; !is_empty;) {
     is_empty = true;

@@ -86,8 +86,12 @@ class RelayMachine : public runtime::DatagramMachine {
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
   void handle_timeout(TimePoint now) override;
+  /// Of poll_work, once it was run.
+  void handle_work(TimePoint now, secure::HandshakeWork work);
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
+  /// With listener.hands_out_work: to be run elsewhere and handed back (secure::Listener).
+  std::optional<secure::HandshakeWork> poll_work() { return listener_.poll_work(); }
   /// Over kEventsMax of them wait: the oldest goes.
   std::optional<RelayEvent> poll_event();
 

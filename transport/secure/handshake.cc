@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::secure {
@@ -55,6 +56,23 @@ bool is_identity(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+/// The identity in a joiner's ClientKeyExchange (RFC 5489 §2, behind RFC 6347's two headers), which
+/// begins its second flight. Empty: there is none here, or none that could name a key.
+std::string_view identity_in(std::span<const std::byte> datagram) {
+  constexpr auto kClientKeyExchange = std::byte{16};
+  constexpr size_t kLengthOffset = kMessageTypeOffset + 12;
+  constexpr size_t kTextOffset = kLengthOffset + 2;
+  if (datagram.size() < kTextOffset + kIdentitySize || datagram[0] != kHandshakeType ||
+      datagram[kMessageTypeOffset] != kClientKeyExchange ||
+      number_at(datagram, kLengthOffset, 2) != kIdentitySize) {
+    return {};
+  }
+  const auto text = datagram.subspan(kTextOffset, kIdentitySize);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
+  const std::string_view identity{reinterpret_cast<const char*>(text.data()), text.size()};
+  return is_identity(identity) ? identity : std::string_view{};
+}
+
 }  // namespace
 
 struct HandshakeContext::Impl {
@@ -71,6 +89,8 @@ struct Handshake::Engine {
   std::span<const std::byte> in;  // of handle_datagram's caller, during the call
   std::vector<std::vector<std::byte>> out;
   std::string identity;  // that a joiner named, and that names a key
+  std::string asked;     // identity that was looked up last
+  std::optional<Secret> found;
   int alert_told = -1;
   bool listened = false;
 
@@ -110,15 +130,13 @@ struct Handshake::Engine {
     return Secret::kSize;
   }
   static unsigned server_psk(SSL* ssl, const char* identity, unsigned char* psk, unsigned psk_max) {
-    if (identity == nullptr || Secret::kSize > psk_max || !is_identity(identity)) {
+    Engine& engine = of(ssl);
+    if (identity == nullptr || Secret::kSize > psk_max || engine.asked != identity ||
+        !engine.found) {
       return 0;
     }
-    const auto found = of(ssl).context->lookup(identity);
-    if (!found) {
-      return 0;
-    }
-    of(ssl).identity = identity;
-    std::memcpy(psk, found->bytes().data(), Secret::kSize);
+    engine.identity = identity;
+    std::memcpy(psk, engine.found->bytes().data(), Secret::kSize);
     return Secret::kSize;
   }
   static int make_cookie(SSL* /*ssl*/, unsigned char* /*cookie*/, unsigned* /*size*/) {
@@ -222,6 +240,17 @@ Handshake::Handshake(TimePoint now, const HandshakeContext& context, Duration la
 
 Handshake::~Handshake() = default;
 
+void Handshake::look_up(std::span<const std::byte> datagram) {
+  if (engine_ == nullptr || role_ == Role::kJoiner) {
+    return;
+  }
+  const std::string_view identity = identity_in(datagram);
+  if (!identity.empty() && identity != engine_->asked) {
+    engine_->asked = identity;
+    engine_->found = engine_->context->lookup(identity);
+  }
+}
+
 bool Handshake::handle_datagram(TimePoint now, std::span<const std::byte> datagram) {
   if (engine_ == nullptr) {
     // Over here but not there: our last flight was lost, and only we can say it again. The joiner
@@ -247,6 +276,7 @@ bool Handshake::handle_datagram(TimePoint now, std::span<const std::byte> datagr
     }
     was_verified_ = true;
   }
+  look_up(datagram);
   engine_->in = datagram;
   step(now);
   if (engine_ == nullptr) {

@@ -16,6 +16,7 @@
 #include "transport/base/units.hh"
 #include "transport/secure/credential.hh"
 #include "transport/secure/crypto.hh"
+#include "transport/secure/keyed_hash.hh"
 #include "transport/secure/records.hh"
 
 namespace cress::secure {
@@ -39,13 +40,14 @@ struct SessionSecrets {
   Role role = Role::kListener;
 };
 
-/// The key that an identity names, if there is one now. Called while a handshake runs, with any
-/// text of 16 hexadecimal digits; must not throw.
+/// The key that an identity names, if there is one now. Called by the owner of a handshake, with
+/// any text of 16 hexadecimal digits; must not throw.
 using PskLookup = std::function<std::optional<Secret>(std::string_view identity)>;
 
 /// Settings of all handshakes that use one link, or at a relay one set of rooms: DTLS 1.2,
 /// ECDHE-PSK-CHACHA20-POLY1305 on X25519, nothing else.
 /// The handshakes made with it must not outlive it. Throws std::runtime_error if OpenSSL cannot.
+/// Threads: handshakes of one context may be made and computed in several.
 class HandshakeContext {
  public:
   /// Of a call of two.
@@ -83,7 +85,8 @@ inline constexpr Duration kLastRepeat = 1s;
 /// believes it.
 ///
 /// A listener's handshake begins with a ClientHello whose cookie the HelloGate has accepted.
-/// Threads: none inside; one owner.
+/// Threads: none inside; one owner, who may lend it to another thread for a handle_datagram, after
+/// look_up() of the same datagram here: then nothing but this and OpenSSL is touched there.
 class Handshake {
  public:
   enum class State : uint8_t {
@@ -98,7 +101,11 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  /// False when the datagram cannot be of this handshake; nothing has changed then.
+  /// A listener's: asks for the key that the datagram names, if it does. handle_datagram does so by
+  /// itself where it was not done before.
+  void look_up(std::span<const std::byte> datagram);
+  /// False when the datagram cannot be of this handshake; nothing has changed then. This is what
+  /// costs: 0.1 to 0.2 ms.
   bool handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit();
@@ -143,8 +150,8 @@ class Handshake {
 
 /// Stateless answer to a first ClientHello (RFC 6347 §4.2.1): whoever does not receive at the
 /// address it writes from gets no further, costs no memory, and never reaches OpenSSL. The cookie
-/// is a MAC over the address and the hello's random number, under a key that nobody else has and
-/// that is replaced every 30 s.
+/// is a MAC (SipHash-2-4, twice) over the address, the hello's random number and the time, of 30 s
+/// each, under keys that nobody else has.
 class HelloGate {
  public:
   using HelloRandom = std::array<std::byte, 32>;
@@ -159,7 +166,6 @@ class HelloGate {
     std::vector<std::byte> answer;
   };
 
-  HelloGate();
   /// False: judge() will say kNoHello. Costs nothing.
   static bool may_be_hello(std::span<const std::byte> datagram);
   /// `address`: any bytes that name the sender.
@@ -172,7 +178,9 @@ class HelloGate {
   Cookie cookie(int64_t period, std::span<const std::byte> address,
                 const HelloRandom& random) const;
 
-  Secret secret_;
+  // Half a cookie each: keys of 128 bits, and a tenth of what HMAC costs.
+  KeyedHash first_ = KeyedHash::random();
+  KeyedHash second_ = KeyedHash::random();
 };
 
 }  // namespace cress::secure

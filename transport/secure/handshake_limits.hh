@@ -18,7 +18,7 @@ namespace cress::secure {
 class HandshakeLimits {
  public:
   struct Options {
-    /// Hellos that are looked at at all: each costs a cookie or two to compute, 2 us.
+    /// Hellos that are looked at at all: each costs a cookie or two to compute, 0.2 us.
     TokenBucket::Options hellos;
     TokenBucket::Options answers;
     TokenBucket::Options handshakes;

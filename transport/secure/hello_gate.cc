@@ -76,8 +76,6 @@ std::vector<std::byte> hello_verify_request(std::span<const std::byte> record_se
 
 }  // namespace
 
-HelloGate::HelloGate() { fill_random(secret_.bytes()); }
-
 bool HelloGate::may_be_hello(std::span<const std::byte> datagram) {
   return datagram.size() > kRecordHeader && datagram[0] == kHandshakeType &&
          datagram[kRecordHeader] == kClientHello;
@@ -86,13 +84,15 @@ bool HelloGate::may_be_hello(std::span<const std::byte> datagram) {
 HelloGate::Cookie HelloGate::cookie(int64_t period, std::span<const std::byte> address,
                                     const HelloRandom& random) const {
   std::vector<std::byte> message;
+  message.reserve(sizeof period + 1 + address.size() + random.size());
   append_number(static_cast<uint64_t>(period), sizeof period, message);
   append_number(address.size(), 1, message);
   message.insert(message.end(), address.begin(), address.end());
   message.insert(message.end(), random.begin(), random.end());
-  const Secret mac = hmac(secret_.bytes(), message);
   Cookie out{};
-  std::copy_n(mac.bytes().begin(), out.size(), out.begin());
+  static_assert(out.size() == 2 * sizeof(uint64_t));
+  put_number(out, 0, sizeof(uint64_t), first_(message));
+  put_number(out, sizeof(uint64_t), sizeof(uint64_t), second_(message));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "transport/secure/listener.hh"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "transport/base/check.hh"
@@ -276,12 +277,10 @@ void Listener::handle_handshake(TimePoint now, const Address& from,
     return;
   }
   if (const auto known = pending_by_address_.find(from); known != pending_by_address_.end()) {
-    const size_t index = known->second;
-    if (!pending_[index].handshake->handle_datagram(now, bytes)) {
-      ++stats_.bad_handshake;
-      return;
+    // What comes while we compute is a repeat, or will be repeated.
+    if (pending_[known->second].handshake != nullptr && may_work()) {
+      work_on(now, known->second, bytes);
     }
-    settle_pending(now, index);
     return;
   }
   const auto present = by_address_.find(from);
@@ -312,6 +311,9 @@ void Listener::handle_hello(TimePoint now, const Address& from, const HelloGate:
     ++stats_.rate_limited;
     return;
   }
+  if (!may_work()) {
+    return;
+  }
   begin_handshake(now, from, hello.random, bytes);
 }
 
@@ -339,13 +341,83 @@ void Listener::begin_handshake(TimePoint now, const Address& from,
   const size_t index = free_pending_.back();
   free_pending_.pop_back();
   ++stats_.handshakes_begun;
-  Pending& pending = pending_[index];
-  pending = {.from = from, .random = random, .handshake = nullptr, .forget_at = {}};
-  pending.handshake = std::make_unique<Handshake>(now, context_);
+  pending_[index] = {.from = from,
+                     .random = random,
+                     .number = stats_.handshakes_begun,
+                     .handshake = nullptr,
+                     .forget_at = {}};
   pending_order_.push_back(index);
   pending_by_address_.insert_or_assign(from, index);
-  pending.handshake->handle_datagram(now, bytes);
-  settle_pending(now, index);
+  work_on(now, index, bytes);
+}
+
+bool Listener::may_work() {
+  const bool may = work_out_ < options_.pending_max;
+  stats_.rate_limited += may ? 0 : 1;
+  return may;
+}
+
+/// The costly part of a datagram of a handshake: here and now, or elsewhere and soon.
+void Listener::work_on(TimePoint now, size_t index, std::span<const std::byte> bytes) {
+  Pending& pending = pending_[index];
+  HandshakeWork work;
+  work.context_ = &context_;
+  work.now_ = now;
+  work.index_ = index;
+  work.number_ = pending.number;
+  work.handshake_ = std::move(pending.handshake);
+  work.datagram_.assign(bytes.begin(), bytes.end());
+  if (work.handshake_ != nullptr) {
+    work.handshake_->look_up(bytes);
+  }
+  ++work_out_;
+  if (options_.hands_out_work) {
+    timers_.set(slots_.size() + index, kNever);
+    work_.push_back(std::move(work));
+  } else {
+    work.run();
+    handle_work(now, std::move(work));
+  }
+}
+
+void HandshakeWork::run() {
+  try {
+    if (handshake_ == nullptr) {
+      handshake_ = std::make_unique<Handshake>(now_, *context_);
+    }
+    was_of_it_ = handshake_->handle_datagram(now_, datagram_);
+  } catch (const std::runtime_error&) {
+    handshake_.reset();
+  }
+}
+
+void Listener::handle_work(TimePoint now, HandshakeWork work) {
+  check(now >= last_now_ && work_out_ > 0,
+        "Listener: work comes back once, and not before it went");
+  last_now_ = now;
+  --work_out_;
+  Pending& pending = pending_[work.index_];
+  if (pending.number != work.number_) {
+    return;  // given up meanwhile
+  }
+  pending.handshake = std::move(work.handshake_);
+  if (pending.handshake == nullptr) {
+    ++stats_.handshakes_failed;
+    forget_pending(work.index_);
+    return;
+  }
+  stats_.bad_handshake += work.was_of_it_ ? 0 : 1;
+  settle_pending(now, work.index_);
+}
+
+std::optional<HandshakeWork> Listener::poll_work() {
+  while (auto work = take_front(work_)) {
+    if (pending_[work->index_].number == work->number_) {
+      return work;
+    }
+    --work_out_;  // given up before anybody began
+  }
+  return std::nullopt;
 }
 
 void Listener::settle_pending(TimePoint now, size_t index) {

@@ -35,10 +35,12 @@ struct ListenerOptions {
   size_t peers_max = 1024;
   /// Handshakes under way; when one more comes the oldest is dropped.
   size_t pending_max = 128;
+  /// What handshakes cost is somebody else's to compute (poll_work); else it is done at once.
+  bool hands_out_work = false;
   /// Good-byes that are still being said, beside the peers; over that the oldest is cut short.
   size_t leaving_max = 64;
-  /// A handshake costs about 0.4 ms; 20 000 stateless answers cost 3 % of a core. Many members may
-  /// sit behind one address of one office.
+  /// A handshake costs about 0.4 ms, of whichever thread computes it; 20 000 stateless answers cost
+  /// 3 % of a core. Many members may sit behind one address of one office.
   HandshakeLimits::Options limits{.hellos = {.per_second = 40'000, .burst = 4'000},
                                   .answers = {.per_second = 20'000, .burst = 2'000},
                                   .handshakes = {.per_second = 200, .burst = 100},
@@ -85,6 +87,24 @@ struct PeerDatagram {
   std::vector<std::byte> bytes;
 };
 
+/// A step of one handshake, to be computed away from the Listener: OpenSSL's part of a join. It
+/// holds all that it needs but the Listener's context, which must outlive it.
+class HandshakeWork {
+ public:
+  /// Once, in any thread. Throws nothing: a handshake that OpenSSL cannot begin has failed.
+  void run();
+
+ private:
+  friend class Listener;
+  const HandshakeContext* context_ = nullptr;
+  TimePoint now_;
+  size_t index_ = 0;
+  uint64_t number_ = 0;
+  std::unique_ptr<Handshake> handshake_;  // null: is to begin, or could not
+  std::vector<std::byte> datagram_;
+  bool was_of_it_ = false;
+};
+
 /// Many sessions on one socket, without I/O: what Connection is for one peer, for a relay. A peer
 /// is found by its address in constant time, or by the id that it puts before its records when its
 /// address has changed; then it is challenged there (Peer). Each peer ends alone.
@@ -105,6 +125,9 @@ class Listener {
   void handle_timeout(TimePoint now);
   /// The socket refused to send a datagram of this size to that address (EMSGSIZE).
   void handle_too_big(TimePoint now, const Address& to, DataSize size);
+  /// Work that poll_work gave, and that was run. The handshake goes on from there, unless it was
+  /// given up meanwhile.
+  void handle_work(TimePoint now, HandshakeWork work);
 
   /// A plain datagram of that peer's Endpoint, at most datagram_max(peer). To somebody who is gone
   /// it is dropped.
@@ -118,6 +141,9 @@ class Listener {
   std::optional<Transmit> poll_transmit(TimePoint now);
   std::optional<PeerDatagram> poll_datagram();
   std::optional<PeerEvent> poll_event();
+  /// With hands_out_work: to be run and handed back, in any order and however late; at most
+  /// pending_max are out or wait, what would need more is dropped and counted (rate_limited).
+  std::optional<HandshakeWork> poll_work();
   TimePoint poll_timeout() const { return timers_.next_due(); }
 
   bool is_connected(PeerId peer) const { return find(peer) != nullptr; }
@@ -149,8 +175,9 @@ class Listener {
   struct Pending {
     Address from;
     HelloGate::HelloRandom random{};
-    std::unique_ptr<Handshake> handshake;
-    std::optional<TimePoint> forget_at;  // refused: kept to say so again
+    uint64_t number = 0;                   // of all handshakes
+    std::unique_ptr<Handshake> handshake;  // null while it is being worked on
+    std::optional<TimePoint> forget_at;    // refused: kept to say so again
   };
 
   const Slot* find(PeerId peer) const;
@@ -175,6 +202,8 @@ class Listener {
   bool is_repeat(const Address& from, const HelloGate::HelloRandom& random) const;
   void begin_handshake(TimePoint now, const Address& from, const HelloGate::HelloRandom& random,
                        std::span<const std::byte> bytes);
+  bool may_work();
+  void work_on(TimePoint now, size_t index, std::span<const std::byte> bytes);
   void settle_pending(TimePoint now, size_t index);
   void let_in(TimePoint now, size_t index);
   void forget_pending(size_t index);
@@ -202,6 +231,8 @@ class Listener {
   std::vector<size_t> free_pending_;
   std::deque<size_t> pending_order_;  // oldest first
   std::unordered_map<Address, size_t, KeyedHash> pending_by_address_;
+  std::deque<HandshakeWork> work_;  // to be handed out
+  size_t work_out_ = 0;             // of those, and those that are out
 
   TimerHeap timers_;         // slots, then pending handshakes; may be early, never late
   std::vector<size_t> due_;  // of one handle_timeout

@@ -463,6 +463,60 @@ TEST(Listener, TenThousandHalfOpenJoinsTakeNoMorePlaceThanTheMostAndHurtNobodyPr
   EXPECT_TRUE(late.connection->is_connected());
 }
 
+TEST(Listener, WhatJoiningCostsIsDoneElsewhereAndNobodyWaitsForIt) {
+  ScriptedRelay relay{{.hands_out_work = true}};
+  relay.open_room(1);
+  relay.works = true;
+  Joiner& present = relay.join(address_of(0), 1);
+  relay.run_for(1s);
+  EXPECT_EQ(present.connected_at, kTimeZero + 120ms) << "as if it were done at once";
+  relay.works = false;
+  Joiner& waiting = relay.join(address_of(1), 1);
+  Joiner& stranger = relay.join(address_of(2), 2);
+  const TimePoint since = relay.now();
+  relay.run_for(1s);
+  EXPECT_EQ(relay.listener->pending(), 2U);
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 3U) << "repeats are no new attempts";
+  EXPECT_FALSE(waiting.connection->is_connected());
+  EXPECT_LE(present.longest_gap(since, relay.now()), 55ms);
+  relay.works = true;
+  relay.run_for(2s);
+  EXPECT_TRUE(waiting.connection->is_connected());
+  EXPECT_EQ(stranger.closed, CloseReason::kWrongSecret);
+  EXPECT_EQ(relay.listener->peers(), 2U);
+  EXPECT_EQ(relay.listener->stats().bad_handshake, 0U);
+}
+
+TEST(Listener, WorkThatNobodyDoesIsBoundedAndWhatComesBackTooLateIsForgotten) {
+  ScriptedRelay relay{{.pending_max = 8, .hands_out_work = true}};
+  relay.open_room(1);
+  for (size_t i = 0; i < 40; ++i) {
+    relay.inject(address_of(i), second_hello(relay, address_of(i)));
+  }
+  EXPECT_EQ(relay.listener->pending(), 8U);
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 8U);
+  EXPECT_EQ(relay.listener->stats().rate_limited, 32U);
+  std::vector<HandshakeWork> out;
+  while (auto work = relay.listener->poll_work()) {
+    out.push_back(*std::move(work));
+  }
+  ASSERT_EQ(out.size(), 8U);
+  // Another attempt from an address: the work on the one before is worth nothing.
+  out[0].run();
+  relay.listener->handle_work(relay.now(), std::move(out[0]));
+  relay.inject(address_of(1), second_hello(relay, address_of(1)));
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 9U);
+  for (size_t i = 1; i < out.size(); ++i) {
+    out[i].run();
+    relay.listener->handle_work(relay.now(), std::move(out[i]));
+  }
+  EXPECT_EQ(relay.listener->pending(), 8U);
+  EXPECT_TRUE(relay.listener->poll_work().has_value()) << "of the newest alone";
+  EXPECT_FALSE(relay.listener->poll_work().has_value());
+  relay.listener->stop(relay.now(), CloseCode::kGoingAway);
+  EXPECT_EQ(relay.listener->pending(), 0U);
+}
+
 TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
   ScriptedRelay relay;
   relay.open_room(1);

@@ -127,6 +127,7 @@ class ScriptedRelay {
   /// Sees every datagram as it is sent; false loses it.
   std::function<bool(const Flight&)> watch;
   Duration rejoin_after = 1h;  // a joiner that joins anew is another peer
+  bool works = false;          // on handshakes, when the listener hands them out
 
   template <class T>
   size_t count() const {
@@ -194,6 +195,14 @@ class ScriptedRelay {
   }
 
   void drain() {
+    while (works) {
+      auto work = listener->poll_work();
+      if (!work) {
+        break;
+      }
+      work->run();
+      listener->handle_work(now_, *std::move(work));
+    }
     while (auto datagram = listener->poll_datagram()) {
       say(datagram->peer);
     }

@@ -82,5 +82,37 @@ void handshake(benchmark::State& state) {
 }
 BENCHMARK(handshake)->Unit(benchmark::kMicrosecond);
 
+/// A listener's share of a join: what it computes at the hello (0), at the proof (1), and for
+/// nothing but to begin and to forget (2).
+void listeners_step(benchmark::State& state) {
+  const HandshakeContext listener{Role::kListener, test_secret()};
+  const HandshakeContext joiner{Role::kJoiner, test_secret()};
+  const HelloGate gate;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Handshake left{kTimeZero, joiner};
+    const auto first = *left.poll_transmit();
+    left.handle_datagram(kTimeZero, gate.judge(kTimeZero, first, first).answer);
+    const auto hello = *left.poll_transmit();
+    std::optional<Handshake> right;
+    if (state.range(0) != 2) {
+      state.range(0) == 0 ? state.ResumeTiming() : void();
+      right.emplace(kTimeZero, listener);
+      right->handle_datagram(kTimeZero, hello);
+      state.range(0) == 0 ? state.PauseTiming() : void();
+      left.handle_datagram(kTimeZero, *right->poll_transmit());
+    }
+    const auto proof = left.poll_transmit().value_or(std::vector<std::byte>{});
+    state.ResumeTiming();
+    if (state.range(0) == 1) {
+      right->handle_datagram(kTimeZero, proof);
+      check(right->state() == Handshake::State::kComplete, "bench: not let in");
+    } else if (state.range(0) == 2) {
+      const Handshake begun{kTimeZero, listener};
+    }
+  }
+}
+BENCHMARK(listeners_step)->DenseRange(0, 2)->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 }  // namespace cress::secure

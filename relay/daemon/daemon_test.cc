@@ -1,0 +1,121 @@
+#include "relay/daemon/daemon.hh"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <variant>
+#include <vector>
+
+#include "transport/runtime/driver.hh"
+#include "transport/runtime/loop_test_tools.hh"
+#include "transport/secure/connection.hh"
+
+namespace cress::relay {
+namespace {
+
+secure::Secret access_of(uint8_t fill) {
+  return secure::derive_room(std::vector<std::byte>(16, std::byte{fill})).access;
+}
+
+/// A member's connection on a socket of its own, in a network of its own.
+struct Caller final : runtime::DatagramMachine {
+  Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, uint8_t network,
+         const Address& relay, const secure::Secret& access)
+      : socket(clock, {.bind = own_address(network)}),
+        connection(clock.now(), {.role = secure::Role::kJoiner,
+                                 .credential = secure::room_credential(access),
+                                 .listener = relay}),
+        driver({clock, loop, socket, *this}) {}
+
+  static Address own_address(uint8_t network) {
+    return {.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, network, 1}};
+  }
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    connection.handle_datagram(now, from, bytes);
+  }
+  void handle_timeout(TimePoint now) override { connection.handle_timeout(now); }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    return connection.poll_transmit(now);
+  }
+  TimePoint poll_timeout() const override { return connection.poll_timeout(); }
+  void drained(TimePoint /*now*/) override {
+    while (connection.poll_datagram()) {
+      ++datagrams;
+    }
+    while (const auto event = connection.poll_event()) {
+      if (const auto* over = std::get_if<secure::Closed>(&*event)) {
+        closed = over->reason;
+      }
+    }
+  }
+
+  runtime::UdpSocket socket;
+  secure::Connection connection;
+  uint64_t datagrams = 0;
+  std::optional<secure::CloseReason> closed;
+  runtime::Driver driver;
+};
+
+class DaemonTest : public ::testing::Test {
+ protected:
+  DaemonTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "cress-daemon-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    config_.listen = "127.0.0.1:0";
+    config_.metrics = "";
+    config_.rooms = folder_ / "rooms.db";
+    RoomStore store{config_.rooms};
+    store.create({.door = {.name = "blue", .access = access_of(1)}, .created = 0});
+  }
+  ~DaemonTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+  RelayConfig config_;
+  runtime::MonotonicClock clock_;
+  runtime::EventLoop loop_{clock_};
+  std::ostringstream log_;
+};
+
+TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
+  Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  std::vector<std::unique_ptr<Caller>> members;
+  for (uint8_t i = 0; i < 12; ++i) {
+    members.push_back(
+        std::make_unique<Caller>(clock_, loop_, i, daemon.local_address(), access_of(1)));
+  }
+  Caller stranger{clock_, loop_, 100, daemon.local_address(), access_of(2)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] {
+    return stranger.closed && std::ranges::all_of(members, [](const auto& member) {
+             return member->connection.is_connected() && member->datagrams > 0;
+           });
+  }));
+  EXPECT_EQ(stranger.closed, secure::CloseReason::kWrongSecret);
+  daemon.drain();
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] {
+    return std::ranges::all_of(members, [](const auto& member) { return !!member->closed; });
+  }));
+}
+
+TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
+  for (int round = 0; round < 20; ++round) {
+    auto daemon = std::make_unique<Daemon>(
+        clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_);
+    std::vector<std::unique_ptr<Caller>> members;
+    for (uint8_t i = 0; i < 5; ++i) {
+      members.push_back(
+          std::make_unique<Caller>(clock_, loop_, i, daemon->local_address(), access_of(1)));
+    }
+    runtime::run_until(
+        clock_, loop_, [] { return false; }, round * 1ms);
+    daemon.reset();
+    runtime::run_until(
+        clock_, loop_, [] { return false; }, 1ms);
+  }
+}
+
+}  // namespace
+}  // namespace cress::relay
