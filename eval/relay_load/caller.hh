@@ -12,7 +12,7 @@ struct Caller {
   Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, int in,
          const Address& from, LoadMemberOptions options)
       : room(in),
-        socket(clock, {.bind = from, .receive_buffer = DataSize{1 << 20}}),
+        socket(clock, {.bind = from, .receive_buffer = DataSize{1 << 20}, .takes_merged = true}),
         machine(clock.now(), std::move(options)),
         driver({clock, loop, socket, machine}) {}
 

@@ -154,7 +154,8 @@ class Turn {
   static constexpr Duration kLinger = 200ms;
 
   static runtime::UdpSocketOptions socket_options() {
-    return {.bind = loopback_of(0), .receive_buffer = DataSize{1 << 20}};
+    // As the members' are (Caller).
+    return {.bind = loopback_of(0), .receive_buffer = DataSize{1 << 20}, .takes_merged = true};
   }
   std::unique_ptr<ChildProcess> start() {
     const auto program = turn_server();

@@ -66,7 +66,8 @@ runtime::UdpSocketOptions socket_options(const RelayConfig& config) {
   return {.bind = runtime::resolve(config.listen).front(),
           .receive_buffer = DataSize{16 << 20},
           .send_buffer = DataSize{8 << 20},
-          .first_bytes = runtime::FirstBytes{secure::kRecordKind, secure::kLastKind}};
+          .first_bytes = runtime::FirstBytes{secure::kRecordKind, secure::kLastKind},
+          .takes_merged = true};
 }
 
 uint64_t resident_bytes() {
@@ -107,7 +108,7 @@ class Daemon::Impl {
         relay_(clock.now(), machine_options()),
         worker_(loop, config_.machine.listener.pending_max),
         watched_(clock, relay_, [this] { take_outputs(); }),
-        driver_({clock, loop, socket_, watched_}, {.gather = kGather}),
+        driver_({clock, loop, socket_, watched_}, {.gather = kGather, .takes_batches = true}),
         ticks_(loop, [this] { tick(); }) {
     if (!config_.metrics.empty()) {
       metrics_ = std::make_unique<MetricsServer>(config_.metrics);

@@ -88,6 +88,8 @@ void Driver::step() {
   // With more to receive the present is not yet the machine's: the loop comes back at once.
   if (all_received) {
     run_due();
+  } else if (is_undrained_) {
+    drain();
   }
   flush();
   timer_.arm(parts_.machine.poll_timeout());
@@ -105,6 +107,9 @@ void Driver::advance_to_present() {
 bool Driver::receive_pending() {
   bool more = true;
   for (int i = 0; i < kBatchesOfOneStepMax && more; ++i) {
+    if (is_undrained_) {
+      drain();  // of batches that follow each other each is answered
+    }
     const ReceiveBatch batch = parts_.socket.receive_batch();
     more = batch.more;
     handle_batch(batch);
@@ -120,7 +125,11 @@ void Driver::handle_batch(const ReceiveBatch& batch) {
       ++stats_.datagrams_truncated;
       continue;
     }
-    replay_timeouts(datagram.arrival);
+    if (options_.takes_batches) {
+      is_undrained_ = true;
+    } else {
+      replay_timeouts(datagram.arrival);
+    }
     if (datagram.arrival > now_) {
       now_ = datagram.arrival;
       timeouts_at_now_ = 0;
@@ -130,7 +139,9 @@ void Driver::handle_batch(const ReceiveBatch& batch) {
     if (i + 1 == batch.datagrams.size() && !batch.more) {
       advance_to_present();  // what is sent from here on is sent now, and stamped so
     }
-    drain();
+    if (!options_.takes_batches) {
+      drain();
+    }
   }
 }
 
@@ -153,10 +164,13 @@ void Driver::run_due() {
   advance_to_present();
   for (;;) {
     const TimePoint due = parts_.machine.poll_timeout();
-    if (due > now_) {
+    if (due <= now_) {
+      handle_timeout(due);
+    } else if (is_undrained_) {
+      drain();
+    } else {
       return;
     }
-    handle_timeout(due);
   }
 }
 
@@ -170,6 +184,7 @@ void Driver::handle_timeout(TimePoint due) {
 }
 
 void Driver::drain() {
+  is_undrained_ = false;
   collect();
   parts_.machine.drained(now_);
   for (int round = 0; collect(); ++round) {

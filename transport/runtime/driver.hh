@@ -53,6 +53,10 @@ class Driver {
     /// together, for a fraction of the processor's time. Whatever else the loop has to do waits as
     /// long. 0: each datagram at once.
     Duration gather{};
+    /// What was received with one system call is one change: time-outs that were due meanwhile come
+    /// after it, and outputs are polled once. For a machine with many peers, to whom a fraction of
+    /// a millisecond is nothing: it then answers each of them once.
+    bool takes_batches = false;
   };
 
   /// Datagrams that wait for room in the socket's buffer; later ones are dropped.
@@ -98,6 +102,7 @@ class Driver {
   TimePoint stepped_at_;
   bool begun_ = false;
   bool stepping_ = false;
+  bool is_undrained_ = false;  // the last batch, with takes_batches
   int timeouts_at_now_ = 0;
   // Sent together: polled by the drains of one step, or waiting for room.
   std::vector<Transmit> waiting_;

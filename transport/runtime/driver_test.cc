@@ -29,6 +29,11 @@ Transmit message(const Address& to, std::string_view text) {
   return transmit;
 }
 
+/// Of datagram `i`: each longer than the one before, so that the kernel takes them one by one.
+std::string nth_text(int i) {
+  return std::to_string(i) + std::string(static_cast<size_t>(i % 100), '.');
+}
+
 /// Writes down every call with its time, checks that time never goes back, and does what the test
 /// has put in.
 class Notebook final : public DatagramMachine {
@@ -174,6 +179,37 @@ TEST_F(DriverTest, EachDatagramIsAnsweredBeforeTheNextIsHandedOver) {
     EXPECT_EQ(answers[i], "answer to question " + std::to_string(i));
   }
   EXPECT_EQ(driver_.stats().datagrams_received, 100U);
+}
+
+TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
+  UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
+  Notebook machine;
+  Driver driver{{.clock = clock_, .loop = loop_, .socket = socket, .machine = machine},
+                {.takes_batches = true}};
+  std::vector<Transmit> questions;
+  for (int i = 0; i < 100; ++i) {  // more than one batch
+    questions.push_back(message(socket.local_address(), "question " + nth_text(i)));
+  }
+  EXPECT_EQ(peer_.send_batch(questions).sent, 100U);
+  size_t heard = 0;
+  int drains = 0;
+  machine.on_datagram = [&](TimePoint now, const Address& from, const std::string& text) {
+    ++heard;
+    machine.out.push_back(message(from, "answer to " + text));
+    machine.due = now;
+  };
+  machine.on_timeout = [&](TimePoint) { EXPECT_EQ(heard, 100U) << "comes after what came"; };
+  machine.on_drained = [&](TimePoint) { drains += heard > 0 ? 1 : 0; };
+  driver.wake();
+  EXPECT_EQ(heard, 100U);
+  EXPECT_LE(drains, 6) << "one and a last for each batch and for the time-out";
+  EXPECT_TRUE(machine.out.empty());
+  EXPECT_EQ(machine.whats().back(), "timeout");
+  const auto answers = peer_received(100);
+  ASSERT_EQ(answers.size(), 100U);
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(answers[i], "answer to question " + nth_text(static_cast<int>(i)));
+  }
 }
 
 TEST_F(DriverTest, TimeoutsComeAtTheirTimeAndGoOn) {
@@ -342,11 +378,6 @@ std::vector<std::string> read_wire(int fd) {
     }
   }
   return texts;
-}
-
-/// Of datagram `i`: each longer than the one before, so that the kernel takes them one by one.
-std::string nth_text(int i) {
-  return std::to_string(i) + std::string(static_cast<size_t>(i % 100), '.');
 }
 
 /// Sends `count` datagrams through a socket whose buffer is full after some twenty, until the

@@ -27,15 +27,17 @@
 namespace cress::runtime {
 namespace {
 
-// A receive stamp, a destination address and the count of drops, with room for one we did not ask
-// for.
+// A receive stamp, a destination address, the count of drops and the size of merged datagrams, with
+// room for one we did not ask for.
 constexpr size_t kReceiveControlSize =
     CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
-    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t));
+    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t)) + CMSG_SPACE(sizeof(int));
 constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t));
 // Of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit an IP
 // packet, and the kernel cuts no more than 64.
 constexpr size_t kSegmentedBytesMax = 60'000;
+// What merged datagrams are together at most: an IP packet.
+constexpr size_t kMergedBytesMax = 65'536;
 static_assert(kBatchMax <= 64);
 // A socket error and the address of who reported it.
 constexpr size_t kErrorControlSize = 512;
@@ -191,6 +193,7 @@ class UdpSocket::Impl {
   struct Told {  // by the control messages of one datagram
     std::optional<Duration> stamp;
     std::optional<Ip> asked;
+    size_t merged_size = 0;  // of each but the last; 0: it is one
   };
 
   Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options);
@@ -199,6 +202,7 @@ class UdpSocket::Impl {
   void set_filter(const FirstBytes& allowed);
   void bind_address();
   Told read_control(const msghdr& header);
+  void take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes, bool is_cut);
   void note_asked(const Address& from, const Ip& asked);
   size_t run_length(std::span<const Transmit> datagrams) const;
   size_t prepare(std::span<const Transmit> datagrams);
@@ -214,7 +218,8 @@ class UdpSocket::Impl {
   bool ipv4_only_;
   bool remembers_asked_;
   ArrivalClock arrivals_;
-  std::vector<std::byte> buffer_;
+  // Of kBatchMax parts; pages that nothing was ever written to cost nothing.
+  std::unique_ptr<std::byte[]> buffer_;
   std::vector<Slot> slots_{kBatchMax};
   std::array<mmsghdr, kBatchMax> receive_headers_{};
   std::vector<ReceivedDatagram> received_;
@@ -261,11 +266,16 @@ UdpSocket::Impl::Impl(Opened opened, const MonotonicClock& clock, const UdpSocke
     set_filter(*options_.first_bytes);  // before any datagram can come
   }
   bind_address();
-  const auto size = static_cast<size_t>(options_.datagram_max.bytes());
-  buffer_.resize(size * kBatchMax);
+  const int merges = 1;
+  const bool takes_merged =
+      options_.takes_merged &&
+      setsockopt(fd_.get(), SOL_UDP, UDP_GRO, &merges, sizeof merges) == 0;  // Linux 5.0
+  const size_t size =
+      takes_merged ? kMergedBytesMax : static_cast<size_t>(options_.datagram_max.bytes());
+  buffer_ = std::make_unique_for_overwrite<std::byte[]>(size * kBatchMax);
   received_.reserve(kBatchMax);
   for (size_t i = 0; i < kBatchMax; ++i) {
-    slots_[i].part = {buffer_.data() + i * size, size};
+    slots_[i].part = {buffer_.get() + i * size, size};
   }
 }
 
@@ -358,9 +368,20 @@ UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
       std::memcpy(told.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
     } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_PKTINFO) {
       told.asked = from_ipv4(payload_of<in_pktinfo>(*message).ipi_spec_dst, 0).ip;
+    } else if (message->cmsg_level == SOL_UDP && message->cmsg_type == UDP_GRO) {
+      told.merged_size = narrow<size_t>(std::max(payload_of<int>(*message), 0));
     }
   }
   return told;
+}
+
+void UdpSocket::Impl::take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes,
+                           bool is_cut) {
+  const auto most = static_cast<size_t>(options_.datagram_max.bytes());
+  received_.push_back({.from = from,
+                       .arrival = arrival,
+                       .bytes = bytes.first(std::min(bytes.size(), most)),
+                       .truncated = is_cut || bytes.size() > most});
 }
 
 void UdpSocket::Impl::note_asked(const Address& from, const Ip& asked) {
@@ -403,12 +424,15 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
     if (remembers_asked_ && told.asked) {
       note_asked(*from, *told.asked);
     }
-    received_.push_back(
-        {.from = *from,
-         .arrival = arrivals_.arrival(told.stamp.value_or(reading.wall), reading),
-         .bytes = std::span{static_cast<const std::byte*>(slots_[i].part.iov_base),
-                            std::min<size_t>(header.msg_len, slots_[i].part.iov_len)},
-         .truncated = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0});
+    const TimePoint arrival = arrivals_.arrival(told.stamp.value_or(reading.wall), reading);
+    const bool is_cut = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0;
+    auto bytes = std::span{static_cast<const std::byte*>(slots_[i].part.iov_base),
+                           std::min<size_t>(header.msg_len, slots_[i].part.iov_len)};
+    for (; told.merged_size > 0 && bytes.size() > told.merged_size;
+         bytes = bytes.subspan(told.merged_size)) {
+      take(*from, arrival, bytes.first(told.merged_size), false);
+    }
+    take(*from, arrival, bytes, is_cut);
   }
   const bool more = static_cast<size_t>(count) == count_max;
   if (!more) {

@@ -34,7 +34,8 @@ struct Copy {
 };
 
 /// What has arrived, waiting up to ten seconds for `count` datagrams.
-std::vector<Copy> receive(UdpSocket& socket, size_t count, size_t batch_max = kBatchMax) {
+std::vector<Copy> receive(UdpSocket& socket, size_t count, size_t batch_max = kBatchMax,
+                          size_t merged_max = 1) {
   std::vector<Copy> copies;
   while (copies.size() < count) {
     pollfd wait{.fd = socket.handle(), .events = POLLIN, .revents = 0};
@@ -42,7 +43,7 @@ std::vector<Copy> receive(UdpSocket& socket, size_t count, size_t batch_max = kB
       break;
     }
     const ReceiveBatch batch = socket.receive_batch(batch_max);
-    EXPECT_LE(batch.datagrams.size(), batch_max);
+    EXPECT_LE(batch.datagrams.size(), batch_max * merged_max);
     for (const ReceivedDatagram& datagram : batch.datagrams) {
       Copy copy{datagram.from, datagram.arrival, {}, datagram.truncated};
       copy.text.resize(datagram.bytes.size());
@@ -183,6 +184,34 @@ TEST_P(UdpSocketOver, ALongDatagramIsMarkedTruncatedAndAnEmptyOneArrives) {
   EXPECT_FALSE(received[1].truncated);
   EXPECT_EQ(received[1].text, std::string(100, 'b'));
   EXPECT_EQ(received[2].text, "");
+}
+
+TEST_P(UdpSocketOver, MergedDatagramsArriveAsTheyWereSent) {
+  UdpSocket left = bound();
+  UdpSocket other = bound();
+  UdpSocket right = bound({.datagram_max = DataSize{1200}, .takes_merged = true});
+  const Address to = right.local_address();
+  std::vector<Transmit> datagrams;
+  for (size_t i = 0; i < 40; ++i) {
+    const size_t size = i == 20 ? 1300 : 1000 + i / 10;
+    datagrams.push_back({to, bytes_of(std::string(size, static_cast<char>('a' + i % 26)))});
+  }
+  datagrams.push_back({to, {}});
+  EXPECT_EQ(left.send_batch(datagrams).sent, datagrams.size());
+  EXPECT_EQ(other.send_batch(std::span{datagrams}.first(3)).sent, 3U);
+  const auto received = receive(right, datagrams.size() + 3, 8, 64);
+  ASSERT_EQ(received.size(), datagrams.size() + 3);
+  for (size_t i = 0; i < received.size(); ++i) {
+    const bool is_others = i >= datagrams.size();
+    const auto& sent = datagrams[is_others ? i - datagrams.size() : i].bytes;
+    EXPECT_EQ(received[i].from, (is_others ? other : left).local_address()) << i;
+    EXPECT_EQ(bytes_of(received[i].text),
+              (std::vector<std::byte>{sent.begin(),
+                                      sent.begin() + std::min<ptrdiff_t>(1200, sent.size())}))
+        << i;
+    EXPECT_EQ(received[i].truncated, sent.size() > 1200) << i;
+    EXPECT_TRUE(i == 0 || received[i].arrival >= received[i - 1].arrival) << i;
+  }
 }
 
 TEST_P(UdpSocketOver, WhatIsTooLargeIsCountedAndTheOthersGo) {
