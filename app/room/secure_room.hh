@@ -29,7 +29,7 @@ struct SecureRoomOptions {
   Duration rejoin_max = 5min;
   /// `media` is filled in from the secret.
   RoomMemberOptions member{};
-  sprout::CressControl::Options control = sprout::call_control();
+  sprout::CressControl::Options control = sprout::room_control();
 };
 
 /// Why a room is over for this member.

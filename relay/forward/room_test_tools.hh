@@ -54,7 +54,7 @@ class TestMember {
   TestMember(TimePoint now, TestMemberOptions options, uint64_t seed)
       : options_(options),
         rng_(seed),
-        endpoint_(now, {}, std::make_unique<sprout::CressControl>(sprout::call_control())),
+        endpoint_(now, {}, std::make_unique<sprout::CressControl>(sprout::room_control())),
         next_picture_(now + rng_.below(33) * 1ms),
         next_sound_(now + rng_.below(20) * 1ms) {
     endpoint_.open_flow(session::kAudioFlow, {.priority = session::Priority::kAudio,

@@ -183,7 +183,10 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
   control_->handle_arrival(now, {.sequence = sequence,
                                  .payload = parsed->payload,
                                  .time_to_next = std::chrono::milliseconds{header.time_to_next_ms},
-                                 .asks_for_feedback = !parsed->messages.empty()});
+                                 .asks_for_feedback = !parsed->messages.empty(),
+                                 .sent_ms = header.timestamp_ms != wire::kNoTimestamp
+                                                ? std::optional{header.timestamp_ms}
+                                                : std::nullopt});
   stats_.datagrams_late += arrival == sprout::DeliveryLedger::Arrival::kLate ? 1 : 0;
   if (arrival == sprout::DeliveryLedger::Arrival::kDuplicate) {
     ++stats_.datagrams_duplicate;

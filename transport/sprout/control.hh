@@ -18,6 +18,8 @@ struct ArrivedDatagram {
   /// It carries messages: its sender wants to hear soon how the link did. Feedback alone does not,
   /// or two idle ends would answer each other for ever.
   bool asks_for_feedback = false;
+  /// The sender's clock when it left, if it says so: low 16 bits of milliseconds.
+  std::optional<uint16_t> sent_ms{};
 };
 
 /// When a datagram arrived, by the receiver's clock.

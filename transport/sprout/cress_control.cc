@@ -43,9 +43,12 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   if (untold_ >= kUntoldMax) {
     report_due_ = now;
   }
+  if (datagram.sent_ms) {
+    transit_.handle_arrival(now, *datagram.sent_ms);
+  }
   if (datagram.asks_for_feedback) {
     asked_until_ = now + kReportsAfterLast;
-    report_due_ = std::min(report_due_, std::max(now, reported_at_ + pace(now)));
+    report_due_ = std::min(report_due_, std::max(now, reported_at_ + report_interval(now)));
   }
 }
 
@@ -63,9 +66,14 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
     arrivals_.pop_front();
   }
   reported_at_ = now;
-  const TimePoint next = now + pace(now);
+  const TimePoint next = now + report_interval(now);
   report_due_ = next <= asked_until_ ? next : kNever;
   return feedback;
+}
+
+Duration CressControl::report_interval(TimePoint now) const {
+  const Duration usual = pace(now);
+  return transit_.is_clear(now) ? std::max(usual, options_.report_interval_clear) : usual;
 }
 
 Duration CressControl::pace(TimePoint now) const {

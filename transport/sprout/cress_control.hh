@@ -5,8 +5,12 @@
 #include "transport/sprout/control.hh"
 #include "transport/sprout/exposure_ledger.hh"
 #include "transport/sprout/gamma_belief.hh"
+#include "transport/sprout/transit_watch.hh"
 
 namespace cress::sprout {
+
+/// Between those of whom one hears many, as in a room: the relay's and its members' reports.
+inline constexpr Duration kSparingReports = 25ms;
 
 /// Cress's own scheme (docs/method.md, "The Cress forecast"). The receiver reports when each
 /// datagram arrived; the sender knows when it sent what, so it can tell in which time the link was
@@ -15,7 +19,7 @@ namespace cress::sprout {
 class CressControl final : public Control {
  public:
   struct Options {
-    GammaBelief::Options belief;
+    GammaBelief::Options belief{};
     /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
     /// What is sent now shall surely have left the bottleneck this long after it could have.
@@ -34,6 +38,9 @@ class CressControl final : public Control {
     /// How often arrivals are reported while they come, and how seldom when what is told waits in a
     /// queue.
     Duration report_interval = 10ms;
+    /// The same while what arrives has not waited on the way: a report that says little then waits
+    /// this long for a datagram to ride on. At least report_interval.
+    Duration report_interval_clear = 10ms;
     Duration report_interval_max = 250ms;
     /// Reports wait for a way out from which nothing is heard to arrive, too. For an end that sends
     /// for itself, as in a call: on a slow link reports would fill the queue before its media. An
@@ -79,6 +86,8 @@ class CressControl final : public Control {
   /// How far apart to speak without being asked. What is told will be late by the queue before it
   /// and by the silence it may meet: a part of that is often enough.
   Duration pace(TimePoint now) const;
+  /// How long a report waits for something to ride on.
+  Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
@@ -96,6 +105,7 @@ class CressControl final : public Control {
   TimePoint report_due_ = kNever;
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
   TimePoint reported_at_ = kTimeZero - 1h;
+  TransitWatch transit_;
   // Sending.
   GammaBelief belief_;
   double missed_packets_ = 0;  // expected while busy since the last delivery
@@ -107,6 +117,12 @@ class CressControl final : public Control {
 inline CressControl::Options call_control() {
   CressControl::Options options;
   options.spares_silent_link = true;
+  return options;
+}
+/// For a member of a room.
+inline CressControl::Options room_control() {
+  CressControl::Options options = call_control();
+  options.report_interval_clear = kSparingReports;
   return options;
 }
 
