@@ -28,9 +28,10 @@ namespace {
 
 constexpr Duration kTick = 500ms;
 constexpr Duration kLookInterval = 100ms;
-// Nothing to a call; under load, with what the kernel then does at one go, an eighth of the
-// processor's time (docs/results.md, "The relay").
+// Nothing to a call; under load a third and more of the processor's time (docs/results.md, "The
+// relay").
 constexpr Duration kGather = 250us;
+constexpr Duration kGatherBusy = 1ms;
 // Good-byes are told within a second; who has not heard by then is not there.
 constexpr Duration kDrainMax = 4s;
 
@@ -108,7 +109,8 @@ class Daemon::Impl {
         relay_(clock.now(), machine_options()),
         worker_(loop, config_.machine.listener.pending_max),
         watched_(clock, relay_, [this] { take_outputs(); }),
-        driver_({clock, loop, socket_, watched_}, {.gather = kGather, .takes_batches = true}),
+        driver_({clock, loop, socket_, watched_},
+                {.gather = kGather, .gather_busy = kGatherBusy, .takes_batches = true}),
         ticks_(loop, [this] { tick(); }) {
     if (!config_.metrics.empty()) {
       metrics_ = std::make_unique<MetricsServer>(config_.metrics);

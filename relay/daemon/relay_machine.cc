@@ -259,9 +259,8 @@ std::optional<size_t> RelayMachine::live_room(TimePoint now, const std::string& 
 void RelayMachine::settle(TimePoint now, size_t slot) {
   LiveRoom& live = *slots_[slot];
   take_departures(now, slot);
-  timers_.set(slot, live.room.poll_timeout());
   if (!std::exchange(live.has_turn, true)) {
-    turns_.push_back(slot);
+    turns_.push_back(slot);  // at whose end its next time-out is known
   }
 }
 

@@ -42,7 +42,11 @@ Driver::Driver(Parts parts, Options options)
       timer_(parts.loop, [this] { step(); }),
       start_(parts.clock.now()),
       now_(start_),
-      stepped_at_(start_) {
+      stepped_at_(start_),
+      ended_at_(start_),
+      span_since_(start_) {
+  check(options_.gather_busy >= options_.gather || options_.gather_busy == Duration{},
+        "Driver: options out of range");
   parts_.loop.on_readable(parts_.socket.handle(), [this] { step(); });
   timer_.arm(kTimeZero);
 }
@@ -65,14 +69,32 @@ void Driver::wake(const std::function<void(TimePoint now)>& change) {
   timer_.arm(parts_.machine.poll_timeout());
 }
 
-/// A short sleep costs less than coming back from the loop for each datagram.
+/// A short sleep costs less than coming back from the loop for each datagram; and the more there is
+/// to do, the less it costs to do it together.
 void Driver::gather() {
   if (options_.gather > Duration{}) {
-    const Duration left = options_.gather - (parts_.clock.now() - stepped_at_);
+    const Duration more = std::max(options_.gather_busy - options_.gather, Duration{});
+    const Duration whole =
+        options_.gather + from_seconds(to_seconds(more) * 2 * std::min(busy_share_, 0.5));
+    const TimePoint woken_at = parts_.clock.now();
+    const Duration left = whole - (woken_at - stepped_at_);
     if (left > Duration{}) {
       std::this_thread::sleep_for(left);
     }
-    stepped_at_ = parts_.clock.now();
+    const TimePoint begun_at = left > Duration{} ? parts_.clock.now() : woken_at;
+    idle_ += begun_at - ended_at_;
+    stepped_at_ = begun_at;
+  }
+}
+
+/// At the end of a step that gathered.
+void Driver::note_busy() {
+  constexpr Duration kSpan = 20ms;
+  ended_at_ = parts_.clock.now();
+  if (ended_at_ - span_since_ >= kSpan) {
+    busy_share_ = 1 - to_seconds(idle_) / to_seconds(ended_at_ - span_since_);
+    span_since_ = ended_at_;
+    idle_ = {};
   }
 }
 
@@ -92,6 +114,9 @@ void Driver::step() {
     drain();
   }
   flush();
+  if (options_.gather > Duration{}) {
+    note_busy();
+  }
   timer_.arm(parts_.machine.poll_timeout());
 }
 

@@ -53,6 +53,9 @@ class Driver {
     /// together, for a fraction of the processor's time. Whatever else the loop has to do waits as
     /// long. 0: each datagram at once.
     Duration gather{};
+    /// The same where the steps take half of the time or more; in between as long as they are busy.
+    /// At least `gather`.
+    Duration gather_busy{};
     /// What was received with one system call is one change: time-outs that were due meanwhile come
     /// after it, and outputs are polled once. For a machine with many peers, to whom a fraction of
     /// a millisecond is nothing: it then answers each of them once.
@@ -82,6 +85,7 @@ class Driver {
 
   void step();
   void gather();
+  void note_busy();
   bool receive_pending();
   void handle_batch(const ReceiveBatch& batch);
   void replay_timeouts(TimePoint before);
@@ -100,6 +104,11 @@ class Driver {
   const TimePoint start_;
   TimePoint now_;
   TimePoint stepped_at_;
+  // How busy the steps are, where they gather.
+  TimePoint ended_at_;    // the last step
+  TimePoint span_since_;  // of which the share is taken next
+  Duration idle_{};       // within it
+  double busy_share_ = 0;
   bool begun_ = false;
   bool stepping_ = false;
   bool is_undrained_ = false;  // the last batch, with takes_batches

@@ -39,8 +39,8 @@ class CressControl final : public Control {
     /// queue.
     Duration report_interval = 10ms;
     /// The same while what arrives has not waited on the way: a report that says little then waits
-    /// this long for a datagram to ride on. At least report_interval.
-    Duration report_interval_clear = 10ms;
+    /// this long for a datagram to ride on. Below report_interval: no longer than that.
+    Duration report_interval_clear{};
     Duration report_interval_max = 250ms;
     /// Reports wait for a way out from which nothing is heard to arrive, too. For an end that sends
     /// for itself, as in a call: on a slow link reports would fill the queue before its media. An

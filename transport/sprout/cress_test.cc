@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -287,6 +288,61 @@ TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot)
   const int speaking = reports_over_a_slow_link(call_control());
   EXPECT_LT(speaking, answering / 2) << "of " << answering;
   EXPECT_GT(speaking, 20 * 4) << "the longest pace";
+}
+
+TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
+  for (const Duration offset : {Duration{}, Duration{31s}, Duration{65s}}) {
+    TransitWatch watch;
+    EXPECT_FALSE(watch.is_clear(kTimeZero)) << "nothing was heard";
+    TimePoint now = kTimeZero;
+    const auto hear = [&](Duration transit) {
+      const auto sent = floor_milliseconds(now - transit + offset);
+      watch.handle_arrival(now, static_cast<uint16_t>(sent));
+      now += 20ms;
+    };
+    for (int i = 0; i < 3000; ++i) {  // a minute: the stamps go round
+      hear(40ms + (i % 3) * 1ms);
+    }
+    EXPECT_TRUE(watch.is_clear(now));
+    hear(60ms);
+    EXPECT_FALSE(watch.is_clear(now)) << "one waited";
+    for (int i = 0; i < 30; ++i) {
+      hear(40ms);
+    }
+    EXPECT_TRUE(watch.is_clear(now)) << "and none since";
+    EXPECT_FALSE(watch.is_clear(now + 1s)) << "silence says nothing";
+  }
+}
+
+TEST(CressControl, AReportWaitsForARideWhileTheWayIsClearAndNoLonger) {
+  for (const bool is_clear : {true, false}) {
+    CressControl receiver{{.report_interval_clear = 25ms}};
+    uint64_t sequence = 0;
+    std::vector<TimePoint> reports;
+    for (TimePoint now = kTimeZero; now < kTimeZero + 3s; now += 1ms) {
+      if ((now - kTimeZero) % 33ms == Duration{}) {
+        const bool has_waited = !is_clear && sequence / 1000 % 4 == 3;
+        const Duration transit = has_waited ? 50ms : 30ms;
+        receiver.handle_arrival(
+            now, {.sequence = sequence,
+                  .payload = DataSize{1000},
+                  .asks_for_feedback = true,
+                  .sent_ms = static_cast<uint16_t>(floor_milliseconds(now - transit + 1s))});
+        sequence += 1000;
+      }
+      if (receiver.feedback_due() <= now) {
+        ASSERT_TRUE(receiver.poll_feedback(now).has_value());
+        reports.push_back(now);
+      }
+    }
+    const auto late = std::ranges::count_if(
+        reports, [](TimePoint at) { return at >= kTimeZero + 1s && at < kTimeZero + 3s; });
+    EXPECT_GE(late, is_clear ? 75 : 190) << is_clear;
+    EXPECT_LE(late, is_clear ? 85 : 205) << is_clear;
+    // What leaves anyway takes one along, soon after the last.
+    EXPECT_FALSE(receiver.poll_feedback(reports.back() + 4ms).has_value());
+    EXPECT_TRUE(receiver.poll_feedback(reports.back() + 6ms).has_value());
+  }
 }
 
 }  // namespace
