@@ -30,7 +30,7 @@ constexpr Duration kTick = 500ms;
 constexpr Duration kLookInterval = 100ms;
 // Nothing to a call; under load a third and more of the processor's time (docs/results.md, "The
 // relay").
-constexpr Duration kGather = 250us;
+constexpr Duration kGather = 500us;
 constexpr Duration kGatherBusy = 1ms;
 // Good-byes are told within a second; who has not heard by then is not there.
 constexpr Duration kDrainMax = 4s;

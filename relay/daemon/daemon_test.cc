@@ -16,14 +16,14 @@
 namespace cress::relay {
 namespace {
 
-secure::Secret access_of(uint8_t fill) {
+secure::Secret key_of(uint8_t fill) {
   return secure::derive_room(std::vector<std::byte>(16, std::byte{fill})).access;
 }
 
 /// A member's connection on a socket of its own, in a network of its own.
-struct Caller final : runtime::DatagramMachine {
-  Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, uint8_t network,
-         const Address& relay, const secure::Secret& access)
+struct LiveJoiner final : runtime::DatagramMachine {
+  LiveJoiner(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, uint8_t network,
+             const Address& relay, const secure::Secret& access)
       : socket(clock, {.bind = own_address(network)}),
         connection(clock.now(), {.role = secure::Role::kJoiner,
                                  .credential = secure::room_credential(access),
@@ -69,7 +69,7 @@ class DaemonTest : public ::testing::Test {
     config_.metrics = "";
     config_.rooms = folder_ / "rooms.db";
     RoomStore store{config_.rooms};
-    store.create({.door = {.name = "blue", .access = access_of(1)}, .created = 0});
+    store.create({.door = {.name = "blue", .access = key_of(1)}, .created = 0});
   }
   ~DaemonTest() override { std::filesystem::remove_all(folder_); }
 
@@ -82,12 +82,12 @@ class DaemonTest : public ::testing::Test {
 
 TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
   Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
-  std::vector<std::unique_ptr<Caller>> members;
+  std::vector<std::unique_ptr<LiveJoiner>> members;
   for (uint8_t i = 0; i < 12; ++i) {
     members.push_back(
-        std::make_unique<Caller>(clock_, loop_, i, daemon.local_address(), access_of(1)));
+        std::make_unique<LiveJoiner>(clock_, loop_, i, daemon.local_address(), key_of(1)));
   }
-  Caller stranger{clock_, loop_, 100, daemon.local_address(), access_of(2)};
+  LiveJoiner stranger{clock_, loop_, 100, daemon.local_address(), key_of(2)};
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] {
     return stranger.closed && std::ranges::all_of(members, [](const auto& member) {
              return member->connection.is_connected() && member->datagrams > 0;
@@ -104,10 +104,10 @@ TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
   for (int round = 0; round < 20; ++round) {
     auto daemon = std::make_unique<Daemon>(
         clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_);
-    std::vector<std::unique_ptr<Caller>> members;
+    std::vector<std::unique_ptr<LiveJoiner>> members;
     for (uint8_t i = 0; i < 5; ++i) {
       members.push_back(
-          std::make_unique<Caller>(clock_, loop_, i, daemon->local_address(), access_of(1)));
+          std::make_unique<LiveJoiner>(clock_, loop_, i, daemon->local_address(), key_of(1)));
     }
     runtime::run_until(
         clock_, loop_, [] { return false; }, round * 1ms);
