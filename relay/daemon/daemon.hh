@@ -18,7 +18,7 @@ using WallClock = std::function<UnixSeconds()>;
 /// A relay on a real network: socket, rooms from their file, metrics, a log of JSON lines. What
 /// changes in the file is done within half a second. Ends its loop when it is drained.
 /// Errors: std::runtime_error from the constructor; afterwards what fails is logged, and it goes
-/// on. Threads: the loop's, and those of the metrics.
+/// on. Threads: the loop's, one for handshakes, and those of the metrics.
 class Daemon {
  public:
   /// Clock, loop and `log` are borrowed and must outlive it.
