@@ -37,7 +37,7 @@ constexpr Duration kSoundReserve = 60ms;
 // after it by no more than that time.
 constexpr Duration kSoundBacklogTime = 300ms;
 constexpr DataSize kSoundBacklogLeast{3000};
-constexpr DataSize kSoundBacklogMost{48'000};
+constexpr DataSize kSoundBacklogMost{96'000};
 // A peer's forecast may promise anything.
 constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
 // Sound that waits longer in our own queue is not worth sending.
