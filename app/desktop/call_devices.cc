@@ -84,7 +84,7 @@ void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   open_preview();
 }
 
-/// What there is, but for the way to a screen that this session does not have: what X programs see
+/// What there is, but for the way to a screen that this desktop does not have: what X programs see
 /// of Wayland's is black, but for themselves.
 std::vector<media::Device> DesktopCall::Impl::devices() const {
   std::vector<media::Device> all = watch_->list();

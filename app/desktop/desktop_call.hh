@@ -35,7 +35,7 @@ struct DesktopCallOptions {
   /// Of the pictures sent on a good link; a bad one makes them smaller by itself.
   media::PictureSize camera_size{1280, 720};
   media::FrameRate camera_rate{};
-  /// The session's screen is Wayland's: nobody may grab it, and a person is told so.
+  /// The desktop's screen is Wayland's: nobody may grab it, and a person is told so.
   bool on_wayland = false;
   /// Gives all addresses of "HOST:PORT", or throws what is wrong; called in threads of its own.
   std::function<std::vector<Address>(std::string_view)> look_up = runtime::resolve;

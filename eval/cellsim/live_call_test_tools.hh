@@ -83,12 +83,16 @@ inline Duration least_rtt(const fs::path& path) {
   return from_seconds(least_ms / 1000);
 }
 
-/// How a test starts `cress-call`, its words to follow: where that is allowed, before other work
-/// and after the link. An ordinary program is what it starts.
+/// How a test starts one of our programs, its words to follow: where that is allowed, before other
+/// work and after the link. An ordinary program is what it starts.
+inline std::string program_command(const std::string& name) {
+  return "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN "/" + name + " ";
+}
+
+/// The same for an end of a call, which tells what it saw in `folder`.
 inline std::string call_command(const fs::path& data, const fs::path& folder,
                                 const std::string& end) {
-  return "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN
-         "/cress-call --headless --size 640x480 --video-in " +
+  return program_command("cress-call") + "--headless --size 640x480 --video-in " +
          (data / "video" / "gesture_man_640x480_30.mp4").string() + " --audio-in " +
          (data / "audio" / "gesture_man.flac").string() + " --frames " +
          (folder / (end + ".csv")).string() + " --stats " + (folder / (end + ".jsonl")).string() +

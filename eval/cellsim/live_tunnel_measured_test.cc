@@ -97,9 +97,7 @@ class LiveTunnelMeasured : public ::testing::Test {
                            " ]; do sleep 0.02; done; exec " + call_command(kData, folder_, "near") +
                            "--duration 80 \"$(cat " + call_link + ")\"");
     if (is_tunnel) {
-      const std::string program = "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN
-                                  "/cress-tunnel --control " +
-                                  control + " ";
+      const std::string program = program_command("cress-tunnel") + "--control " + control + " ";
       far = program + "--listen $CRESS_FAR:4500 --exec " + far + " >" + tunnel_link;
       near = "until grep -q cress:// " + tunnel_link + "; do sleep 0.02; done; exec " + program +
              "\"$(grep -m1 -o 'cress://.*' " + tunnel_link + ")\" --exec " + near;
