@@ -7,6 +7,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/sprout/cress_control.hh"
+#include "transport/sprout/recent_least.hh"
 
 namespace cress::sprout {
 namespace {
@@ -288,6 +289,20 @@ TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot)
   const int speaking = reports_over_a_slow_link(call_control());
   EXPECT_LT(speaking, answering / 2) << "of " << answering;
   EXPECT_GT(speaking, 20 * 4) << "the longest pace";
+}
+
+TEST(RecentLeast, RemembersForOneToTwoSpans) {
+  RecentLeast<int> recent{10s};
+  EXPECT_EQ(recent.least(), std::nullopt);
+  recent.add(kTimeZero + 1s, 3);
+  recent.add(kTimeZero + 9s, 7);
+  EXPECT_EQ(recent.least(), 3);
+  recent.add(kTimeZero + 10s, 8);
+  EXPECT_EQ(recent.least(), 3) << "the previous span's";
+  recent.add(kTimeZero + 20s, 9);
+  EXPECT_EQ(recent.least(), 8);
+  recent.add(kTimeZero + 45s, 11);
+  EXPECT_EQ(recent.least(), 11) << "a span without any lies between";
 }
 
 TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {

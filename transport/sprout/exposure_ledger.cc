@@ -29,20 +29,6 @@ void ExposureLedger::drop_oldest() {
   outstanding_.pop_front();
 }
 
-void ExposureLedger::note_delay(TimePoint now, Duration delay) {
-  if (now - bucket_start_ >= kDelayBucket) {
-    least_delay_[1] = now - bucket_start_ < 2 * kDelayBucket ? least_delay_[0] : Duration::max();
-    least_delay_[0] = Duration::max();
-    bucket_start_ = now;
-  }
-  least_delay_[0] = std::min(least_delay_[0], delay);
-}
-
-std::optional<Duration> ExposureLedger::base_delay() const {
-  const Duration least = std::min(least_delay_[0], least_delay_[1]);
-  return least == Duration::max() ? std::nullopt : std::optional{least};
-}
-
 bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
                                    std::span<const ArrivalStamp> arrivals,
                                    const std::function<void(const Exposure&)>& tell) {
@@ -56,7 +42,7 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
         [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
     if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
       arrived.push_back({*sent, stamp.at});
-      note_delay(now, stamp.at - sent->at);
+      least_delay_.add(now, stamp.at - sent->at);
       last_arrival_ = std::max(last_arrival_, stamp.at);
     }
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,6 +9,7 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/sprout/control.hh"
+#include "transport/sprout/recent_least.hh"
 
 namespace cress::sprout {
 
@@ -49,7 +49,7 @@ class ExposureLedger {
 
   /// Receiver's clock minus sender's clock, of the fastest datagram lately: when something sent at
   /// s arrives if it waits nowhere is s + this. Nothing before the first arrival.
-  std::optional<Duration> base_delay() const;
+  std::optional<Duration> base_delay() const { return least_delay_.least(); }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
   /// The receiver's time of the newest arrival reported.
@@ -66,7 +66,6 @@ class ExposureLedger {
     TimePoint at{};
   };
 
-  void note_delay(TimePoint now, Duration delay);
   void drop_oldest();
 
   DataSize overhead_;
@@ -75,10 +74,7 @@ class ExposureLedger {
   TimePoint reported_until_{};
   TimePoint last_arrival_{};
   bool has_report_ = false;
-  // The least delay of the running and the previous bucket of time.
-  static constexpr Duration kDelayBucket = 20s;
-  std::array<Duration, 2> least_delay_{Duration::max(), Duration::max()};
-  TimePoint bucket_start_{};
+  RecentLeast<Duration> least_delay_{20s};
 };
 
 }  // namespace cress::sprout

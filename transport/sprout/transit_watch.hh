@@ -1,10 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "transport/base/time.hh"
+#include "transport/sprout/recent_least.hh"
 
 namespace cress::sprout {
 
@@ -21,14 +20,9 @@ class TransitWatch {
     }
     // Against the first one's: small, whatever the clocks say.
     const auto late = static_cast<int16_t>(static_cast<uint16_t>(now_ms - sent_ms - reference_));
-    if (now - bucket_since_ >= kBucket) {
-      least_[1] = now - bucket_since_ < 2 * kBucket ? least_[0] : kNothing;
-      least_[0] = kNothing;
-      bucket_since_ = now;
-    }
-    least_[0] = std::min(least_[0], late);
+    least_.add(now, late);
     heard_at_ = now;
-    if (late - std::min(least_[0], least_[1]) > kClearMs) {
+    if (late - *least_.least() > kClearMs) {
       waited_at_ = now;
     }
   }
@@ -41,14 +35,12 @@ class TransitWatch {
   // A host's own hiccups and the stamps' resolution; a cell that is busy shows more.
   static constexpr int kClearMs = 5;
   static constexpr Duration kMemory = 500ms;
-  // Over two of these the least is known: clocks drift by a millisecond in 20 s at the most.
-  static constexpr Duration kBucket = 5s;
-  static constexpr int16_t kNothing = INT16_MAX;
+  // Of which the least is known: clocks drift by a millisecond in 20 s at the most.
+  static constexpr Duration kSpan = 5s;
   static constexpr TimePoint kNone = kTimeZero - 1h;
 
   uint16_t reference_ = 0;
-  std::array<int16_t, 2> least_{kNothing, kNothing};
-  TimePoint bucket_since_ = kNone;
+  RecentLeast<int16_t> least_{kSpan};
   TimePoint heard_at_ = kNone;
   TimePoint waited_at_ = kTimeZero;
 };
