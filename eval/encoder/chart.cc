@@ -166,6 +166,8 @@ struct Box {
 constexpr double kCharacter = 7.2;  // of 12 pixels' height, the wide ones too
 constexpr double kLineHeight = 12;
 constexpr double kPointRoom = 5;
+// From here on a thin line tells which point a label is of.
+constexpr double kFarFromPoint = 1.5 * kLineHeight;
 
 struct LabelPlace {
   Box box;
@@ -210,6 +212,13 @@ void draw_labels(std::string& svg, const Panel& p) {
     const double length = kCharacter * static_cast<double>(line->label.size());
     const auto [box, before] = free_place(p, x, y, length, taken);
     taken.push_back(box);
+    const double middle = (box.top + box.bottom) / 2;
+    if (std::abs(middle - y) > kFarFromPoint) {
+      add(svg,
+          "<path style=\"stroke:var(--scheme-{});stroke-width:0.8\" "
+          "d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n",
+          line->colour % kColours, x, y, before ? box.right + 2 : box.left - 2, middle);
+    }
     add(svg,
         "<text class=\"tick\" style=\"fill:var(--scheme-{})\" text-anchor=\"{}\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text>\n",
