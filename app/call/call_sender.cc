@@ -24,10 +24,10 @@ constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};
 constexpr Duration kTrickleInterval = 200ms;
 constexpr Duration kTrickleGrowth = 66ms;
-// More than one opportunity's worth in the network (a link's least unit, 1500 bytes) has to drain
-// first: less often then.
-constexpr DataSize kTrickleBacklogMax{1500};
-constexpr Duration kTrickleIntervalBacklog = 500ms;
+// With more than one opportunity's worth in the network (a link's least unit), in proportion less
+// often, to this.
+constexpr DataSize kTrickleBacklog{1500};
+constexpr Duration kTrickleIntervalMax = 500ms;
 // Of the window a frame leaves so much for sound as sound took in this time, which is about what
 // the window looks ahead.
 constexpr Duration kSoundReserve = 60ms;
@@ -35,7 +35,7 @@ constexpr Duration kSoundReserve = 60ms;
 // the last forecast carries in that time, within bounds. No news may mean that only the way back is
 // silent; then the sound arrives. If the link is dead, what waits there delays the first pictures
 // after it by no more than that time.
-constexpr Duration kSoundBacklogTime = 300ms;
+constexpr Duration kSoundBacklogTime = 200ms;
 constexpr DataSize kSoundBacklogLeast{3000};
 constexpr DataSize kSoundBacklogMost{96'000};
 // A peer's forecast may promise anything.
@@ -129,8 +129,9 @@ std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
 }
 
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
-  const bool drains = endpoint_.control().outstanding(now) + kTrickleFrame <= kTrickleBacklogMax;
-  const Duration interval = drains ? kTrickleInterval : kTrickleIntervalBacklog;
+  const DataSize backlog = endpoint_.control().outstanding(now) + kTrickleFrame;
+  const Duration interval = std::clamp(kTrickleInterval * backlog.bytes() / kTrickleBacklog.bytes(),
+                                       kTrickleInterval, kTrickleIntervalMax);
   const Duration late = now - last_frame_at_ - interval;
   if (!trickles_ || late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
     return std::nullopt;

@@ -86,10 +86,12 @@ class CallHost final : public sim::Host {
   std::vector<PlayedAudio> played_;
 };
 
-std::shared_ptr<const sim::DeliveryTrace> constant_link(Duration silence_from,
-                                                        Duration silence_to) {
+/// An opportunity a millisecond (12 Mbit/s), or as many together every `gap`.
+std::shared_ptr<const sim::DeliveryTrace> constant_link(Duration silence_from, Duration silence_to,
+                                                        Duration gap = 1ms) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
-  for (Duration at = 1ms; at <= 60s; at += 1ms) {  // 12 Mbit/s
+  for (Duration since = 1ms; since <= 60s; since += 1ms) {
+    const Duration at = (since + gap - 1us) / gap * gap;
     if (at < silence_from || at >= silence_to) {
       trace->opportunities.push_back({at});
     }
@@ -98,12 +100,17 @@ std::shared_ptr<const sim::DeliveryTrace> constant_link(Duration silence_from,
 }
 
 struct Scene {
-  explicit Scene(double loss = 0, Duration silence_from = 1h, Duration silence_to = 1h)
+  /// `loss` on both ways; one is silent for a while, the other delivers every `way_back_gap`.
+  explicit Scene(double loss = 0, Duration silence_from = 1h, Duration silence_to = 1h,
+                 Duration way_back_gap = 1ms)
       : forward{{.trace = constant_link(silence_from, silence_to),
                  .loss = loss,
                  .seed = 1,
                  .queue = nullptr}},
-        reverse{{.trace = constant_link(1h, 1h), .loss = loss, .seed = 2, .queue = nullptr}} {}
+        reverse{{.trace = constant_link(1h, 1h, way_back_gap),
+                 .loss = loss,
+                 .seed = 2,
+                 .queue = nullptr}} {}
   sim::Link forward;
   sim::Link reverse;
   CallHost left{1};
@@ -199,6 +206,15 @@ TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
     }
   }
   EXPECT_GE(heard, 147) << made_up << " of 150 made up";
+}
+
+TEST(Call, PicturesGoOnWhileTheWayBackIsSlow) {
+  Scene scene{0, 1h, 1h, 700ms};
+  scene.world.run_until(kTimeZero + 20s);
+  const auto late = std::ranges::count_if(scene.right.shown(), [](const ShownFrame& frame) {
+    return frame.shown >= kTimeZero + 5s && frame.shown - frame.captured < 120ms;
+  });
+  EXPECT_GT(late, 0.9 * 15 * 30);
 }
 
 TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {

@@ -15,7 +15,7 @@ using session::Leave;
 // two.
 constexpr Duration kSoundReserve = 60ms;
 // With more than this in the network sound waits for the window, which it is the first to use.
-constexpr DataSize kSoundBacklogMax{3000};
+constexpr DataSize kSoundBacklogMax{1500};
 // Sound of several members; what waits longer is not worth sending.
 constexpr DataSize kSoundQueueMax{2400};
 // A base frame older than this is not repeated: the next anchor comes sooner than it would.

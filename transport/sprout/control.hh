@@ -59,7 +59,7 @@ class Control {
                                uint64_t received_or_lost) = 0;
   /// Bytes that may be sent now; never negative.
   virtual DataSize window(TimePoint now) const = 0;
-  /// Sent and, as far as is known, still in the network.
+  /// Sent and, as far as is known or forecast, still in the network.
   virtual DataSize outstanding(TimePoint now) const = 0;
   /// What the window counts for each message beside its own bytes.
   virtual DataSize message_overhead() const = 0;

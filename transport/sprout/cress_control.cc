@@ -19,6 +19,8 @@ constexpr Duration kStalledAfter = 300ms;
 // only makes it later: on a link that carries a packet a second, reports alone would be the queue.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
+// Of its mean rate, once the forecast lives on only because the way back is known to be slow.
+constexpr double kRateInSilence = 0.5;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
@@ -99,9 +101,14 @@ void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
 
 void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
                                    uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) {
+  missed_packets_most_ = 0;
+  const Duration silence =
+      now + ledger_.base_delay().value_or(Duration{}) - ledger_.reported_until();
   const bool is_news = ledger_.handle_report(now, feedback.made_at, feedback.arrivals,
                                              [this](const Exposure& exposure) { learn(exposure); });
   if (is_news) {
+    way_back_.handle_report(now, feedback.made_at, silence,
+                            missed_packets_most_ >= options_.outage_packets);
     rebuild_backlog();
   }
 }
@@ -112,6 +119,7 @@ void CressControl::learn(const Exposure& exposure) {
     return;
   }
   missed_packets_ += belief_.mean_rate() * to_seconds(exposure.elapsed);
+  missed_packets_most_ = std::max(missed_packets_most_, missed_packets_);
   missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
   belief_.pass_busy(exposure.elapsed);
   belief_.observe(exposure.packets);
@@ -121,10 +129,17 @@ double CressControl::deliveries(TimePoint at) const {
   if (missed_packets_ >= options_.outage_packets) {
     return 0;
   }
-  const Duration horizon =
-      std::clamp(at - ledger_.reported_until(), Duration{}, options_.forecast_life);
-  return belief_.deliveries(horizon, options_.caution_normal) *
-         static_cast<double>(kOpportunitySize.bytes());
+  const Duration horizon = std::clamp(at - ledger_.reported_until(), Duration{}, forecast_life());
+  const Duration sure = std::min(horizon, options_.forecast_life);
+  const double packets = belief_.deliveries(sure, options_.caution_normal);
+  const double of_silence =
+      horizon > sure ? kRateInSilence * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
+  return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());
+}
+
+Duration CressControl::forecast_life() const {
+  return std::max(options_.forecast_life,
+                  std::min(options_.forecast_life_max, way_back_.harmless_silence()));
 }
 
 CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {
@@ -157,6 +172,12 @@ DataSize CressControl::window(TimePoint now) const {
                       drained(backlog_, reaches_link).bytes;
   const DataSize window{static_cast<int64_t>(std::max(0.0, room))};
   return ledger_.outstanding().empty() ? std::max(window, options_.probe) : window;
+}
+
+DataSize CressControl::outstanding(TimePoint now) const {
+  const auto base = ledger_.base_delay();
+  return base ? DataSize{static_cast<int64_t>(drained(backlog_, now + *base).bytes)}
+              : ledger_.outstanding_size();
 }
 
 Duration CressControl::no_news(TimePoint now) const {
@@ -193,7 +214,7 @@ Duration CressControl::patience(TimePoint now) const {
 
 TimePoint CressControl::next_change(TimePoint now) const {
   const auto base = ledger_.base_delay();
-  if (!base || now + *base > ledger_.reported_until() + options_.forecast_life) {
+  if (!base || now + *base > ledger_.reported_until() + forecast_life()) {
     return kNever;
   }
   return now + kWindowStep;

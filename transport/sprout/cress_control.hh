@@ -6,6 +6,7 @@
 #include "transport/sprout/exposure_ledger.hh"
 #include "transport/sprout/gamma_belief.hh"
 #include "transport/sprout/transit_watch.hh"
+#include "transport/sprout/way_back.hh"
 
 namespace cress::sprout {
 
@@ -31,6 +32,10 @@ class CressControl final : public Control {
     DataSize datagram_overhead = kDatagramOverhead;
     /// No report for this long and the forecast promises no more: no news is bad news.
     Duration forecast_life = 260ms;
+    /// But where reports were lately held up on the way back for nothing, it goes on for as long as
+    /// they were, at half its mean rate, at most until this. For calls, where a picture not made is
+    /// lost; a flow that always has more to send pays for it in delay.
+    Duration forecast_life_max = forecast_life;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
     /// On a link so slow that a message is more than a window, messages go this far apart.
@@ -58,7 +63,7 @@ class CressControl final : public Control {
   void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override;
   DataSize window(TimePoint now) const override;
-  DataSize outstanding(TimePoint /*now*/) const override { return ledger_.outstanding_size(); }
+  DataSize outstanding(TimePoint now) const override;
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
@@ -89,6 +94,8 @@ class CressControl final : public Control {
   /// How long a report waits for something to ride on.
   Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
+  /// How long after the newest report the forecast goes on.
+  Duration forecast_life() const;
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
@@ -108,7 +115,9 @@ class CressControl final : public Control {
   TransitWatch transit_;
   // Sending.
   GammaBelief belief_;
-  double missed_packets_ = 0;  // expected while busy since the last delivery
+  double missed_packets_ = 0;       // expected while busy since the last delivery
+  double missed_packets_most_ = 0;  // the most of those that the newest report told of
+  WayBack way_back_;
   ExposureLedger ledger_;
   Backlog backlog_;
 };
@@ -117,6 +126,7 @@ class CressControl final : public Control {
 inline CressControl::Options call_control() {
   CressControl::Options options;
   options.spares_silent_link = true;
+  options.forecast_life_max = 1s;
   return options;
 }
 /// For a member of a room.

@@ -167,13 +167,20 @@ TEST_F(Ledger, HostileReportsAreHarmless) {
 /// Both halves over a link of one opportunity every `gap`, in steps of a millisecond.
 class Loop {
  public:
-  explicit Loop(Duration gap) : gap_(gap), next_opportunity_(kTimeZero + gap) {}
+  /// Reports come back together, every `way_back_gap`.
+  explicit Loop(Duration gap, const CressControl::Options& options = {},
+                Duration way_back_gap = 1ms)
+      : gap_(gap),
+        way_back_gap_(way_back_gap),
+        next_opportunity_(kTimeZero + gap),
+        sender_(options),
+        receiver_(options) {}
 
   /// Sends what the window allows while `offers`, full packets; advances by 1 ms.
   void step(bool offers) {
     now_ += 1ms;
     while (next_opportunity_ <= now_) {
-      if (!queue_.empty()) {
+      if (!queue_.empty() && !is_dead) {
         in_flight_.push_back({queue_.front(), next_opportunity_ + 20ms});
         queue_.pop_front();
       }
@@ -189,7 +196,8 @@ class Loop {
     if (receiver_.feedback_due() <= now_) {
       reports_.push_back({*receiver_.poll_feedback(now_), now_ + 20ms});
     }
-    while (!reports_.empty() && reports_.front().second <= now_) {
+    const bool is_way_back_open = (now_ - kTimeZero) % way_back_gap_ == Duration{};
+    while (is_way_back_open && !reports_.empty() && reports_.front().second <= now_) {
       sender_.handle_feedback(now_, reports_.front().first, sequence_, 0);
       reports_.pop_front();
     }
@@ -204,18 +212,21 @@ class Loop {
   }
   size_t queued() const { return queue_.size(); }
   TimePoint now() const { return now_; }
+  DataSize window() const { return sender_.window(now_); }
 
   int arrived = 0;
+  bool is_dead = false;
 
  private:
   static constexpr DataSize kPayload = kOpportunitySize - kDatagramOverhead;
   Duration gap_;
+  Duration way_back_gap_;
   TimePoint next_opportunity_;
   TimePoint now_ = kTimeZero;
   TimePoint last_sent_ = kTimeZero - 1s;
   uint64_t sequence_ = 0;
-  CressControl sender_{{}};
-  CressControl receiver_{{}};
+  CressControl sender_;
+  CressControl receiver_;
   std::deque<uint64_t> queue_;
   std::deque<ArrivalStamp> in_flight_;
   std::deque<std::pair<Feedback, TimePoint>> reports_;
@@ -252,6 +263,63 @@ TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
     EXPECT_GT(loop.arrived - before, 0.9 * 500 / 2.4) << "after " << idle_ms << " ms of idling";
     EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 120) << "ran away while idle";
   }
+}
+
+TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
+  int arrived[2];
+  for (const bool is_call : {false, true}) {
+    Loop loop{2400us, is_call ? call_control() : CressControl::Options{}, 700ms};
+    for (int ms = 0; ms < 10'000; ++ms) {
+      loop.step(true);
+    }
+    arrived[is_call ? 1 : 0] = loop.arrived;
+    EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 120) << "milliseconds of queue";
+  }
+  EXPECT_GT(arrived[1], arrived[0] * 5 / 4) << arrived[0];
+}
+
+TEST(CressControl, SilenceIsBadNewsAgainOnceItToldOfAnOutage) {
+  const auto told = [](Loop& loop, int ms, bool offers) {
+    for (int i = 0; i < ms; ++i) {
+      loop.step(offers);
+    }
+  };
+  Loop loop{2400us, call_control(), 700ms};
+  told(loop, 700 * 8 + 600, true);
+  EXPECT_GT(loop.window(), DataSize{0}) << "no report for 600 ms, as before";
+  loop.is_dead = true;
+  told(loop, 700 * 3, true);
+  EXPECT_EQ(loop.window(), DataSize{0});
+  EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 700) << "milliseconds of queue";
+  loop.is_dead = false;
+  told(loop, 700 - 100, true);
+  EXPECT_EQ(loop.window(), DataSize{0}) << "this one again was an outage, for all one knows";
+}
+
+TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
+  WayBack way_back;
+  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+  TimePoint now = kTimeZero;
+  const auto hear = [&](Duration transit, Duration silence, bool of_outage = false) {
+    now += 100ms;
+    // Whatever their clock says.
+    way_back.handle_report(now, now - transit + 1h, silence, of_outage);
+  };
+  hear(30ms, 50ms);
+  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+  hear(630ms, 700ms);
+  hear(230ms, 200ms);
+  EXPECT_EQ(way_back.harmless_silence(), 700ms);
+  hear(230ms, 900ms);
+  EXPECT_EQ(way_back.harmless_silence(), 700ms) << "nothing was said for most of that time";
+  hear(830ms, 900ms, true);
+  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+  hear(130ms, 120ms);
+  EXPECT_EQ(way_back.harmless_silence(), 120ms);
+  for (int i = 0; i < 200; ++i) {
+    hear(30ms, 100ms);
+  }
+  EXPECT_EQ(way_back.harmless_silence(), Duration{}) << "long ago";
 }
 
 /// Reports in 20 s of an end that is asked all the time, its way out an opportunity every 600 ms.
