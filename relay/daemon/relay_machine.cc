@@ -49,17 +49,19 @@ secure::CloseCode code_for(const Departure& departure) {
   return secure::CloseCode::kRemoved;
 }
 
-RelayMachineOptions with_room_for_records(RelayMachineOptions options) {
+RelayMachineOptions made_ours(RelayMachineOptions options, SpareBuffers& spare) {
   // A leg's datagrams travel as records, on paths that carry what every path carries.
   options.room.endpoint.datagram_max = kLegDatagramMax - secure::kRecordOverhead;
   options.room.control.datagram_overhead += secure::kRecordOverhead;
+  options.room.endpoint.spare = &spare;
+  options.listener.peer.spare = &spare;
   return options;
 }
 
 }  // namespace
 
 RelayMachine::RelayMachine(TimePoint start, RelayMachineOptions options)
-    : options_(with_room_for_records(std::move(options))),
+    : options_(made_ours(std::move(options), spare_)),
       listener_(start,
                 [this] {
                   secure::ListenerOptions listener = options_.listener;
@@ -174,8 +176,8 @@ void RelayMachine::drain(TimePoint now) {
     while (const auto event = listener_.poll_event()) {
       handle_event(now, *event);
     }
-    while (const auto datagram = listener_.poll_datagram()) {
-      handle_plain(now, *datagram);
+    while (auto datagram = listener_.poll_datagram()) {
+      handle_plain(now, *std::move(datagram));
       is_empty = false;
     }
   }
@@ -184,12 +186,13 @@ void RelayMachine::drain(TimePoint now) {
   }
 }
 
-void RelayMachine::handle_plain(TimePoint now, const secure::PeerDatagram& datagram) {
+void RelayMachine::handle_plain(TimePoint now, secure::PeerDatagram datagram) {
   if (const auto place = places_.find(datagram.peer.value); place != places_.end()) {
     const auto [slot, number] = place->second;
     slots_[slot]->room.handle_datagram(now, number, datagram.bytes);
     settle(now, slot);
   }
+  spare_.give(std::move(datagram.bytes));
 }
 
 void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {

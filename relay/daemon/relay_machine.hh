@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "relay/forward/room.hh"
+#include "transport/base/spare_buffers.hh"
 #include "transport/runtime/datagram_machine.hh"
 #include "transport/secure/credential.hh"
 #include "transport/secure/listener.hh"
@@ -89,6 +90,7 @@ class RelayMachine : public runtime::DatagramMachine {
   /// Of poll_work, once it was run.
   void handle_work(TimePoint now, secure::HandshakeWork work);
   std::optional<Transmit> poll_transmit(TimePoint now) override;
+  void take_back(std::vector<std::byte> sent) override { spare_.give(std::move(sent)); }
   TimePoint poll_timeout() const override;
   /// With listener.hands_out_work: to be run elsewhere and handed back (secure::Listener).
   std::optional<secure::HandshakeWork> poll_work() { return listener_.poll_work(); }
@@ -128,7 +130,7 @@ class RelayMachine : public runtime::DatagramMachine {
   std::optional<secure::Secret> find_key(std::string_view identity);
   void drain(TimePoint now);
   void handle_event(TimePoint now, const secure::PeerEvent& event);
-  void handle_plain(TimePoint now, const secure::PeerDatagram& datagram);
+  void handle_plain(TimePoint now, secure::PeerDatagram datagram);
   void let_in(TimePoint now, const secure::PeerEvent& event, const Address& address);
   std::optional<size_t> live_room(TimePoint now, const std::string& identity);
   Door* find_door(const std::string& name);
@@ -140,6 +142,7 @@ class RelayMachine : public runtime::DatagramMachine {
   void depart(TimePoint now, size_t slot, const Departure& departure);
   void note(RelayEvent event);
 
+  SpareBuffers spare_;  // outlives all that take from it
   RelayMachineOptions options_;
   secure::Listener listener_;
   std::map<std::string, Door, std::less<>> doors_;  // by identity

@@ -60,13 +60,16 @@ class FullRelay {
         caller->handle_timeout(now_);
       }
     }
-    for (Transmit& transmit : to_members_.at(place_)) {
+    for (const Transmit& transmit : to_members_.at(place_)) {
       Caller& caller = *callers_[(size_t{transmit.to.ip[14]} * 256 + transmit.to.ip[15]) / 64 - 1];
       caller.connection.handle_datagram(now_, address_of(0), transmit.bytes);
       caller.drain(now_);
     }
-    to_members_.at(place_).clear();
     const Duration before = processor_time();
+    for (Transmit& transmit : to_members_.at(place_)) {
+      relay_.take_back(std::move(transmit.bytes));
+    }
+    to_members_.at(place_).clear();
     step_relay();
     time_ += processor_time() - before;
     to_relay_.at(place_).clear();

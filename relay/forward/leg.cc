@@ -69,7 +69,7 @@ void Leg::send_sound(TimePoint now, std::span<const std::byte> message, bool is_
   // Silence goes with what goes next: it need not have a datagram of its own.
   const bool waits = is_silent || endpoint_.control().outstanding(now) > kSoundBacklogMax;
   const Leave leave = waits ? Leave::kWithinWindow : Leave::kNow;
-  endpoint_.send(now, session::kAudioFlow, {message.begin(), message.end()}, leave);
+  endpoint_.send_copy(now, session::kAudioFlow, message, leave);
   ++stats_.sounds_out;
 }
 
@@ -493,7 +493,7 @@ void Leg::feed(TimePoint now, const Sources& sources) {
     carried_rate_.add(cost);
     const Item item = next_up->lane->front();
     Stream& stream = *streams_[next_up->slot];
-    const session::MessageId id = endpoint_.send(now, session::kVideoFlow, *next_up->message);
+    const session::MessageId id = endpoint_.send_copy(now, session::kVideoFlow, *next_up->message);
     check(id == first_carried_ + carried_.size(), "Leg: message ids have holes");
     carried_.push_back({.source = sources[next_up->slot]->number,
                         .slot = static_cast<uint8_t>(next_up->slot),

@@ -15,7 +15,9 @@ namespace {
 
 // Frame reports and their like leave at this pace; every fifth time the plans are looked at.
 constexpr Duration kTick = 20ms;
-constexpr Duration kReportInterval = 60ms;
+// So far apart where a datagram leaves anyway, and where one must be made for it.
+constexpr Duration kReportRiding = 50ms;
+constexpr Duration kReportAlone = 75ms;
 constexpr uint32_t kReportedFrames = 32;
 // A leg that takes longer for an anchor is not waited for: anchors that refer far back are large.
 constexpr Duration kHoldBackMax = 2s;
@@ -96,6 +98,7 @@ std::optional<MemberNumber> Room::join(TimePoint now) {
   next_slot_ = (*slot + 1) % kLegsMax;
   const auto number = static_cast<MemberNumber>(1 + *slot + kLegsMax * generation);
   slots_.at(*slot) = std::make_unique<Member>(now, number, *slot, options_, stats_);
+  present_ |= bit(*slot);
   Member& newcomer = *slots_[*slot];
   touch(newcomer);
   if (next_tick_ == kNever) {
@@ -232,7 +235,8 @@ void Room::remove(Member& member) {
   fed_ &= ~bit(slot);
   timeouts_.at(slot) = kNever;
   slots_.at(slot).reset();
-  if (std::ranges::none_of(slots_, [](const auto& other) { return other != nullptr; })) {
+  present_ &= ~bit(slot);
+  if (present_ == 0) {
     next_tick_ = kNever;
     next_step_ = kNever;
   }
@@ -317,17 +321,18 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
                         from.leg.endpoint().control().message_overhead());
   speakers_.handle_level(now, from.slot(), body->level);
   const uint64_t self = bit(from.slot());
-  for (const auto& member : slots_) {
-    if (!member || member.get() == &from || !member->is_in()) {
-      continue;
+  for_each_slot(present_ & ~self, [&](size_t slot) {
+    Member& member = *slots_.at(slot);
+    if (!member.is_in()) {
+      return;
     }
-    if (!speakers_.is_heard(from.slot()) || (member->hears & self) == 0) {
+    if (!speakers_.is_heard(from.slot()) || (member.hears & self) == 0) {
       ++stats_.sounds_left_out;
-      continue;
+      return;
     }
-    member->leg.send_sound(now, message, body->level >= options_.speaker.floor_level);
-    touch(*member);
-  }
+    member.leg.send_sound(now, message, body->level >= options_.speaker.floor_level);
+    touch(member);
+  });
 }
 
 void Room::handle_video(TimePoint now, Member& from, std::vector<std::byte> message) {
@@ -377,7 +382,6 @@ void Room::handle_whole(TimePoint now, Member& from, const CachedFrame& frame) {
       source.held_anchors.pop_front();
     }
   }
-  report(now, from);
   const uint32_t newest = source.cache.newest().value_or(0);
   const uint32_t last =
       newest - frame.id() > kReconsiderSpan ? frame.id() + kReconsiderSpan : newest;
@@ -430,12 +434,12 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
 void Room::handle_timeout(TimePoint now) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
-  for (size_t slot = 0; slot < kLegsMax; ++slot) {
+  for_each_slot(present_, [&](size_t slot) {
     if (timeouts_.at(slot) <= now) {
       slots_.at(slot)->leg.endpoint().handle_timeout(now);
       touch(*slots_[slot]);
     }
-  }
+  });
   if (next_tick_ <= now) {
     tick(now);
   }
@@ -443,11 +447,11 @@ void Room::handle_timeout(TimePoint now) {
 
 void Room::tick(TimePoint now) {
   next_tick_ = now + kTick;
-  for (const auto& member : slots_) {
-    if (member && member->is_in()) {
-      report(now, *member);
+  for_each_slot(present_, [&](size_t slot) {
+    if (slots_.at(slot)->is_in()) {
+      report(now, *slots_[slot], kReportAlone);
     }
-  }
+  });
   if (next_step_ <= now || next_step_ == kNever) {
     next_step_ = now + SpeakerDetector::kStep;
     step(now);
@@ -467,10 +471,9 @@ bool Room::is_reportable(TimePoint now, const Source& source, const CachedFrame&
   return !is_held;
 }
 
-void Room::report(TimePoint now, Member& member) {
+void Room::report(TimePoint now, Member& member, Duration interval) {
   Source& source = member.source;
-  if ((!source.has_news && source.held_anchors.empty()) ||
-      now - source.reported_at < kReportInterval ||
+  if ((!source.has_news && source.held_anchors.empty()) || now - source.reported_at < interval ||
       member.leg.endpoint().queued(session::kControlFlow) > DataSize{}) {
     return;
   }
@@ -525,6 +528,9 @@ std::optional<LegTransmit> Room::poll_transmit(TimePoint now) {
     if ((fed_ & bit(slot)) == 0) {
       leg.outbox().flush(now, leg.endpoint());
       leg.feed(now, sources_);
+      if (member.is_in() && leg.endpoint().has_transmit(now)) {
+        report(now, member, kReportRiding);
+      }
       fed_ |= bit(slot);
     }
     if (auto bytes = leg.endpoint().poll_transmit(now)) {
@@ -542,7 +548,9 @@ std::optional<LegTransmit> Room::poll_transmit(TimePoint now) {
 std::optional<Departure> Room::poll_departure() { return take_front(departures_); }
 
 TimePoint Room::poll_timeout() const {
-  return std::min(next_tick_, *std::ranges::min_element(timeouts_));
+  TimePoint next = next_tick_;
+  for_each_slot(present_, [&](size_t slot) { next = std::min(next, timeouts_.at(slot)); });
+  return next;
 }
 
 std::optional<MemberNumber> Room::speaker() const {

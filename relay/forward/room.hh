@@ -107,7 +107,7 @@ class Room {
 
   void tick(TimePoint now);
   void step(TimePoint now);
-  void report(TimePoint now, Member& member);
+  void report(TimePoint now, Member& member, Duration interval);
   void send_report(TimePoint now, Member& to, uint32_t newest);
   bool is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const;
   void tell_speaker();
@@ -122,6 +122,7 @@ class Room {
   RoomOptions options_;
   RoomStats stats_;
   std::array<std::unique_ptr<Member>, kLegsMax> slots_;
+  uint64_t present_ = 0;  // slots with a member
   Sources sources_{};
   size_t members_in_ = 0;
   size_t next_slot_ = 0;

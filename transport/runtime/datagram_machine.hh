@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
@@ -35,6 +36,8 @@ class DatagramMachine {
   virtual void handle_timeout(TimePoint now) = 0;
   /// Polled until empty after every change.
   virtual std::optional<Transmit> poll_transmit(TimePoint now) = 0;
+  /// A datagram of poll_transmit has gone: its buffer may serve again.
+  virtual void take_back(std::vector<std::byte> sent) { (void)sent; }
   /// When handle_timeout is wanted next; kNever for "only when a datagram arrives".
   virtual TimePoint poll_timeout() const = 0;
   /// Nothing is left to send: the time to take other outputs. Changes made in here are drained in

@@ -100,7 +100,18 @@ void Driver::note_busy() {
 
 void Driver::step() {
   const Stepping stepping{*this};
+  // Where there is something to do at each step, going back to the loop between them tells nothing.
+  constexpr int kSteps = 4;
+  constexpr double kBusy = 0.1;
+  for (int left = kSteps; step_once() && busy_share_ > kBusy && !blocked_ && left > 1; --left) {
+  }
+  timer_.arm(parts_.machine.poll_timeout());
+}
+
+/// Returns whether there was something to do, where steps gather.
+bool Driver::step_once() {
   gather();
+  const uint64_t done = stats_.datagrams_received + stats_.datagrams_sent;
   const bool all_received = receive_pending();
   if (!begun_) {
     begun_ = true;
@@ -114,10 +125,11 @@ void Driver::step() {
     drain();
   }
   flush();
-  if (options_.gather > Duration{}) {
-    note_busy();
+  if (options_.gather == Duration{}) {
+    return false;
   }
-  timer_.arm(parts_.machine.poll_timeout());
+  note_busy();
+  return stats_.datagrams_received + stats_.datagrams_sent > done;
 }
 
 void Driver::advance_to_present() {
@@ -246,7 +258,11 @@ void Driver::flush() {
   stats_.send_too_large += report.too_large;
   stats_.send_unroutable += report.unroutable;
   stats_.send_no_buffer += report.no_buffer;
-  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(report.taken));
+  const auto taken = waiting_.begin() + static_cast<ptrdiff_t>(report.taken);
+  std::for_each(waiting_.begin(), taken, [this](Transmit& transmit) {
+    parts_.machine.take_back(std::move(transmit.bytes));
+  });
+  waiting_.erase(waiting_.begin(), taken);
   if (report.blocked) {
     blocked_ = true;
     parts_.loop.when_writable(parts_.socket.handle(), [this] {

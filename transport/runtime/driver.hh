@@ -50,8 +50,8 @@ class Driver {
 
   struct Options {
     /// Between two steps at least: under load what came meanwhile is taken, answered and sent
-    /// together, for a fraction of the processor's time. Whatever else the loop has to do waits as
-    /// long. 0: each datagram at once.
+    /// together, for a fraction of the processor's time. Whatever else the loop has to do waits for
+    /// up to four times as long. 0: each datagram at once.
     Duration gather{};
     /// The same where the steps take half of the time or more; in between as long as they are busy.
     /// At least `gather`.
@@ -84,6 +84,7 @@ class Driver {
   class Stepping;
 
   void step();
+  bool step_once();
   void gather();
   void note_busy();
   bool receive_pending();

@@ -542,13 +542,15 @@ void Listener::send(TimePoint now, PeerId peer, std::vector<std::byte> plain) {
     ++stats_.not_connected;
     return;
   }
-  at->peer->send(now, std::move(plain));
+  const bool is_sooner = at->peer->send(now, std::move(plain));
   const auto slot = static_cast<size_t>(at - slots_.data());
   if (!at->is_ready) {
     at->is_ready = true;
     ready_.push_back(slot);
   }
-  schedule(slot);
+  if (is_sooner) {
+    schedule(slot);
+  }
 }
 
 void Listener::close(TimePoint now, PeerId peer, CloseCode code) {

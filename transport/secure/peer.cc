@@ -95,7 +95,7 @@ Result<Unit, OpenError> Peer::handle_datagram(TimePoint now, const Address& from
     handle_message(now, from, opened->message, size);
     return Unit{};
   }
-  auto opened = records_.open(now, bytes);
+  auto opened = records_.open(now, bytes, options_.spare);
   if (!opened) {
     return opened.error();
   }
@@ -227,16 +227,19 @@ void Peer::handle_response(TimePoint now, const Address& from, const PathToken& 
 
 // ---- saying
 
-void Peer::send(TimePoint now, std::vector<std::byte> plain) {
+bool Peer::send(TimePoint now, std::vector<std::byte> plain) {
   if (closing_ || is_over_) {
-    return;
+    return false;
   }
   if (out_.size() == kOutMax) {
     out_.pop_front();
   }
   out_.push_back(records_.seal(now, std::move(plain)));
-  mtu_.handle_sent(size_of(out_.back()));
+  const DataSize size = size_of(out_.back());
+  mtu_.handle_sent(size);
+  const bool was_answered = !unanswered_since_;
   note_sent(now);
+  return was_answered || size > kDatagramBase;
 }
 
 void Peer::send_control(TimePoint now, const Address& to, const ControlMessage& message) {

@@ -10,6 +10,7 @@
 
 #include "transport/base/address.hh"
 #include "transport/base/result.hh"
+#include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/control_record.hh"
@@ -64,6 +65,8 @@ struct PeerOptions {
   /// Silence that ends a call.
   Duration silence_max = 60s;
   Duration unreachable_after = 3s;
+  /// Where the buffers of what was opened come from; null: the allocator.
+  SpareBuffers* spare = nullptr;
 };
 
 /// The one at the other end of a call, known by its keys and not by its address. Seals and opens,
@@ -84,8 +87,9 @@ class Peer {
   /// Our own address changed, or the machine woke up.
   void handle_network_change(TimePoint now);
   void handle_too_big(TimePoint now, DataSize size);
-  /// Seals a datagram of the Endpoint. Over kOutMax of them wait: the oldest goes.
-  void send(TimePoint now, std::vector<std::byte> plain);
+  /// Seals a datagram of the Endpoint. Over kOutMax of them wait: the oldest goes. Returns whether
+  /// poll_timeout may be sooner now.
+  bool send(TimePoint now, std::vector<std::byte> plain);
   /// Asks for a sign of life at once.
   void ping(TimePoint now);
   /// Says so three times, and then for `linger` once more to whatever is still heard.

@@ -96,7 +96,8 @@ std::vector<std::byte> Records::seal(TimePoint now, std::vector<std::byte> plain
   return plain;
 }
 
-Result<OpenedRecord, OpenError> Records::open(TimePoint now, std::span<const std::byte> record) {
+Result<OpenedRecord, OpenError> Records::open(TimePoint now, std::span<const std::byte> record,
+                                              SpareBuffers* spare) {
   if (record.size() < kHeader + kTagSize) {
     return OpenError::kTruncated;
   }
@@ -112,10 +113,11 @@ Result<OpenedRecord, OpenError> Records::open(TimePoint now, std::span<const std
   if (key == nullptr) {
     return OpenError::kUnknownKey;
   }
-  OpenedRecord opened;
+  OpenedRecord opened{.plain = take_buffer(spare, record.size())};
   opened.plain.assign(record.begin(), record.end() - kTagSize);
   if (!key->open(sequence, record.first(kHeader), std::span{opened.plain}.subspan(kHeader),
                  record.last<kTagSize>())) {
+    give_buffer(spare, std::move(opened.plain));
     return OpenError::kBadTag;
   }
   opening_.handle_authentic(now, phase);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transport/base/result.hh"
+#include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/crypto.hh"
@@ -108,8 +109,9 @@ class Records {
   /// `plain`: a datagram of an Endpoint. Its sequence must be above the one before (a check
   /// failure else): under one key no nonce is used twice.
   std::vector<std::byte> seal(TimePoint now, std::vector<std::byte> plain);
-  /// The inverse at the other end. Total.
-  Result<OpenedRecord, OpenError> open(TimePoint now, std::span<const std::byte> record);
+  /// The inverse at the other end. Total. `spare`: has perhaps a buffer for it.
+  Result<OpenedRecord, OpenError> open(TimePoint now, std::span<const std::byte> record,
+                                       SpareBuffers* spare = nullptr);
 
  private:
   SealingKeys sealing_;

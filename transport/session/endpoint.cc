@@ -63,10 +63,17 @@ MessageId Endpoint::send(TimePoint now, FlowId flow, std::vector<std::byte> byte
   while (queues_.size(flow) > queues_.size_max(flow)) {
     note_dropped(queues_.drop_front(flow));
   }
-  while (queues_.size() > std::max(control_->forecast_total(), options_.queue_floor)) {
+  while (queues_.size() > options_.queue_floor && queues_.size() > control_->forecast_total()) {
     note_dropped(queues_.drop_from_longest());
   }
   return id;
+}
+
+MessageId Endpoint::send_copy(TimePoint now, FlowId flow, std::span<const std::byte> bytes,
+                              Leave leave) {
+  std::vector<std::byte> copy = take_buffer(options_.spare, bytes.size());
+  copy.assign(bytes.begin(), bytes.end());
+  return send(now, flow, std::move(copy), leave);
 }
 
 void Endpoint::note_dropped(const QueuedMessage& message) {
@@ -75,8 +82,15 @@ void Endpoint::note_dropped(const QueuedMessage& message) {
   }
 }
 
+DataSize Endpoint::window(TimePoint now) const {
+  if (!window_ || window_->first != now) {
+    window_ = {now, control_->window(now)};
+  }
+  return window_->second;
+}
+
 DataSize Endpoint::available_window(TimePoint now) const {
-  return std::max(DataSize{}, control_->window(now) - queues_.size());
+  return std::max(DataSize{}, window(now) - queues_.size());
 }
 
 bool Endpoint::fits_window(const QueuedMessage& message) const {
@@ -89,21 +103,39 @@ bool Endpoint::has_sendable(TimePoint now) const {
                              now - left_at_ >= control_->patience(now));
 }
 
-std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
+bool Endpoint::has_transmit(TimePoint now) {
   last_now_ = std::max(last_now_, now);
-  if (!flight_left_) {
-    flight_left_ = control_->window(now);
+  if (!flight_left_ && !queues_.empty()) {
+    flight_left_ = window(now);
   }
-  if (!has_sendable(now) && now < std::min(next_heartbeat_, control_->feedback_due())) {
-    flight_left_.reset();
+  if (has_sendable(now) || now >= std::min(next_heartbeat_, control_->feedback_due())) {
+    return true;
+  }
+  flight_left_.reset();
+  return false;
+}
+
+std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
+  if (!has_transmit(now)) {
     return std::nullopt;
   }
-  wire::DatagramBuilder builder{options_.datagram_max};
-  if (const auto feedback = control_->poll_feedback(now)) {
-    check(builder.add_forecast(frame_of(now, *feedback)), "Endpoint: feedback beyond a datagram");
+  wire::DatagramBuilder builder{
+      options_.datagram_max,
+      take_buffer(options_.spare, static_cast<size_t>(options_.datagram_max.bytes()))};
+  if (fed_back_at_ != now) {
+    fed_back_at_ = now;
+    if (const auto feedback = control_->poll_feedback(now)) {
+      check(builder.add_forecast(frame_of(now, *feedback)), "Endpoint: feedback beyond a datagram");
+    }
   }
+  add_messages(now, builder);
+  const DataSize payload = builder.payload();
+  return builder.finish(stamp(now, payload, has_sendable(now)));
+}
+
+void Endpoint::add_messages(TimePoint now, wire::DatagramBuilder& builder) {
   while (has_sendable(now) && builder.fits_message(queues_.front()->size())) {
-    const QueuedMessage message = queues_.pop();
+    QueuedMessage message = queues_.pop();
     builder.add_message(message.flow, message.bytes);
     left_at_ = message.leave == Leave::kNow ? left_at_ : now;
     *flight_left_ -= message.size() + control_->message_overhead();
@@ -115,9 +147,8 @@ std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
       }
       undecided_.push_back({next_sequence_, message.flow, message.id});
     }
+    give_buffer(options_.spare, std::move(message.bytes));
   }
-  const DataSize payload = builder.payload();
-  return builder.finish(stamp(now, payload, has_sendable(now)));
 }
 
 wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) {
@@ -125,11 +156,13 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
     recent_.pop_front();
   }
   recent_.emplace_back(now, next_sequence_);
-  const Duration silence = control_->heartbeat_interval(now, options_.heartbeat_interval);
   wire::Header header;
-  header.time_to_next_ms =
-      more_follow ? uint16_t{0}
-                  : narrow<uint16_t>(std::chrono::ceil<std::chrono::milliseconds>(silence).count());
+  if (!more_follow) {
+    const Duration silence = control_->heartbeat_interval(now, options_.heartbeat_interval);
+    header.time_to_next_ms =
+        narrow<uint16_t>(std::chrono::ceil<std::chrono::milliseconds>(silence).count());
+    next_heartbeat_ = now + silence;
+  }
   header.sequence = wire::WireSeq::wrap(next_sequence_);
   header.throwaway = narrow<uint32_t>(next_sequence_ - recent_.front().second);
   header.timestamp_ms = wrap_milliseconds(now);
@@ -139,8 +172,8 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
     header.timestamp_reply_ms = reply == wire::kNoTimestamp ? uint16_t{0} : reply;
   }
   control_->on_sent(now, next_sequence_, payload);
+  window_.reset();
   next_sequence_ += static_cast<uint64_t>((payload + sprout::kSequenceOverhead).bytes());
-  next_heartbeat_ = now + silence;
   ++stats_.datagrams_sent;
   return header;
 }
@@ -170,6 +203,8 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
                                                         std::span<const std::byte> datagram) {
   check(now >= last_now_, "Endpoint: time went back");
   last_now_ = now;
+  window_.reset();
+  fed_back_at_.reset();
   const auto parsed = wire::parse_datagram(datagram);
   if (!parsed) {
     ++stats_.datagrams_malformed;

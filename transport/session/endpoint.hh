@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/base/result.hh"
+#include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/session/flow_queues.hh"
@@ -46,6 +47,8 @@ struct EndpointOptions {
   /// Queues may hold this much even when the forecast promises less, so that a frame survives an
   /// outage's start.
   DataSize queue_floor{16'000};
+  /// Where its messages' and datagrams' buffers come from and messages' go to; null: the allocator.
+  SpareBuffers* spare = nullptr;
 };
 
 struct EndpointStats {
@@ -77,10 +80,15 @@ class Endpoint {
   /// the longest queue is dropped, and beyond the flow's own bound the head of its queue.
   MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes,
                  Leave leave = Leave::kWithinWindow);
+  /// The same with a copy of what others need too.
+  MessageId send_copy(TimePoint now, FlowId flow, std::span<const std::byte> bytes,
+                      Leave leave = Leave::kWithinWindow);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
+  /// Whether poll_transmit has something now: what is sent before it is asked may ride along.
+  bool has_transmit(TimePoint now);
   std::optional<MessageReceived> poll_message();
   std::optional<MessageOutcome> poll_outcome();
   TimePoint poll_timeout() const;
@@ -106,6 +114,8 @@ class Endpoint {
     MessageId id = 0;
   };
 
+  DataSize window(TimePoint now) const;
+  void add_messages(TimePoint now, wire::DatagramBuilder& builder);
   bool has_sendable(TimePoint now) const;
   bool fits_window(const QueuedMessage& message) const;
   void note_dropped(const QueuedMessage& message);
@@ -128,6 +138,9 @@ class Endpoint {
   TimePoint next_heartbeat_;
   TimePoint left_at_;                    // when the last message of a flow left
   std::optional<DataSize> flight_left_;  // of the window that the running flight began with
+  // What the control says does not change by itself within an instant: asked for once.
+  mutable std::optional<std::pair<TimePoint, DataSize>> window_;
+  std::optional<TimePoint> fed_back_at_;  // or there was nothing to tell
   uint64_t next_sequence_ = 0;
   std::deque<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
   std::deque<SentMessage> undecided_;                  // at most kUndecidedMax

@@ -15,6 +15,7 @@ void FlowQueues::open(FlowId flow, FlowOptions options) {
 MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leave) {
   check(is_open(flow), "FlowQueues: flow was not opened");
   FlowQueue& slot = *slots_[flow];
+  on_turn_.reset();
   for (auto before = slot.messages.begin(); leave == Leave::kNow && before != slot.messages.end();
        ++before) {
     size_leaving_now_ += before->leave == Leave::kNow ? 0 : 1;
@@ -25,6 +26,7 @@ MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leav
       {flow, slot.next_id, leave, slot.options.report_outcomes, std::move(bytes)});
   const DataSize size = slot.messages.back().size();
   slot.size += size;
+  ++turn_of(slot).waiting;
   size_ += size;
   ++size_messages_;
   return slot.next_id++;
@@ -33,7 +35,7 @@ MessageId FlowQueues::push(FlowId flow, std::vector<std::byte> bytes, Leave leav
 template <class Predicate>
 std::optional<FlowId> FlowQueues::first_flow(Predicate predicate) const {
   for (const Turn& turn : turns_) {
-    for (size_t i = 0; i < turn.flows.size(); ++i) {
+    for (size_t i = 0; turn.waiting > 0 && i < turn.flows.size(); ++i) {
       const FlowId flow = turn.flows[(turn.next + i) % turn.flows.size()];
       if (!slots_[flow]->messages.empty() && predicate(slots_[flow]->messages.front())) {
         return flow;
@@ -44,9 +46,13 @@ std::optional<FlowId> FlowQueues::first_flow(Predicate predicate) const {
 }
 
 std::optional<FlowId> FlowQueues::flow_on_turn() const {
-  if (size_messages_ == 0) {
-    return std::nullopt;
+  if (size_messages_ > 0 && !on_turn_) {
+    on_turn_ = find_flow_on_turn();
   }
+  return on_turn_;
+}
+
+std::optional<FlowId> FlowQueues::find_flow_on_turn() const {
   if (size_leaving_now_ > 0) {
     return first_flow([](const QueuedMessage& head) { return head.leave == Leave::kNow; });
   }
@@ -60,9 +66,11 @@ const QueuedMessage* FlowQueues::front() const {
 
 QueuedMessage FlowQueues::take_front(FlowId flow) {
   FlowQueue& slot = *slots_[flow];
+  on_turn_.reset();
   QueuedMessage message = std::move(slot.messages.front());
   slot.messages.pop_front();
   slot.size -= message.size();
+  --turn_of(slot).waiting;
   size_ -= message.size();
   --size_messages_;
   size_leaving_now_ -= message.leave == Leave::kNow ? 1 : 0;
@@ -72,7 +80,7 @@ QueuedMessage FlowQueues::take_front(FlowId flow) {
 QueuedMessage FlowQueues::pop() {
   const auto flow = flow_on_turn();
   check(flow.has_value(), "FlowQueues: pop of nothing");
-  Turn& turn = turns_.at(static_cast<size_t>(slots_[*flow]->options.priority));
+  Turn& turn = turn_of(*slots_[*flow]);
   for (size_t i = 0; i < turn.flows.size(); ++i) {
     if (turn.flows[i] == *flow) {
       turn.next = (i + 1) % turn.flows.size();

@@ -85,11 +85,16 @@ class FlowQueues {
   struct Turn {
     std::vector<FlowId> flows;
     size_t next = 0;
+    size_t waiting = 0;  // messages
   };
 
   std::optional<FlowId> flow_on_turn() const;
+  std::optional<FlowId> find_flow_on_turn() const;
   template <class Predicate>
   std::optional<FlowId> first_flow(Predicate predicate) const;
+  Turn& turn_of(const FlowQueue& slot) {
+    return turns_.at(static_cast<size_t>(slot.options.priority));
+  }
   QueuedMessage take_front(FlowId flow);
 
   std::array<std::optional<FlowQueue>, 256> slots_;
@@ -97,6 +102,8 @@ class FlowQueues {
   DataSize size_;
   size_t size_messages_ = 0;
   size_t size_leaving_now_ = 0;  // messages
+  // Whose turn it is, where nothing has changed since that was found; it is asked for often.
+  mutable std::optional<FlowId> on_turn_;
 };
 
 }  // namespace cress::session

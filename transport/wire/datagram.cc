@@ -194,10 +194,11 @@ Result<ParsedDatagram, WireError> parse_datagram(std::span<const std::byte> byte
   return datagram;
 }
 
-DatagramBuilder::DatagramBuilder(DataSize size_max) : payload_max_(size_max - kHeaderSize) {
+DatagramBuilder::DatagramBuilder(DataSize size_max, std::vector<std::byte> buffer)
+    : payload_max_(size_max - kHeaderSize), bytes_(std::move(buffer)) {
   check(size_max >= kHeaderSize && size_max <= kDatagramMax, "DatagramBuilder: size out of range");
-  bytes_.reserve(to_size(size_max));
-  bytes_.resize(to_size(kHeaderSize));
+  bytes_.reserve(to_size(size_max + kTagSize));  // sealed where it is
+  bytes_.assign(to_size(kHeaderSize), std::byte{0});
 }
 
 DataSize DatagramBuilder::payload() const {

@@ -99,7 +99,9 @@ Result<ParsedDatagram, WireError> parse_datagram(std::span<const std::byte> byte
 class DatagramBuilder {
  public:
   /// `size_max`: of the whole UDP payload, kHeaderSize..kDatagramMax.
-  explicit DatagramBuilder(DataSize size_max);
+  explicit DatagramBuilder(DataSize size_max) : DatagramBuilder(size_max, {}) {}
+  /// In this buffer, whatever it held.
+  DatagramBuilder(DataSize size_max, std::vector<std::byte> buffer);
 
   /// False (and no change) when it does not fit.
   bool add_forecast(const ForecastFrame& forecast);
