@@ -289,26 +289,29 @@ void RelayMachine::depart(TimePoint now, size_t slot, const Departure& departure
   live.peers.erase(peer);
 }
 
-void RelayMachine::take_turn(TimePoint now) {
+/// Goes on with the turn of whose it is; nothing: that one was over, or had nothing to say now.
+std::optional<Transmit> RelayMachine::take_turn(TimePoint now) {
   const size_t slot = turns_.front();
-  turns_.pop_front();
   LiveRoom& live = *slots_[slot];
-  live.has_turn = false;
-  for (int i = 0; i < kTurnDatagrams; ++i) {
-    auto datagram = live.room.poll_transmit(now);
-    if (!datagram) {
-      take_departures(now, slot);
-      timers_.set(slot, live.room.poll_timeout());
-      if (live.peers.empty()) {
-        retire(slot);
-      }
-      return;
-    }
-    if (const auto peer = live.peers.find(datagram->to); peer != live.peers.end()) {
-      listener_.send(now, peer->second, std::move(datagram->bytes));
-    }
+  auto datagram = turn_sent_ < kTurnDatagrams ? live.room.poll_transmit(now) : std::nullopt;
+  if (datagram) {
+    ++turn_sent_;
+    const auto peer = live.peers.find(datagram->to);
+    return peer != live.peers.end() ? listener_.seal(now, peer->second, std::move(datagram->bytes))
+                                    : std::nullopt;
   }
-  settle(now, slot);
+  turns_.pop_front();
+  live.has_turn = false;
+  if (std::exchange(turn_sent_, 0) == kTurnDatagrams) {
+    settle(now, slot);
+    return std::nullopt;
+  }
+  take_departures(now, slot);
+  timers_.set(slot, live.room.poll_timeout());
+  if (live.peers.empty()) {
+    retire(slot);
+  }
+  return std::nullopt;
 }
 
 void RelayMachine::retire(size_t slot) {
@@ -331,7 +334,9 @@ std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
     if (turns_.empty()) {
       return std::nullopt;
     }
-    take_turn(now);
+    if (auto transmit = take_turn(now)) {
+      return transmit;
+    }
   }
 }
 

@@ -137,7 +137,7 @@ class RelayMachine : public runtime::DatagramMachine {
   /// After every change of a room.
   void settle(TimePoint now, size_t slot);
   void take_departures(TimePoint now, size_t slot);
-  void take_turn(TimePoint now);
+  std::optional<Transmit> take_turn(TimePoint now);
   void retire(size_t slot);
   void depart(TimePoint now, size_t slot, const Departure& departure);
   void note(RelayEvent event);
@@ -152,6 +152,7 @@ class RelayMachine : public runtime::DatagramMachine {
   size_t live_rooms_ = 0;
   secure::TimerHeap timers_;                    // by slot
   std::deque<size_t> turns_;                    // slots that may have something to send
+  int turn_sent_ = 0;                           // datagrams, in the running one
   std::unordered_map<uint64_t, Place> places_;  // by PeerId
   std::deque<RelayEvent> events_;
   RoomStats past_;  // of rooms that are empty now

@@ -12,6 +12,7 @@
 #include "relay/forward/room_options.hh"
 #include "relay/forward/source.hh"
 #include "relay/protocol/outbox.hh"
+#include "transport/base/fifo.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::relay {
@@ -154,7 +155,7 @@ class Leg {
 
   // What each message of the video flow carries, from first_carried_ on; bounded as the endpoint's
   // own books are.
-  std::deque<Carried> carried_;
+  Fifo<Carried> carried_;
   session::MessageId first_carried_ = 0;
   double loss_ = 0;
   uint64_t overruns_ = 0;

@@ -20,6 +20,7 @@ inline sprout::CressControl::Options leg_control() {
   sprout::CressControl::Options control;
   control.delay_target = 100ms;
   control.patience = 60ms;
+  control.report_interval = 20ms;
   control.report_interval_clear = sprout::kSparingReports;
   return control;
 }

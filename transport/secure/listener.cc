@@ -553,6 +553,24 @@ void Listener::send(TimePoint now, PeerId peer, std::vector<std::byte> plain) {
   }
 }
 
+std::optional<Transmit> Listener::seal(TimePoint now, PeerId peer, std::vector<std::byte> plain) {
+  Slot* const at = find(peer);
+  if (at == nullptr) {
+    ++stats_.not_connected;
+    return std::nullopt;
+  }
+  auto sealed = at->peer->seal(now, std::move(plain));
+  if (!sealed) {
+    return std::nullopt;
+  }
+  if (sealed->is_sooner) {
+    schedule(static_cast<size_t>(at - slots_.data()));
+  }
+  ++stats_.datagrams_sent;
+  stats_.bytes_sent += sealed->transmit.bytes.size();
+  return std::move(sealed->transmit);
+}
+
 void Listener::close(TimePoint now, PeerId peer, CloseCode code) {
   const Slot* const at = find(peer);
   if (at == nullptr) {

@@ -132,6 +132,8 @@ class Listener {
   /// A plain datagram of that peer's Endpoint, at most datagram_max(peer). To somebody who is gone
   /// it is dropped.
   void send(TimePoint now, PeerId peer, std::vector<std::byte> plain);
+  /// The same for who sends it at once, when poll_transmit has nothing. Nothing: it is gone.
+  std::optional<Transmit> seal(TimePoint now, PeerId peer, std::vector<std::byte> plain);
   /// Ends a session: its Closed event comes at once, the good-bye is said three times in 100 ms,
   /// and for 3 s again to who has not heard it. Of somebody who is gone: nothing.
   void close(TimePoint now, PeerId peer, CloseCode code);

@@ -228,18 +228,27 @@ void Peer::handle_response(TimePoint now, const Address& from, const PathToken& 
 // ---- saying
 
 bool Peer::send(TimePoint now, std::vector<std::byte> plain) {
-  if (closing_ || is_over_) {
+  auto sealed = seal(now, std::move(plain));
+  if (!sealed) {
     return false;
   }
   if (out_.size() == kOutMax) {
     out_.pop_front();
   }
-  out_.push_back(records_.seal(now, std::move(plain)));
-  const DataSize size = size_of(out_.back());
+  out_.push_back(std::move(sealed->transmit.bytes));
+  return sealed->is_sooner;
+}
+
+std::optional<Peer::Sealed> Peer::seal(TimePoint now, std::vector<std::byte> plain) {
+  if (closing_ || is_over_) {
+    return std::nullopt;
+  }
+  Sealed sealed{.transmit = {path_, records_.seal(now, std::move(plain))}};
+  const DataSize size = size_of(sealed.transmit.bytes);
   mtu_.handle_sent(size);
-  const bool was_answered = !unanswered_since_;
+  sealed.is_sooner = !unanswered_since_ || size > kDatagramBase;
   note_sent(now);
-  return was_answered || size > kDatagramBase;
+  return sealed;
 }
 
 void Peer::send_control(TimePoint now, const Address& to, const ControlMessage& message) {

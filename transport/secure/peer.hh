@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "transport/base/address.hh"
+#include "transport/base/fifo.hh"
 #include "transport/base/result.hh"
 #include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
@@ -90,6 +90,12 @@ class Peer {
   /// Seals a datagram of the Endpoint. Over kOutMax of them wait: the oldest goes. Returns whether
   /// poll_timeout may be sooner now.
   bool send(TimePoint now, std::vector<std::byte> plain);
+  /// The same for who sends it at once, before what waits. Nothing: it is over.
+  struct Sealed {
+    Transmit transmit;
+    bool is_sooner = false;  ///< poll_timeout may be
+  };
+  std::optional<Sealed> seal(TimePoint now, std::vector<std::byte> plain);
   /// Asks for a sign of life at once.
   void ping(TimePoint now);
   /// Says so three times, and then for `linger` once more to whatever is still heard.
@@ -172,10 +178,10 @@ class Peer {
   uint32_t next_ping_id_ = 0;
   uint32_t large_received_ = 0;
 
-  std::deque<std::vector<std::byte>> out_;  // records, for the path of the moment they leave
-  std::deque<Transmit> control_out_;
-  std::deque<std::vector<std::byte>> in_;
-  std::deque<Event> events_;  // few: drained after each call
+  Fifo<std::vector<std::byte>> out_;  // records, for the path of the moment they leave
+  Fifo<Transmit> control_out_;
+  Fifo<std::vector<std::byte>> in_;
+  Fifo<Event> events_;  // few: drained after each call
 };
 
 }  // namespace cress::secure

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "transport/base/fifo.hh"
 #include "transport/base/result.hh"
 #include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
@@ -129,8 +129,8 @@ class Endpoint {
   std::unique_ptr<sprout::Control> control_;
   FlowQueues queues_;
   // Both grow by what one call can bring and are drained after it.
-  std::deque<MessageReceived> received_;
-  std::deque<MessageOutcome> outcomes_;
+  Fifo<MessageReceived> received_;
+  Fifo<MessageOutcome> outcomes_;
   EndpointStats stats_;
   TimePoint last_now_;
 
@@ -142,8 +142,8 @@ class Endpoint {
   mutable std::optional<std::pair<TimePoint, DataSize>> window_;
   std::optional<TimePoint> fed_back_at_;  // or there was nothing to tell
   uint64_t next_sequence_ = 0;
-  std::deque<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
-  std::deque<SentMessage> undecided_;                  // at most kUndecidedMax
+  Fifo<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
+  Fifo<SentMessage> undecided_;                  // at most kUndecidedMax
   static constexpr size_t kUndecidedMax = 1U << 16U;
 
   // Receiving.

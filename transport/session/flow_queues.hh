@@ -3,10 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
+#include "transport/base/fifo.hh"
 #include "transport/base/units.hh"
 
 namespace cress::session {
@@ -53,7 +53,7 @@ struct QueuedMessage {
 /// One flow's queue.
 struct FlowQueue {
   FlowOptions options;
-  std::deque<QueuedMessage> messages;
+  Fifo<QueuedMessage> messages;
   MessageId next_id = 0;
   DataSize size;
 };
