@@ -37,6 +37,9 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
   }
   std::vector<Arrived> arrived;
   for (const ArrivalStamp& stamp : arrivals) {
+    if (outstanding_.empty() || stamp.sequence < outstanding_.front().sequence) {
+      continue;  // was told before, as most are: each is told several times
+    }
     const auto sent = std::lower_bound(
         outstanding_.begin(), outstanding_.end(), stamp.sequence,
         [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
