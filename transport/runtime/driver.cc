@@ -102,7 +102,7 @@ void Driver::step() {
   const Stepping stepping{*this};
   // Where there is something to do at each step, going back to the loop between them tells nothing.
   constexpr int kSteps = 4;
-  constexpr double kBusy = 0.1;
+  constexpr double kBusy = 0.3;
   for (int left = kSteps; step_once() && busy_share_ > kBusy && !blocked_ && left > 1; --left) {
   }
   timer_.arm(parts_.machine.poll_timeout());
