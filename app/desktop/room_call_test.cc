@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/desktop/desktop_test_tools.hh"
-#include "app/desktop/room_scene.hh"
 #include "app/room/relay_test_tools.hh"
 #include "media/gst/gst_runtime.hh"
 
@@ -94,7 +92,6 @@ TEST_F(RoomCallTest, WhoComesAndGoesIsToldAndTheOthersGoOn) {
   const auto desks = meet({"Lea", "Jo"});
   Desk& lea = *desks[0];
   EXPECT_TRUE(desks[1]->view().notices.empty()) << "who was here before is no news";
-  std::this_thread::sleep_for(RoomScene::kSettling);
   auto kim = join("Kim");
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return is_told(v, "Kim joined."); }));
   EXPECT_TRUE(lea.sees_member_moving("Kim"));

@@ -61,10 +61,11 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
     case room::RoomEvent::Kind::kWelcome:
       handle_welcome(now);
       break;
+    case room::RoomEvent::Kind::kPresent:
     case room::RoomEvent::Kind::kJoined:
       for (const room::LiveRoomMember& other : sample.others) {
         if (other.member.number == event.member) {
-          handle_joined(now, other.member);
+          handle_there(other.member, event.kind == room::RoomEvent::Kind::kJoined);
         }
       }
       break;
@@ -99,7 +100,7 @@ void RoomScene::handle_welcome(TimePoint now) {
   room_.speaker = 0;
 }
 
-void RoomScene::handle_joined(TimePoint now, const room::OtherMember& other) {
+void RoomScene::handle_there(const room::OtherMember& other, bool is_news) {
   if (find_member(room_, other.number) != nullptr) {
     return;
   }
@@ -113,7 +114,7 @@ void RoomScene::handle_joined(TimePoint now, const room::OtherMember& other) {
     return;
   }
   room_.others.push_back({.number = other.number, .person = person});
-  if (now - welcome_at_ >= kSettling) {
+  if (is_news) {
     tell_(ui::Tone::kNote, name_of(person) + " joined.");
   }
 }

@@ -16,8 +16,6 @@ namespace cress::desktop {
 /// one owner. `now` never goes back.
 class RoomScene {
  public:
-  /// After a welcome: whoever is told of now was here before, and is no news.
-  static constexpr Duration kSettling = 1500ms;
   /// So long a place is kept for somebody after the relay is back.
   static constexpr Duration kPlaceKept = 6s;
 
@@ -41,7 +39,8 @@ class RoomScene {
 
  private:
   void handle_welcome(TimePoint now);
-  void handle_joined(TimePoint now, const room::OtherMember& other);
+  /// `is_news`: was not here before us.
+  void handle_there(const room::OtherMember& other, bool is_news);
   void handle_left(const room::RoomEvent& event);
   void remove(uint32_t number);
   void choose_large();

@@ -75,6 +75,8 @@ const char* describe(room::RoomEvent::Kind kind) {
   switch (kind) {
     case room::RoomEvent::Kind::kWelcome:
       return "welcome";
+    case room::RoomEvent::Kind::kPresent:
+      return "present";
     case room::RoomEvent::Kind::kJoined:
       return "joined";
     case room::RoomEvent::Kind::kChanged:

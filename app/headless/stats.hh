@@ -19,7 +19,7 @@ std::string sample_line(const live::LiveSample& sample);
 std::string event_line(const live::LiveEvent& event);
 /// In a room: a sample of the leg to the relay, with what is seen and heard of each member.
 std::string room_line(const room::LiveRoomSample& sample);
-/// {"t_s":…,"event":"joined","member":3,"name":"…"}: joined, changed, left, speaker.
+/// {"t_s":…,"event":"joined","member":3,"name":"…"}: present, joined, changed, left, speaker.
 std::string room_event_line(TimePoint at, const room::RoomEvent& event, const std::string& name);
 
 /// Head and lines of the table that `--frames` writes: a line for each picture that was shown. Its

@@ -268,7 +268,10 @@ void RoomMember::handle_member(TimePoint now, const relay::MemberNews& news) {
   other->view.person = std::move(person);
   other->view.is_live = card->is_live;
   if (is_new || is_changed) {
-    events_.push_back({.kind = is_new ? RoomEvent::Kind::kJoined : RoomEvent::Kind::kChanged,
+    const bool was_there = is_new && std::erase(welcome_->present, news.number) > 0;
+    events_.push_back({.kind = was_there ? RoomEvent::Kind::kPresent
+                               : is_new  ? RoomEvent::Kind::kJoined
+                                         : RoomEvent::Kind::kChanged,
                        .member = news.number});
   }
   open_waiting(now, *other);
@@ -287,6 +290,7 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
 
 void RoomMember::handle_left(TimePoint now, const relay::MemberLeft& left) {
   keys_->handle_left(now, left.number);
+  std::erase(welcome_->present, left.number);
   if (others_.erase(left.number) > 0) {
     events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = left.number, .left = left.reason});
   }

@@ -56,7 +56,8 @@ struct OtherMember {
 struct RoomEvent {
   enum class Kind {
     kWelcome,  ///< in the room; `member` is the own number
-    kJoined,   ///< or was there before us
+    kPresent,  ///< was there before us
+    kJoined,
     kChanged,  ///< name, muted, camera off
     kLeft,
     kSpeaker,   ///< `member` speaks, or nobody

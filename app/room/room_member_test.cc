@@ -137,6 +137,8 @@ TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
     ASSERT_FALSE(shown.empty());
     EXPECT_LE(shown.front()->frame.shown - cem.joined, 1s);
     EXPECT_TRUE(seen->has(RoomEvent::Kind::kJoined, cem.number));
+    EXPECT_TRUE(cem.has(RoomEvent::Kind::kPresent, seen->number));
+    EXPECT_FALSE(cem.has(RoomEvent::Kind::kJoined, seen->number)) << "is no news to who came later";
     EXPECT_LE(seen->shown_of(cem.number).front()->frame.shown - cem.joined, 1s);
   }
   const auto during = ben.shown_of(ada.number, kTimeZero + 6s);

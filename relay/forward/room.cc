@@ -127,11 +127,18 @@ void Room::touch(const Member& member) {
 
 void Room::introduce(Member& newcomer) {
   const size_t slot = newcomer.slot();
+  std::vector<MemberNumber> present;
+  for_each_slot(present_ & ~bit(slot), [&](size_t other) {
+    if (slots_.at(other)->is_in()) {
+      present.push_back(slots_[other]->number());
+    }
+  });
   tell(newcomer, Welcome{.number = newcomer.number(),
                          .members_max = static_cast<uint32_t>(options_.members_max),
                          .video_rate_max = options_.video_rate_max,
                          .datagram_max = kLegDatagramMax,
-                         .room = options_.name});
+                         .room = options_.name,
+                         .present = std::move(present)});
   if (speaker_) {
     tell(newcomer, SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }

@@ -20,9 +20,9 @@ inline sprout::CressControl::Options leg_control() {
   sprout::CressControl::Options control;
   control.delay_target = 100ms;
   control.patience = 60ms;
-  // Half as often as in a call of two: between the datagrams that leave for a member anyway a sixth
-  // of all that the relay hands to its kernel were reports of their own, and a member's way up is
-  // used no worse (docs/results.md, "The relay").
+  // Half as often as in a call of two: reports in datagrams of their own were nearly a third of all
+  // that a relay handed to its kernel, and a member's way up is used no worse with fewer of them
+  // (docs/results.md, "The relay").
   control.report_interval = 20ms;
   control.report_interval_clear = sprout::kSparingReports;
   return control;

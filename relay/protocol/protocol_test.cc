@@ -26,6 +26,12 @@ Card random_card(Rng& rng) {
 
 MemberNumber random_number(Rng& rng) { return static_cast<MemberNumber>(1 + rng.below(65535)); }
 
+std::vector<MemberNumber> random_numbers(Rng& rng, int most) {
+  std::vector<MemberNumber> numbers(rng.below(static_cast<uint64_t>(most) + 1));
+  std::ranges::generate(numbers, [&] { return random_number(rng); });
+  return numbers;
+}
+
 RoomMessage random_message(Rng& rng) {
   const auto revision = static_cast<uint32_t>(rng.next());
   const DataRate rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.below(1U << 30U)));
@@ -46,7 +52,8 @@ RoomMessage random_message(Rng& rng) {
                      .members_max = static_cast<uint32_t>(rng.below(65536)),
                      .video_rate_max = rate,
                      .datagram_max = DataSize{static_cast<int64_t>(rng.below(65536))},
-                     .room = std::string(rng.below(kRoomNameSizeMax + 1), 'r')};
+                     .room = std::string(rng.below(kRoomNameSizeMax + 1), 'r'),
+                     .present = random_numbers(rng, kPresentMax)};
     case 5:
       return MemberNews{.number = random_number(rng), .card = random_card(rng)};
     case 6:

@@ -1,6 +1,7 @@
 #include "relay/protocol/room_message.hh"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "room.pb.h"
@@ -60,6 +61,8 @@ void fill(room::RoomMessage& out, const Welcome& welcome) {
   to.set_video_kbps_max(kbps_of(welcome.video_rate_max));
   to.set_datagram_max(narrow<uint32_t>(welcome.datagram_max.bytes()));
   to.set_room(welcome.room);
+  check(std::ssize(welcome.present) <= kPresentMax, "room message: too many present");
+  to.mutable_present()->Assign(welcome.present.begin(), welcome.present.end());
 }
 void fill(room::RoomMessage& out, const MemberNews& news) {
   room::Member& to = *out.mutable_member();
@@ -111,14 +114,16 @@ Parsed parse(const room::KeyFrameRequest& from) {
 Parsed parse(const room::Welcome& from) {
   if (!is_number(from.number()) || from.members_max() > UINT16_MAX ||
       from.video_kbps_max() > kKbpsMax || from.datagram_max() > UINT16_MAX ||
-      from.room().size() > kRoomNameSizeMax) {
+      from.room().size() > kRoomNameSizeMax || from.present().size() > kPresentMax ||
+      !std::ranges::all_of(from.present(), is_number)) {
     return kOutOfRange;
   }
   return RoomMessage{Welcome{.number = static_cast<MemberNumber>(from.number()),
                              .members_max = from.members_max(),
                              .video_rate_max = DataRate::kilobits_per_second(from.video_kbps_max()),
                              .datagram_max = DataSize{from.datagram_max()},
-                             .room = from.room()}};
+                             .room = from.room(),
+                             .present = {from.present().begin(), from.present().end()}}};
 }
 Parsed parse(const room::Member& from) {
   if (!is_number(from.number()) || from.sealed().size() > kCardSizeMax) {

@@ -21,6 +21,7 @@ namespace cress::relay {
 inline constexpr std::byte kRoomMessageByte{16};
 inline constexpr size_t kCardSizeMax = 512;
 inline constexpr size_t kRoomNameSizeMax = 64;
+inline constexpr int kPresentMax = 64;
 /// The longest picture list and the tallest picture anybody may ask for: more is cut to it.
 inline constexpr uint32_t kPicturesMax = 64;
 inline constexpr uint32_t kHeightMax = 4320;
@@ -60,6 +61,7 @@ struct Welcome {
   DataRate video_rate_max{};  ///< whole kbit/s travel
   DataSize datagram_max{};
   std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay means well
+  std::vector<MemberNumber> present{};  ///< who was in before; at most kPresentMax
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct MemberNews {
