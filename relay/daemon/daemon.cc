@@ -51,7 +51,7 @@ class WatchedMachine : public runtime::DatagramMachine {
   std::optional<Transmit> poll_transmit(TimePoint now) override {
     return relay_.poll_transmit(now);
   }
-  void take_back(std::vector<std::byte> sent) override { relay_.take_back(std::move(sent)); }
+  void take_back(std::vector<std::byte>&& sent) override { relay_.take_back(std::move(sent)); }
   TimePoint poll_timeout() const override { return relay_.poll_timeout(); }
   void drained(TimePoint /*now*/) override { drained_(); }
 

@@ -90,7 +90,7 @@ class RelayMachine : public runtime::DatagramMachine {
   /// Of poll_work, once it was run.
   void handle_work(TimePoint now, secure::HandshakeWork work);
   std::optional<Transmit> poll_transmit(TimePoint now) override;
-  void take_back(std::vector<std::byte> sent) override { spare_.give(std::move(sent)); }
+  void take_back(std::vector<std::byte>&& sent) override { spare_.give(std::move(sent)); }
   TimePoint poll_timeout() const override;
   /// With listener.hands_out_work: to be run elsewhere and handed back (secure::Listener).
   std::optional<secure::HandshakeWork> poll_work() { return listener_.poll_work(); }

@@ -37,7 +37,7 @@ class DatagramMachine {
   /// Polled until empty after every change.
   virtual std::optional<Transmit> poll_transmit(TimePoint now) = 0;
   /// A datagram of poll_transmit has gone: its buffer may serve again.
-  virtual void take_back(std::vector<std::byte> sent) { (void)sent; }
+  virtual void take_back(std::vector<std::byte>&& /*sent*/) {}
   /// When handle_timeout is wanted next; kNever for "only when a datagram arrives".
   virtual TimePoint poll_timeout() const = 0;
   /// Nothing is left to send: the time to take other outputs. Changes made in here are drained in
