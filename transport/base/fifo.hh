@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,8 @@ namespace cress {
 template <class T>
 class Fifo {
  public:
+  using value_type = T;
+
   bool empty() const { return head_ == items_.size(); }
   size_t size() const { return items_.size() - head_; }
   T& front() { return items_[head_]; }
@@ -54,15 +55,5 @@ class Fifo {
   std::vector<T> items_;
   size_t head_ = 0;  // the first that is not gone
 };
-
-template <class T>
-std::optional<T> take_front(Fifo<T>& queue) {
-  if (queue.empty()) {
-    return std::nullopt;
-  }
-  std::optional<T> front{std::move(queue.front())};
-  queue.pop_front();
-  return front;
-}
 
 }  // namespace cress

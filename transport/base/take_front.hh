@@ -6,13 +6,13 @@
 
 namespace cress {
 
-/// The next of what a machine has to hand out: the body of most poll_*.
-template <class T>
-std::optional<T> take_front(std::deque<T>& queue) {
+/// The next of what a machine has to hand out, in a std::deque or a Fifo: the body of most poll_*.
+template <class Queue>
+std::optional<typename Queue::value_type> take_front(Queue& queue) {
   if (queue.empty()) {
     return std::nullopt;
   }
-  std::optional<T> front{std::move(queue.front())};
+  std::optional<typename Queue::value_type> front{std::move(queue.front())};
   queue.pop_front();
   return front;
 }
