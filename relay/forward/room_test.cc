@@ -165,15 +165,16 @@ TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
   const TenMembers all_fast = run_ten(fast_links(), fast_links());
   const LegLinks narrow{.down = constant_trace(DataRate::kilobits_per_second(300)),
                         .up = constant_trace(DataRate::kilobits_per_second(300))};
+  const auto tram = third_generation("hsdpa-tram.down", Direction::kDown);
   const auto umts = third_generation("TMobile-UMTS-driving.down", Direction::kDown);
-  // On the UMTS link, driven, a third of the sounds would be late with nothing beside them: it is
-  // held against that. Its outages also hold back what its senders may refer to, so that the other
-  // narrow leg is at nine tenths of a picture a second.
+  // On the UMTS link, driven, a third of the sounds would be late with nothing beside them, on the
+  // generated one that stands in for the recorded an eighth: each is held against that. Outages
+  // also hold back what senders may refer to, so that the other narrow leg is at nine tenths of a
+  // picture a second.
   const SlowLink seconds[]{
       {"tram",
-       {.down = third_generation("hsdpa-tram.down", Direction::kDown),
-        .up = constant_trace(DataRate::kilobits_per_second(500))},
-       0.95,
+       {.down = tram, .up = constant_trace(DataRate::kilobits_per_second(500))},
+       0.95 * sound_alone(tram, kTenFrom, kTenTo),
        1},
       {"umts",
        {.down = umts, .up = third_generation("TMobile-UMTS-driving.up", Direction::kUp)},
