@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "transport/base/check.hh"
+#include "transport/secure/provider_cipher.hh"
 
 namespace cress::secure {
 namespace {
@@ -87,10 +88,7 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 }
 
 struct AeadKey::Context {
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-  };
-
+  /// As it is for this datagram.
   std::array<unsigned char, kNonceSize> nonce(uint64_t sequence) const {
     std::array<unsigned char, kNonceSize> out = nonce_base;
     for (size_t i = 0; i < sizeof sequence; ++i) {
@@ -99,29 +97,9 @@ struct AeadKey::Context {
     return out;
   }
 
-  /// Header and text through the cipher; what remains is the tag.
-  void run(uint64_t sequence, std::span<const std::byte> header,
-           std::span<const std::byte> metadata, std::span<std::byte> text) {
-    const auto nonce_bytes = nonce(sequence);
-    int length = 0;
-    bool ok =
-        EVP_CipherInit_ex2(cipher.get(), nullptr, nullptr, nonce_bytes.data(), -1, nullptr) == 1 &&
-        EVP_CipherUpdate(cipher.get(), nullptr, &length, raw(header), narrow<int>(header.size())) ==
-            1;
-    if (ok && !metadata.empty()) {
-      ok = EVP_CipherUpdate(cipher.get(), nullptr, &length, raw(metadata),
-                            narrow<int>(metadata.size())) == 1;
-    }
-    if (ok && !text.empty()) {
-      ok = EVP_CipherUpdate(cipher.get(), raw_out(text), &length, raw(text),
-                            narrow<int>(text.size())) == 1;
-    }
-    check(ok, "AeadKey: OpenSSL refused bytes that it must take");
-  }
-
-  std::unique_ptr<EVP_CIPHER_CTX, Free> cipher{EVP_CIPHER_CTX_new()};
+  ProviderCipher cipher;
+  Use use;
   std::array<unsigned char, kNonceSize> nonce_base{};
-  Use use = Use::kSeal;
 };
 
 AeadKey::AeadKey(Aead aead, Use use, const Secret& secret)
@@ -131,19 +109,12 @@ AeadKey::AeadKey(Aead aead, Use use, const Secret& secret)
 
 AeadKey::AeadKey(Aead aead, Use use, std::span<const std::byte> key,
                  std::span<const std::byte, kNonceSize> base)
-    : context_(std::make_unique<Context>()) {
+    : context_(new Context{.cipher = {aead == Aead::kAes128Gcm   ? "AES-128-GCM"
+                                      : aead == Aead::kAes256Gcm ? "AES-256-GCM"
+                                                                 : "ChaCha20-Poly1305",
+                                      use, key},
+                           .use = use}) {
   std::copy_n(raw(base), kNonceSize, context_->nonce_base.begin());
-  context_->use = use;
-  const EVP_CIPHER* const cipher = aead == Aead::kAes128Gcm   ? EVP_aes_128_gcm()
-                                   : aead == Aead::kAes256Gcm ? EVP_aes_256_gcm()
-                                                              : EVP_chacha20_poly1305();
-  check(key.size() == narrow<size_t>(EVP_CIPHER_get_key_length(cipher)),
-        "AeadKey: a key of another size");
-  require(
-      context_->cipher != nullptr &&
-          EVP_CipherInit_ex2(context_->cipher.get(), cipher, raw(key), context_->nonce_base.data(),
-                             use == Use::kSeal ? 1 : 0, nullptr) == 1,
-      "set up an AEAD cipher");
 }
 
 AeadKey::~AeadKey() = default;
@@ -153,27 +124,23 @@ AeadKey& AeadKey::operator=(AeadKey&&) noexcept = default;
 void AeadKey::seal(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
                    std::span<std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
   check(context_->use == Use::kSeal, "AeadKey: a key to open does not seal");
-  context_->run(sequence, header, metadata, text);
-  std::array<unsigned char, kTagSize> rest{};
-  int length = 0;
-  const bool ok =
-      EVP_CipherFinal_ex(context_->cipher.get(), rest.data(), &length) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context_->cipher.get(), EVP_CTRL_AEAD_GET_TAG, kTagSize, tag.data()) == 1;
-  check(ok, "AeadKey: OpenSSL made no tag");
+  ProviderCipher& cipher = context_->cipher;
+  cipher.begin_sealing(context_->nonce(sequence));
+  cipher.authenticate(header);
+  cipher.authenticate(metadata);
+  cipher.crypt(text);
+  cipher.finish_sealing(tag);
 }
 
 bool AeadKey::open(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
                    std::span<const std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
   check(context_->use == Use::kOpen, "AeadKey: a key to seal does not open");
-  context_->run(sequence, header, metadata, text);
-  std::array<std::byte, kTagSize> expected{};
-  std::copy(tag.begin(), tag.end(), expected.begin());
-  std::array<unsigned char, kTagSize> rest{};
-  int length = 0;
-  check(EVP_CIPHER_CTX_ctrl(context_->cipher.get(), EVP_CTRL_AEAD_SET_TAG, kTagSize,
-                            expected.data()) == 1,
-        "AeadKey: OpenSSL took no tag");
-  return EVP_CipherFinal_ex(context_->cipher.get(), rest.data(), &length) == 1;
+  ProviderCipher& cipher = context_->cipher;
+  cipher.begin_opening(context_->nonce(sequence), tag);
+  cipher.authenticate(header);
+  cipher.authenticate(metadata);
+  cipher.crypt(text);
+  return cipher.finish_opening();
 }
 
 }  // namespace cress::secure

@@ -8,6 +8,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/secure/control_record.hh"
+#include "transport/secure/evp_twin.hh"
 #include "transport/secure/hex_test_tools.hh"
 #include "transport/secure/scripted_network.hh"
 
@@ -45,6 +46,45 @@ TEST(Crypto, ExpandIsThatOfRfc5869) {
   const auto expected =
       from_hex("8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d");
   EXPECT_TRUE(std::ranges::equal(expand(key, "").bytes(), expected));
+}
+
+TEST(AeadKey, MakesTheBytesOfItsSlowTwinAndOpensThem) {
+  Rng rng{12};
+  const auto random_bytes = [&rng](size_t size) {
+    std::vector<std::byte> bytes(size);
+    std::ranges::generate(bytes, [&rng] { return static_cast<std::byte>(rng.next()); });
+    return bytes;
+  };
+  for (const Aead aead : {Aead::kAes128Gcm, Aead::kAes256Gcm, Aead::kChaCha20Poly1305}) {
+    const auto key = random_bytes(aead == Aead::kAes128Gcm ? 16 : 32);
+    const auto base = random_bytes(kNonceSize);
+    const auto nonce = std::span{base}.first<kNonceSize>();
+    AeadKey seals{aead, Use::kSeal, key, nonce};
+    AeadKey opens{aead, Use::kOpen, key, nonce};
+    EvpTwin twin_seals{aead, Use::kSeal, key, nonce};
+    EvpTwin twin_opens{aead, Use::kOpen, key, nonce};
+    for (int round = 0; round < 500; ++round) {
+      const uint64_t sequence = rng.next();
+      const auto header = random_bytes(rng.next() % 40);
+      const auto metadata = random_bytes(rng.next() % 3);
+      const auto plain = random_bytes(rng.next() % 1300);
+      auto text = plain;
+      auto twin_text = plain;
+      std::array<std::byte, kTagSize> tag{};
+      std::array<std::byte, kTagSize> twin_tag{};
+      seals.seal(sequence, header, text, tag, metadata);
+      twin_seals.seal(sequence, header, twin_text, twin_tag, metadata);
+      ASSERT_EQ(text, twin_text);
+      ASSERT_EQ(tag, twin_tag);
+      if (round % 3 == 0) {  // and of what is wrong both say so
+        tag.at(rng.next() % kTagSize) ^= std::byte{1};
+      }
+      const bool is_right = tag == twin_tag;
+      ASSERT_EQ(opens.open(sequence, header, text, tag, metadata), is_right);
+      ASSERT_EQ(twin_opens.open(sequence, header, twin_text, tag, metadata), is_right);
+      ASSERT_EQ(text, plain);
+    }
+  }
 }
 
 TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) {
