@@ -124,7 +124,7 @@ bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason 
 
 bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber number) {
   Door* const door = find_door(name);
-  if (door == nullptr || !door->slot || !slots_[*door->slot]->peers.contains(number)) {
+  if (door == nullptr || !door->slot || slots_[*door->slot]->find(number) == nullptr) {
     return false;
   }
   const size_t slot = *door->slot;
@@ -230,7 +230,8 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
                     is_draining_ ? secure::CloseCode::kGoingAway : secure::CloseCode::kFull);
   } else {
     places_[event.peer.value] = {*slot, *number};
-    slots_[*slot]->peers[*number] = event.peer;
+    slots_[*slot]->seats.at(leg_of(*number)) = {*number, event.peer};
+    ++slots_[*slot]->seated;
     note({.kind = RelayEvent::Kind::kJoined,
           .room = slots_[*slot]->name,
           .member = *number,
@@ -275,18 +276,20 @@ void RelayMachine::take_departures(TimePoint now, size_t slot) {
 
 void RelayMachine::depart(TimePoint now, size_t slot, const Departure& departure) {
   LiveRoom& live = *slots_[slot];
-  const auto peer = live.peers.find(departure.number);
-  if (peer == live.peers.end()) {
+  const Seat* const found = live.find(departure.number);
+  if (found == nullptr) {
     return;
   }
+  const secure::PeerId peer = found->peer;
   note({.kind = RelayEvent::Kind::kLeft,
         .room = live.name,
         .member = departure.number,
-        .address = listener_.path(peer->second).value_or(Address{}),
+        .address = listener_.path(peer).value_or(Address{}),
         .words = words_for(departure)});
-  listener_.close(now, peer->second, code_for(departure));
-  places_.erase(peer->second.value);
-  live.peers.erase(peer);
+  listener_.close(now, peer, code_for(departure));
+  places_.erase(peer.value);
+  live.seats.at(leg_of(departure.number)).reset();
+  --live.seated;
 }
 
 /// Goes on with the turn of whose it is; nothing: that one was over, or had nothing to say now.
@@ -296,9 +299,9 @@ std::optional<Transmit> RelayMachine::take_turn(TimePoint now) {
   auto datagram = turn_sent_ < kTurnDatagrams ? live.room.poll_transmit(now) : std::nullopt;
   if (datagram) {
     ++turn_sent_;
-    const auto peer = live.peers.find(datagram->to);
-    return peer != live.peers.end() ? listener_.seal(now, peer->second, std::move(datagram->bytes))
-                                    : std::nullopt;
+    const Seat* const seat = live.find(datagram->to);
+    return seat != nullptr ? listener_.seal(now, seat->peer, std::move(datagram->bytes))
+                           : std::nullopt;
   }
   turns_.pop_front();
   live.has_turn = false;
@@ -308,7 +311,7 @@ std::optional<Transmit> RelayMachine::take_turn(TimePoint now) {
   }
   take_departures(now, slot);
   timers_.set(slot, live.room.poll_timeout());
-  if (live.peers.empty()) {
+  if (live.seated == 0) {
     retire(slot);
   }
   return std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -113,13 +114,25 @@ class RelayMachine : public runtime::DatagramMachine {
     RoomDoor door;
     std::optional<size_t> slot;  // of its live room
   };
+  struct Seat {
+    MemberNumber number = kNobody;
+    secure::PeerId peer;
+  };
   struct LiveRoom {
     LiveRoom(TimePoint start, std::string key, RoomOptions options)
         : identity(std::move(key)), name(options.name), room(start, std::move(options)) {}
+    /// Nothing: nobody of that number is here.
+    const Seat* find(MemberNumber number) const {
+      const auto& seat = seats.at(leg_of(number));
+      return seat && seat->number == number ? &*seat : nullptr;
+    }
+
     std::string identity;
     std::string name;
     Room room;
-    std::unordered_map<MemberNumber, secure::PeerId> peers;
+    /// Who has said no good-bye yet, by leg_of() their number: each datagram looks there.
+    std::array<std::optional<Seat>, kLegsMax> seats{};
+    size_t seated = 0;
     bool has_turn = false;  // is in turns_
   };
   struct Place {

@@ -66,13 +66,13 @@ Room::Room(TimePoint start, RoomOptions options)
 
 Room::~Room() = default;
 
-// A number names its slot, so that it is found at once: slot + 1, and kLegsMax more for each new
-// member there, so that nobody gets a number that another has just left.
+// A number names its slot (leg_of): slot + 1, and kLegsMax more for each new member there, so that
+// nobody gets a number that another has just left.
 Room::Member* Room::find(MemberNumber number) const {
   if (number == kNobody) {
     return nullptr;
   }
-  Member* member = slots_.at((number - 1U) % kLegsMax).get();
+  Member* member = slots_.at(leg_of(number)).get();
   return member != nullptr && member->number() == number ? member : nullptr;
 }
 
