@@ -30,6 +30,8 @@ class Fifo {
   auto end() const { return items_.end(); }
 
   void push_back(T item) { items_.push_back(std::move(item)); }
+  /// Before `at`; linear in what comes after it.
+  void insert(typename std::vector<T>::iterator at, T item) { items_.insert(at, std::move(item)); }
   template <class... Args>
   T& emplace_back(Args&&... args) {
     return items_.emplace_back(std::forward<Args>(args)...);

@@ -188,6 +188,7 @@ wire::ForecastFrame Endpoint::frame_of(TimePoint now, const sprout::Feedback& fe
       .decided_before = ledger_.decided_before(),
       .lost_complete_from = std::min(ledger_.lost_complete_from(), ledger_.decided_before()),
       .lost = {}};
+  frame.arrivals.reserve(feedback.arrivals.size());
   for (const sprout::ArrivalStamp& stamp : feedback.arrivals) {
     frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at)});
   }
@@ -261,6 +262,7 @@ void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecas
   newest_forecast_time_100us_ = forecast.time_100us;
   sprout::Feedback feedback{
       .made_at = from_wire(forecast.time_100us), .counts = forecast.counts, .arrivals = {}};
+  feedback.arrivals.reserve(forecast.arrivals.size());
   for (const wire::ArrivalStamp& stamp : forecast.arrivals) {
     feedback.arrivals.push_back({stamp.sequence, from_wire(stamp.time_100us)});
   }

@@ -60,6 +60,7 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
   }
   untold_ = 0;
   Feedback feedback{.made_at = now, .counts = {}, .arrivals = {}};
+  feedback.arrivals.reserve(arrivals_.size());
   for (Told& told : arrivals_) {
     feedback.arrivals.push_back(told.stamp);
     ++told.times;
@@ -109,7 +110,7 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
   if (is_news) {
     way_back_.handle_report(now, feedback.made_at, silence,
                             missed_packets_most_ >= options_.outage_packets);
-    rebuild_backlog();
+    look_ahead();
   }
 }
 
@@ -144,18 +145,21 @@ Duration CressControl::forecast_life() const {
 
 CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {
   if (until > backlog.at) {
-    const double delivered = deliveries(until) - deliveries(backlog.at);
-    backlog = {until, std::max(0.0, backlog.bytes - std::max(0.0, delivered))};
+    const double by_then = deliveries(until);
+    const double delivered = by_then - backlog.delivered;
+    backlog = {until, std::max(0.0, backlog.bytes - std::max(0.0, delivered)), by_then};
   }
   return backlog;
 }
 
-void CressControl::rebuild_backlog() {
-  backlog_ = {ledger_.reported_until(), 0};
+void CressControl::look_ahead() {
+  backlog_ = {ledger_.reported_until(), 0, deliveries(ledger_.reported_until())};
   const auto base = ledger_.base_delay();
   if (!base) {
     return;
   }
+  forecast_total_ =
+      DataSize{static_cast<int64_t>(deliveries(backlog_.at + options_.forecast_life))};
   for (const ExposureLedger::Sent& sent : ledger_.outstanding()) {
     backlog_ = drained(backlog_, sent.at + *base);
     backlog_.bytes += static_cast<double>(sent.size.bytes());
@@ -168,8 +172,9 @@ DataSize CressControl::window(TimePoint now) const {
     return ledger_.outstanding().empty() ? options_.probe : DataSize{};
   }
   const TimePoint reaches_link = now + *base;
-  const double room = deliveries(reaches_link + options_.delay_target) - deliveries(reaches_link) -
-                      drained(backlog_, reaches_link).bytes;
+  const Backlog queue = drained(backlog_, reaches_link);
+  const double before = queue.at == reaches_link ? queue.delivered : deliveries(reaches_link);
+  const double room = deliveries(reaches_link + options_.delay_target) - before - queue.bytes;
   const DataSize window{static_cast<int64_t>(std::max(0.0, room))};
   return ledger_.outstanding().empty() ? std::max(window, options_.probe) : window;
 }
@@ -187,14 +192,6 @@ Duration CressControl::no_news(TimePoint now) const {
 
 DataSize CressControl::message_overhead() const {
   return options_.datagram_overhead + kMessageFraming;
-}
-
-DataSize CressControl::forecast_total() const {
-  if (!ledger_.base_delay()) {
-    return {};
-  }
-  return DataSize{
-      static_cast<int64_t>(deliveries(ledger_.reported_until() + options_.forecast_life))};
 }
 
 std::optional<DataRate> CressControl::forecast_rate() const {

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <deque>
-
+#include "transport/base/fifo.hh"
 #include "transport/sprout/control.hh"
 #include "transport/sprout/exposure_ledger.hh"
 #include "transport/sprout/gamma_belief.hh"
@@ -65,7 +64,7 @@ class CressControl final : public Control {
   DataSize window(TimePoint now) const override;
   DataSize outstanding(TimePoint now) const override;
   DataSize message_overhead() const override;
-  DataSize forecast_total() const override;
+  DataSize forecast_total() const override { return forecast_total_; }
   std::optional<DataRate> forecast_rate() const override;
   /// Longer where what is told waits in a queue.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
@@ -84,6 +83,7 @@ class CressControl final : public Control {
   struct Backlog {
     TimePoint at{};
     double bytes = 0;
+    double delivered = 0;  // deliveries(at)
   };
 
   /// How long nothing has been heard to arrive that was sent.
@@ -99,12 +99,13 @@ class CressControl final : public Control {
   /// Bytes surely delivered between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
-  void rebuild_backlog();
+  /// What follows from a new report: all deliveries() are others now.
+  void look_ahead();
 
   Options options_;
   // Receiving.
-  std::deque<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
-  size_t untold_ = 0;          // of these
+  Fifo<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
+  size_t untold_ = 0;    // of these
   // With all else that a datagram of 1200 bytes tells, this many fit whatever their numbers are.
   static constexpr size_t kArrivalsMax = 64;
   // So many that nobody has been told of yet are told at once.
@@ -119,6 +120,7 @@ class CressControl final : public Control {
   double missed_packets_most_ = 0;  // the most of those that the newest report told of
   WayBack way_back_;
   ExposureLedger ledger_;
+  DataSize forecast_total_;
   Backlog backlog_;
 };
 

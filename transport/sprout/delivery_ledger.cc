@@ -9,13 +9,12 @@ DeliveryLedger::Arrival DeliveryLedger::handle_arrival(TimePoint now, uint64_t s
   Arrival arrival = Arrival::kLate;
   if (sequence >= decided_before_) {
     arrival = Arrival::kDuplicate;
-    if (pending_.try_emplace(sequence, payload).second) {
+    if (hold({sequence, payload})) {
       arrival = Arrival::kNew;
       pending_payload_ += payload;
     }
     if (pending_.size() > kPendingMax) {
-      const auto oldest = pending_.begin();
-      decide_before(now, oldest->first + 1);
+      decide_before(now, pending_.front().sequence + 1);
     }
   }
   if (throwaway <= sequence) {
@@ -24,20 +23,34 @@ DeliveryLedger::Arrival DeliveryLedger::handle_arrival(TimePoint now, uint64_t s
   return arrival;
 }
 
+/// False: it is here already.
+bool DeliveryLedger::hold(const Pending& arrived) {
+  if (pending_.empty() || pending_.back().sequence < arrived.sequence) {
+    pending_.push_back(arrived);  // as nearly all
+    return true;
+  }
+  const auto at = std::ranges::lower_bound(pending_, arrived.sequence, {}, &Pending::sequence);
+  if (at->sequence == arrived.sequence) {
+    return false;
+  }
+  pending_.insert(at, arrived);
+  return true;
+}
+
 void DeliveryLedger::decide_before(TimePoint now, uint64_t sequence) {
   if (sequence <= decided_before_) {
     return;
   }
   decided_before_ = sequence;
-  while (!pending_.empty() && pending_.begin()->first < sequence) {
-    const auto [at, payload] = *pending_.begin();
+  while (!pending_.empty() && pending_.front().sequence < sequence) {
+    const auto [at, payload] = pending_.front();
     if (at > expected_) {
       note_lost({expected_, at});
     }
     expected_ =
         std::max(expected_, at + static_cast<uint64_t>((payload + kSequenceOverhead).bytes()));
     pending_payload_ -= payload;
-    pending_.erase(pending_.begin());
+    pending_.pop_front();
   }
   if (expected_ < sequence) {
     note_lost({expected_, sequence});

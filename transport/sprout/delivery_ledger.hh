@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <span>
 
+#include "transport/base/fifo.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
@@ -58,20 +58,26 @@ class DeliveryLedger {
   static constexpr size_t kLostRangesMax = 32;
 
  private:
-  void decide_before(TimePoint now, uint64_t sequence);
-  void note_lost(SequenceRange range);
-
-  uint64_t decided_before_ = 0;
-  uint64_t expected_ = 0;                 // below this the gaps are already noted
-  std::map<uint64_t, DataSize> pending_;  // undecided arrivals: sequence -> payload
-  DataSize pending_payload_;
-  std::deque<SequenceRange> lost_;
-  uint64_t lost_complete_from_ = 0;
+  struct Pending {
+    uint64_t sequence = 0;
+    DataSize payload;
+  };
   struct Decision {
     TimePoint at{};
     uint64_t before = 0;
   };
-  std::deque<Decision> decisions_;  // bounded by forget_decided_before and kDecisionsMax
+
+  bool hold(const Pending& arrived);
+  void decide_before(TimePoint now, uint64_t sequence);
+  void note_lost(SequenceRange range);
+
+  uint64_t decided_before_ = 0;
+  uint64_t expected_ = 0;  // below this the gaps are already noted
+  Fifo<Pending> pending_;  // undecided arrivals, ascending
+  DataSize pending_payload_;
+  std::deque<SequenceRange> lost_;
+  uint64_t lost_complete_from_ = 0;
+  Fifo<Decision> decisions_;  // bounded by forget_decided_before and kDecisionsMax
   static constexpr size_t kDecisionsMax = 4096;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace cress::sprout {
 namespace {
@@ -35,7 +34,7 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
   if (has_report_ && made_at <= reported_until_) {
     return false;
   }
-  std::vector<Arrived> arrived;
+  arrived_.clear();
   for (const ArrivalStamp& stamp : arrivals) {
     if (outstanding_.empty() || stamp.sequence < outstanding_.front().sequence) {
       continue;  // was told before, as most are: each is told several times
@@ -44,14 +43,14 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
         outstanding_.begin(), outstanding_.end(), stamp.sequence,
         [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
     if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
-      arrived.push_back({*sent, stamp.at});
+      arrived_.push_back({*sent, stamp.at});
       least_delay_.add(now, stamp.at - sent->at);
       last_arrival_ = std::max(last_arrival_, stamp.at);
     }
   }
   if (!has_report_) {
     has_report_ = true;
-    reported_until_ = arrived.empty() ? made_at : std::min(made_at, arrived.front().at);
+    reported_until_ = arrived_.empty() ? made_at : std::min(made_at, arrived_.front().at);
   }
   if (!base_delay()) {
     reported_until_ = made_at;
@@ -66,8 +65,8 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
     done = std::max(done, until);
   };
   double burst = 0;  // delivered at this very instant, not yet told
-  for (size_t i = 0; i < arrived.size(); ++i) {
-    const auto& [sent, at] = arrived[i];
+  for (size_t i = 0; i < arrived_.size(); ++i) {
+    const auto& [sent, at] = arrived_[i];
     if (burst == 0) {
       pass(std::min(reaches_link(sent), at), false, 0);
     }
@@ -75,12 +74,12 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
     while (!outstanding_.empty() && outstanding_.front().sequence <= sent.sequence) {
       drop_oldest();
     }
-    if (i + 1 < arrived.size() && arrived[i + 1].at - at <= kSameInstant) {
+    if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
     // Nothing else had reached the link by then: the opportunity may have been larger than what was
     // left for it.
-    const Sent* next = i + 1 < arrived.size()  ? &arrived[i + 1].sent
+    const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
                        : !outstanding_.empty() ? &outstanding_.front()
                                                : nullptr;
     const bool drained = next == nullptr || reaches_link(*next) > at;

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "transport/base/fifo.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/sprout/control.hh"
@@ -55,7 +56,7 @@ class ExposureLedger {
   /// The receiver's time of the newest arrival reported.
   TimePoint last_arrival() const { return last_arrival_; }
   /// Sent and, as far as is known, neither arrived nor lost; oldest first.
-  const std::deque<Sent>& outstanding() const { return outstanding_; }
+  const Fifo<Sent>& outstanding() const { return outstanding_; }
   DataSize outstanding_size() const { return outstanding_size_; }
 
   static constexpr size_t kOutstandingMax = 1U << 14U;
@@ -69,7 +70,8 @@ class ExposureLedger {
   void drop_oldest();
 
   DataSize overhead_;
-  std::deque<Sent> outstanding_;
+  std::vector<Arrived> arrived_;  // what the running report tells for the first time
+  Fifo<Sent> outstanding_;
   DataSize outstanding_size_;
   TimePoint reported_until_{};
   TimePoint last_arrival_{};

@@ -69,6 +69,7 @@ std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryFor
     return std::nullopt;
   }
   std::vector<ArrivalStamp> arrivals;
+  arrivals.reserve(static_cast<size_t>(message.arrivals_size()) / 2);
   uint64_t above = message.newest_arrival();
   for (int i = 0; i < message.arrivals_size(); i += 2) {
     const uint64_t down = message.arrivals(i);
@@ -85,6 +86,7 @@ std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryFor
 
 std::optional<ForecastFrame> parse_forecast(std::span<const std::byte> body) {
   proto::DeliveryForecast message;
+  message.mutable_arrivals()->Reserve(kArrivalsMax / 2);  // as many as there mostly are
   if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return std::nullopt;
   }
@@ -136,6 +138,7 @@ std::string encode_forecast(const ForecastFrame& forecast) {
     message.add_lost(range->to - range->from);
     above = range->from;
   }
+  message.mutable_arrivals()->Reserve(static_cast<int>(2 * forecast.arrivals.size()));
   above = forecast.arrivals.empty() ? 0 : forecast.arrivals.back().sequence;
   message.set_newest_arrival(above);
   for (auto stamp = forecast.arrivals.rbegin(); stamp != forecast.arrivals.rend(); ++stamp) {
