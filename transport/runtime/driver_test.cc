@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -210,6 +211,36 @@ TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
   for (size_t i = 0; i < 100; ++i) {
     EXPECT_EQ(answers[i], "answer to question " + nth_text(static_cast<int>(i)));
   }
+}
+
+TEST_F(DriverTest, StepsGatherForLongerTheBusierTheyAre) {
+  // Of a machine that wants to be called all the time, and takes so long for it.
+  const auto usual_gap = [&](Duration work) {
+    UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
+    Notebook machine;
+    Driver driver{{.clock = clock_, .loop = loop_, .socket = socket, .machine = machine},
+                  {.gather = 2ms, .gather_busy = 20ms}};
+    std::vector<TimePoint> steps;
+    machine.due = clock_.now();
+    machine.on_timeout = [&](TimePoint) {
+      steps.push_back(clock_.now());
+      busy(work);
+      machine.due = clock_.now() + 1ms;
+    };
+    run_for(400ms);
+    std::vector<Duration> gaps;
+    for (size_t i = 1; i < steps.size(); ++i) {
+      gaps.push_back(steps[i] - steps[i - 1]);
+    }
+    EXPECT_GE(gaps.size(), 5U);
+    std::ranges::sort(gaps);
+    return gaps.empty() ? Duration{} : gaps[gaps.size() / 2];
+  };
+  const Duration idle = usual_gap(0ms);
+  const Duration busy = usual_gap(12ms);
+  EXPECT_GE(idle, 1900us);
+  EXPECT_LT(idle, 19ms);
+  EXPECT_GE(busy, 19ms);
 }
 
 TEST_F(DriverTest, TimeoutsComeAtTheirTimeAndGoOn) {
