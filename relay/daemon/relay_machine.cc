@@ -229,6 +229,7 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
     listener_.close(now, event.peer,
                     is_draining_ ? secure::CloseCode::kGoingAway : secure::CloseCode::kFull);
   } else {
+    take_departures(now, *slot);  // whoever had this seat before has left it
     places_[event.peer.value] = {*slot, *number};
     slots_[*slot]->seats.at(leg_of(*number)) = {*number, event.peer};
     ++slots_[*slot]->seated;
