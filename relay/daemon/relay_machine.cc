@@ -232,7 +232,6 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
     take_departures(now, *slot);  // whoever had this seat before has left it
     places_[event.peer.value] = {*slot, *number};
     slots_[*slot]->seats.at(leg_of(*number)) = {*number, event.peer};
-    ++slots_[*slot]->seated;
     note({.kind = RelayEvent::Kind::kJoined,
           .room = slots_[*slot]->name,
           .member = *number,
@@ -290,7 +289,6 @@ void RelayMachine::depart(TimePoint now, size_t slot, const Departure& departure
   listener_.close(now, peer, code_for(departure));
   places_.erase(peer.value);
   live.seats.at(leg_of(departure.number)).reset();
-  --live.seated;
 }
 
 /// Goes on with the turn of whose it is; nothing: that one was over, or had nothing to say now.
@@ -312,7 +310,7 @@ std::optional<Transmit> RelayMachine::take_turn(TimePoint now) {
   }
   take_departures(now, slot);
   timers_.set(slot, live.room.poll_timeout());
-  if (live.seated == 0) {
+  if (live.room.empty()) {
     retire(slot);
   }
   return std::nullopt;

@@ -132,7 +132,6 @@ class RelayMachine : public runtime::DatagramMachine {
     Room room;
     /// Who has said no good-bye yet, by leg_of() their number: each datagram looks there.
     std::array<std::optional<Seat>, kLegsMax> seats{};
-    size_t seated = 0;
     bool has_turn = false;  // is in turns_
   };
   struct Place {

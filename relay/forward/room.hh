@@ -76,6 +76,8 @@ class Room {
 
   /// Who is in, good-byes aside.
   size_t members() const { return members_in_; }
+  /// Nobody is in, and no good-bye is still being said.
+  bool empty() const { return present_ == 0; }
   bool is_closed() const { return closed_.has_value(); }
   std::optional<MemberNumber> speaker() const;
   const RoomStats& stats() const { return stats_; }
