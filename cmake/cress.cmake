@@ -17,6 +17,10 @@ target_compile_options(cress_options INTERFACE -Wall -Wextra -Werror -Wshadow -W
   -Wno-sign-conversion
   # The same inputs give the same bytes on every machine: no fused multiply-add behind our back.
   -ffp-contract=off)
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Where files are compiled together gcc takes a .cc for a header that others include too.
+  target_compile_options(cress_options INTERFACE -Wno-subobject-linkage)
+endif()
 target_include_directories(cress_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(cress_options INTERFACE CRESS_VERSION="${PROJECT_VERSION}")
 if(CRESS_SANITIZE)
@@ -28,6 +32,15 @@ endif()
 if(CRESS_FUZZ)
   # Coverage feedback everywhere; only the fuzzers themselves link libFuzzer's main.
   add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# Half of all compilation is tests, which gain nothing from being optimised or from telling fuzzers their coverage.
+set(cress_test_options -O1)
+if(CRESS_SANITIZE)
+  set(cress_test_options -O0)
+endif()
+if(CRESS_FUZZ)
+  list(APPEND cress_test_options -fno-sanitize=fuzzer-no-link)
 endif()
 
 # `transport/session` -> `transport-session`: CMake allows no slash in a target's name.
@@ -76,6 +89,7 @@ function(cress_library path)
   if(tests)
     add_executable(${name}-test ${tests})
     target_link_libraries(${name}-test PRIVATE ${test_deps} GTest::gtest GTest::gtest_main)
+    target_compile_options(${name}-test PRIVATE ${cress_test_options})
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
       CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}-test)
