@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "transport/base/check.hh"
-#include "transport/secure/provider_cipher.hh"
+#include "transport/secure/evp_cipher.hh"
+#include "transport/secure/ipsec_cipher.hh"
 
 namespace cress::secure {
 namespace {
@@ -97,7 +98,7 @@ struct AeadKey::Context {
     return out;
   }
 
-  ProviderCipher cipher;
+  std::unique_ptr<AeadCipher> cipher;
   Use use;
   std::array<unsigned char, kNonceSize> nonce_base{};
 };
@@ -109,11 +110,10 @@ AeadKey::AeadKey(Aead aead, Use use, const Secret& secret)
 
 AeadKey::AeadKey(Aead aead, Use use, std::span<const std::byte> key,
                  std::span<const std::byte, kNonceSize> base)
-    : context_(new Context{.cipher = {aead == Aead::kAes128Gcm   ? "AES-128-GCM"
-                                      : aead == Aead::kAes256Gcm ? "AES-256-GCM"
-                                                                 : "ChaCha20-Poly1305",
-                                      use, key},
-                           .use = use}) {
+    : context_(new Context{.cipher = make_ipsec_cipher(aead, use, key), .use = use}) {
+  if (context_->cipher == nullptr) {
+    context_->cipher = make_evp_cipher(aead, use, key);
+  }
   std::copy_n(raw(base), kNonceSize, context_->nonce_base.begin());
 }
 
@@ -124,23 +124,13 @@ AeadKey& AeadKey::operator=(AeadKey&&) noexcept = default;
 void AeadKey::seal(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
                    std::span<std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
   check(context_->use == Use::kSeal, "AeadKey: a key to open does not seal");
-  ProviderCipher& cipher = context_->cipher;
-  cipher.begin_sealing(context_->nonce(sequence));
-  cipher.authenticate(header);
-  cipher.authenticate(metadata);
-  cipher.crypt(text);
-  cipher.finish_sealing(tag);
+  context_->cipher->seal(context_->nonce(sequence), header, metadata, text, tag);
 }
 
 bool AeadKey::open(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
                    std::span<const std::byte, kTagSize> tag, std::span<const std::byte> metadata) {
   check(context_->use == Use::kOpen, "AeadKey: a key to seal does not open");
-  ProviderCipher& cipher = context_->cipher;
-  cipher.begin_opening(context_->nonce(sequence), tag);
-  cipher.authenticate(header);
-  cipher.authenticate(metadata);
-  cipher.crypt(text);
-  return cipher.finish_opening();
+  return context_->cipher->open(context_->nonce(sequence), header, metadata, text, tag);
 }
 
 }  // namespace cress::secure

@@ -55,8 +55,8 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 enum class Aead : uint8_t { kAes128Gcm, kAes256Gcm, kChaCha20Poly1305 };
 enum class Use : uint8_t { kSeal, kOpen };
 
-/// One AEAD key with its nonce base, both derived from one secret, for one direction. OpenSSL's
-/// context is set up once and reused: a datagram costs only its own bytes.
+/// One AEAD key with its nonce base, both derived from one secret, for one direction. The
+/// cipher is set up once and reused: a datagram costs only its own bytes.
 /// Nonce (RFC 8446 §5.3): the 64-bit sequence, left-padded to 96 bits, XOR the base.
 /// Threads: none inside; one owner.
 class AeadKey {
