@@ -41,10 +41,11 @@ TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
   EventLoop loop{clock};
   int done = 0;
   int worked = 0;
+  // Before the worker: its thread is in them until its end.
+  std::promise<void> begun;
+  std::promise<void> may_end;
   {
     Worker worker{loop, 2};
-    std::promise<void> begun;
-    std::promise<void> may_end;
     EXPECT_TRUE(worker.add(
         [&] {
           begun.set_value();
