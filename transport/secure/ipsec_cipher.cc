@@ -5,7 +5,7 @@
 #include <intel-ipsec-mb.h>
 
 #include <array>
-#include <stdexcept>
+#include <memory>
 #include <vector>
 
 #include "transport/base/check.hh"
@@ -18,8 +18,8 @@ const uint8_t* of_ipsec(std::span<const std::byte> bytes) {
 }
 uint8_t* of_ipsec(std::span<std::byte> bytes) { return reinterpret_cast<uint8_t*>(bytes.data()); }
 
-/// The library's functions for this processor. They keep nothing between calls.
-const IMB_MGR& functions() {
+/// The library's functions for this processor, which keep nothing between calls. Null: it has none.
+const IMB_MGR* functions() {
   struct Free {
     void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
   };
@@ -28,18 +28,17 @@ const IMB_MGR& functions() {
     if (made != nullptr) {
       init_mb_mgr_auto(made.get(), nullptr);
     }
-    if (made == nullptr || imb_get_errno(made.get()) != 0) {
-      throw std::runtime_error("libipsec-mb cannot be used on this processor: build without it");
+    if (made != nullptr && imb_get_errno(made.get()) != 0) {
+      made.reset();
     }
     return made;
   }();
-  return *manager;
+  return manager.get();
 }
 
 class IpsecCipher : public AeadCipher {
  public:
-  IpsecCipher(Aead aead, Use use, std::span<const std::byte> key) {
-    const IMB_MGR& all = functions();
+  IpsecCipher(const IMB_MGR& all, Aead aead, Use use, std::span<const std::byte> key) {
     const bool is_small = aead == Aead::kAes128Gcm;
     const bool seals = use == Use::kSeal;
     check(key.size() == (is_small ? IMB_KEY_128_BYTES : IMB_KEY_256_BYTES),
@@ -89,7 +88,10 @@ class IpsecCipher : public AeadCipher {
 }  // namespace
 
 std::unique_ptr<AeadCipher> make_ipsec_cipher(Aead aead, Use use, std::span<const std::byte> key) {
-  return aead == Aead::kChaCha20Poly1305 ? nullptr : std::make_unique<IpsecCipher>(aead, use, key);
+  const IMB_MGR* const all = functions();
+  return all == nullptr || aead == Aead::kChaCha20Poly1305
+             ? nullptr
+             : std::make_unique<IpsecCipher>(*all, aead, use, key);
 }
 
 }  // namespace cress::secure
