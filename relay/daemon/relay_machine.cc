@@ -13,6 +13,9 @@ namespace {
 
 // So many datagrams a room may send in its turn: a frame's worth.
 constexpr int kTurnDatagrams = 16;
+// What is opened before rooms hear of it, and sealed together: as much as the driver sends at once.
+constexpr size_t kOpenedMax = 64;
+constexpr size_t kFlightMax = 64;
 
 const char* words_for(const Departure& departure) {
   if (departure.farewell) {
@@ -107,6 +110,7 @@ RelayMachine::Door* RelayMachine::find_door(const std::string& name) {
 }
 
 bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason reason) {
+  handle_opened();
   Door* const door = find_door(name);
   if (door == nullptr) {
     return false;
@@ -123,6 +127,7 @@ bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason 
 }
 
 bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber number) {
+  handle_opened();
   Door* const door = find_door(name);
   if (door == nullptr || !door->slot || slots_[*door->slot]->find(number) == nullptr) {
     return false;
@@ -135,6 +140,7 @@ bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber num
 }
 
 void RelayMachine::drain_members(TimePoint now, Duration again_in) {
+  handle_opened();
   is_draining_ = true;
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot]) {
@@ -148,10 +154,15 @@ void RelayMachine::drain_members(TimePoint now, Duration again_in) {
 void RelayMachine::handle_datagram(TimePoint now, const Address& from,
                                    std::span<const std::byte> bytes) {
   listener_.handle_datagram(now, from, bytes);
-  drain(now);
+  if (listener_.has_event() || opened_.size() >= kOpenedMax) {
+    drain(now);
+  } else {
+    take_opened(now);
+  }
 }
 
 void RelayMachine::handle_timeout(TimePoint now) {
+  handle_opened();
   if (listener_.poll_timeout() <= now) {
     listener_.handle_timeout(now);
   }
@@ -166,33 +177,45 @@ void RelayMachine::handle_timeout(TimePoint now) {
 }
 
 void RelayMachine::handle_work(TimePoint now, secure::HandshakeWork work) {
+  handle_opened();
   listener_.handle_work(now, std::move(work));
   drain(now);
 }
 
 void RelayMachine::drain(TimePoint now) {
-  for (bool is_empty = false; !is_empty;) {
-    is_empty = true;
+  do {
+    handle_opened();
     while (const auto event = listener_.poll_event()) {
       handle_event(now, *event);
     }
-    while (auto datagram = listener_.poll_datagram()) {
-      handle_plain(now, *std::move(datagram));
-      is_empty = false;
-    }
-  }
-  if (is_draining_ && places_.empty()) {
+    take_opened(now);
+  } while (!opened_.empty());
+  if (is_draining_ && members_ == 0) {
     listener_.stop(now, secure::CloseCode::kGoingAway);
   }
 }
 
-void RelayMachine::handle_plain(TimePoint now, secure::PeerDatagram datagram) {
-  if (const auto place = places_.find(datagram.peer.value); place != places_.end()) {
-    const auto [slot, number] = place->second;
-    slots_[slot]->room.handle_datagram(now, number, datagram.bytes);
-    settle(now, slot);
+void RelayMachine::take_opened(TimePoint now) {
+  while (auto datagram = listener_.poll_datagram()) {
+    opened_.push_back({now, *std::move(datagram)});
   }
-  spare_.give(std::move(datagram.bytes));
+}
+
+/// Before anything later happens to a room.
+void RelayMachine::handle_opened() {
+  while (auto opened = take_front(opened_)) {
+    if (const Place* const place = find_place(opened->datagram.peer)) {
+      const size_t slot = place->slot;
+      slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes);
+      settle(opened->at, slot);
+    }
+    spare_.give(std::move(opened->datagram.bytes));
+  }
+}
+
+const RelayMachine::Place* RelayMachine::find_place(secure::PeerId peer) const {
+  return peer.slot() < places_.size() && places_[peer.slot()].peer == peer ? &places_[peer.slot()]
+                                                                           : nullptr;
 }
 
 void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
@@ -200,11 +223,12 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
     let_in(now, event, connected->peer);
     return;
   }
-  const auto place = places_.find(event.peer.value);
-  if (place == places_.end()) {
+  const Place* const place = find_place(event.peer);
+  if (place == nullptr) {
     return;  // we have said good-bye ourselves
   }
-  const auto [slot, number] = place->second;
+  const size_t slot = place->slot;
+  const MemberNumber number = place->number;
   LiveRoom& live = *slots_[slot];
   if (const auto* moved = std::get_if<secure::PathChanged>(&event.event)) {
     note({.kind = RelayEvent::Kind::kPathChanged,
@@ -230,7 +254,9 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
                     is_draining_ ? secure::CloseCode::kGoingAway : secure::CloseCode::kFull);
   } else {
     take_departures(now, *slot);  // whoever had this seat before has left it
-    places_[event.peer.value] = {*slot, *number};
+    places_.resize(std::max(places_.size(), event.peer.slot() + 1));
+    places_[event.peer.slot()] = {event.peer, *slot, *number};
+    ++members_;
     slots_[*slot]->seats.at(leg_of(*number)) = {*number, event.peer};
     note({.kind = RelayEvent::Kind::kJoined,
           .room = slots_[*slot]->name,
@@ -287,33 +313,38 @@ void RelayMachine::depart(TimePoint now, size_t slot, const Departure& departure
         .address = listener_.path(peer).value_or(Address{}),
         .words = words_for(departure)});
   listener_.close(now, peer, code_for(departure));
-  places_.erase(peer.value);
+  places_[peer.slot()] = {};
+  --members_;
   live.seats.at(leg_of(departure.number)).reset();
 }
 
-/// Goes on with the turn of whose it is; nothing: that one was over, or had nothing to say now.
-std::optional<Transmit> RelayMachine::take_turn(TimePoint now) {
+void RelayMachine::take_turns(TimePoint now) {
+  while (!turns_.empty() && flight_.size() < kFlightMax) {
+    take_turn(now);
+  }
+}
+
+/// The next room sends what it has, at most kTurnDatagrams.
+void RelayMachine::take_turn(TimePoint now) {
   const size_t slot = turns_.front();
-  LiveRoom& live = *slots_[slot];
-  auto datagram = turn_sent_ < kTurnDatagrams ? live.room.poll_transmit(now) : std::nullopt;
-  if (datagram) {
-    ++turn_sent_;
-    const Seat* const seat = live.find(datagram->to);
-    return seat != nullptr ? listener_.seal(now, seat->peer, std::move(datagram->bytes))
-                           : std::nullopt;
-  }
   turns_.pop_front();
+  LiveRoom& live = *slots_[slot];
   live.has_turn = false;
-  if (std::exchange(turn_sent_, 0) == kTurnDatagrams) {
-    settle(now, slot);
-    return std::nullopt;
+  for (int left = kTurnDatagrams; left > 0; --left) {
+    auto datagram = live.room.poll_transmit(now);
+    if (!datagram) {
+      take_departures(now, slot);
+      timers_.set(slot, live.room.poll_timeout());
+      if (live.room.empty()) {
+        retire(slot);
+      }
+      return;
+    }
+    if (const Seat* const seat = live.find(datagram->to)) {
+      flight_.push_back({seat->peer, std::move(datagram->bytes)});
+    }
   }
-  take_departures(now, slot);
-  timers_.set(slot, live.room.poll_timeout());
-  if (live.room.empty()) {
-    retire(slot);
-  }
-  return std::nullopt;
+  settle(now, slot);
 }
 
 void RelayMachine::retire(size_t slot) {
@@ -329,15 +360,20 @@ void RelayMachine::retire(size_t slot) {
 }
 
 std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
+  handle_opened();
   for (;;) {
     if (auto transmit = listener_.poll_transmit(now)) {
       return transmit;
     }
-    if (turns_.empty()) {
+    if (auto next = take_front(flight_)) {
+      if (auto sealed = listener_.seal(now, next->peer, std::move(next->bytes))) {
+        return sealed;
+      }
+    } else if (turns_.empty()) {
       return std::nullopt;
     }
-    if (auto transmit = take_turn(now)) {
-      return transmit;
+    if (flight_.empty()) {
+      take_turns(now);
     }
   }
 }

@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "relay/forward/room.hh"
+#include "transport/base/fifo.hh"
 #include "transport/base/spare_buffers.hh"
 #include "transport/runtime/datagram_machine.hh"
 #include "transport/secure/credential.hh"
@@ -98,7 +98,7 @@ class RelayMachine : public runtime::DatagramMachine {
   /// Over kEventsMax of them wait: the oldest goes.
   std::optional<RelayEvent> poll_event();
 
-  size_t members() const { return places_.size(); }
+  size_t members() const { return members_; }
   size_t live_rooms() const { return live_rooms_; }
   size_t open_rooms() const { return doors_.size(); }
   /// Those of one room; none if it is empty or closed.
@@ -135,21 +135,26 @@ class RelayMachine : public runtime::DatagramMachine {
     bool has_turn = false;  // is in turns_
   };
   struct Place {
+    secure::PeerId peer;
     size_t slot = 0;
     MemberNumber number = kNobody;
   };
 
+  /// Null: whoever that is, it is in no room, or was told good-bye.
+  const Place* find_place(secure::PeerId peer) const;
   std::optional<secure::Secret> find_key(std::string_view identity);
   void drain(TimePoint now);
+  void take_opened(TimePoint now);
+  void handle_opened();
   void handle_event(TimePoint now, const secure::PeerEvent& event);
-  void handle_plain(TimePoint now, secure::PeerDatagram datagram);
   void let_in(TimePoint now, const secure::PeerEvent& event, const Address& address);
   std::optional<size_t> live_room(TimePoint now, const std::string& identity);
   Door* find_door(const std::string& name);
   /// After every change of a room.
   void settle(TimePoint now, size_t slot);
   void take_departures(TimePoint now, size_t slot);
-  std::optional<Transmit> take_turn(TimePoint now);
+  void take_turns(TimePoint now);
+  void take_turn(TimePoint now);
   void retire(size_t slot);
   void depart(TimePoint now, size_t slot, const Departure& departure);
   void note(RelayEvent event);
@@ -162,10 +167,18 @@ class RelayMachine : public runtime::DatagramMachine {
   std::vector<std::unique_ptr<LiveRoom>> slots_;    // live_rooms_max
   std::vector<size_t> free_;
   size_t live_rooms_ = 0;
-  secure::TimerHeap timers_;                    // by slot
-  std::deque<size_t> turns_;                    // slots that may have something to send
-  int turn_sent_ = 0;                           // datagrams, in the running one
-  std::unordered_map<uint64_t, Place> places_;  // by PeerId
+  secure::TimerHeap timers_;  // by slot
+  std::deque<size_t> turns_;  // slots that may have something to send
+  // Between the listener and the rooms datagrams wait for each other: one kind of work after the
+  // other, each for all of them, finds its code in the processor's cache.
+  struct Opened {
+    TimePoint at{};
+    secure::PeerDatagram datagram;
+  };
+  Fifo<Opened> opened_;                // at most kOpenedMax
+  Fifo<secure::PeerDatagram> flight_;  // of rooms, to be sealed; at most kFlightMax and a turn
+  std::vector<Place> places_;          // by PeerId::slot()
+  size_t members_ = 0;
   std::deque<RelayEvent> events_;
   RoomStats past_;  // of rooms that are empty now
   bool is_draining_ = false;

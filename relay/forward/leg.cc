@@ -253,6 +253,25 @@ bool Leg::is_worth_repeating(TimePoint now, const Stream& stream, const CachedFr
   }
 }
 
+void Leg::handle_loss(TimePoint now, const Carried& carried, const Sources& sources) {
+  Source* source = sources.at(carried.slot);
+  CachedFrame* frame = source != nullptr && source->number == carried.source
+                           ? source->cache.find(carried.frame)
+                           : nullptr;
+  if (frame == nullptr || frame->fates.at(slot_) != Fate::kForwarding ||
+      carried.index >= frame->header.count) {  // parity was only in case
+    return;
+  }
+  Stream& stream = stream_of(carried.slot);
+  if (carried.index < frame->parts.size() && !frame->parts[carried.index].empty() &&
+      is_worth_repeating(now, stream, *frame)) {
+    push_repeat(now, stream, *frame, carried.index);
+  } else {
+    miss(*source, *frame);
+    resume(now, *source);
+  }
+}
+
 void Leg::handle_outcome(TimePoint now, const session::MessageOutcome& outcome,
                          const Sources& sources) {
   if (outcome.id < first_carried_ || outcome.id - first_carried_ >= carried_.size()) {
@@ -264,21 +283,8 @@ void Leg::handle_outcome(TimePoint now, const session::MessageOutcome& outcome,
   if (outcome.kind != session::MessageOutcome::Kind::kDropped) {
     loss_ += ((arrived ? 0.0 : 1.0) - loss_) / kLossMessages;
   }
-  Source* source = sources.at(carried.slot);
-  CachedFrame* frame = source != nullptr && source->number == carried.source
-                           ? source->cache.find(carried.frame)
-                           : nullptr;
-  if (!arrived && frame != nullptr && frame->fates.at(slot_) == Fate::kForwarding) {
-    Stream& stream = stream_of(carried.slot);
-    if (carried.index >= frame->header.count) {
-      // Parity: was only in case.
-    } else if (carried.index < frame->parts.size() && !frame->parts[carried.index].empty() &&
-               is_worth_repeating(now, stream, *frame)) {
-      push_repeat(now, stream, *frame, carried.index);
-    } else {
-      miss(*source, *frame);
-      resume(now, *source);
-    }
+  if (!arrived) {
+    handle_loss(now, carried, sources);
   }
   while (!carried_.empty() && carried_.front().is_decided) {
     carried_.pop_front();

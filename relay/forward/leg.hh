@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,7 +98,7 @@ class Leg {
     TimePoint since{};
     DataSize size{};
   };
-  using Lane = std::deque<Item>;
+  using Lane = Fifo<Item>;
   /// One sender's pictures here.
   struct Stream {
     FrameKind level = FrameKind::kNone;
@@ -129,6 +128,7 @@ class Leg {
   void forward(TimePoint now, Source& source, CachedFrame& frame);
   void push(TimePoint now, Source& source, const CachedFrame& frame, uint16_t index);
   void miss(Source& source, CachedFrame& frame);
+  void handle_loss(TimePoint now, const Carried& carried, const Sources& sources);
   static bool is_worth_repeating(TimePoint now, const Stream& stream, const CachedFrame& frame);
   static bool is_too_late(TimePoint now, const Item& item, const CachedFrame& frame);
   std::optional<Next> next(TimePoint now, const Sources& sources);

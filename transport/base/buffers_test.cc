@@ -20,6 +20,9 @@ TEST(Fifo, IsADeque) {
     if (rng.chance(i % 2'000 < 1'000 ? 0.6 : 0.35)) {
       fifo.push_back(i);
       model.push_back(i);
+    } else if (rng.chance(0.1)) {
+      fifo.push_front(i);
+      model.push_front(i);
     } else if (!model.empty()) {
       ASSERT_EQ(take_front(fifo), take_front(model));
     }

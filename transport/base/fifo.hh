@@ -30,6 +30,14 @@ class Fifo {
   auto end() const { return items_.end(); }
 
   void push_back(T item) { items_.push_back(std::move(item)); }
+  /// Before all others; linear in their number where none has gone from there.
+  void push_front(T item) {
+    if (head_ > 0) {
+      items_[--head_] = std::move(item);
+    } else {
+      items_.insert(items_.begin(), std::move(item));
+    }
+  }
   /// Before `at`; linear in what comes after it.
   void insert(typename std::vector<T>::iterator at, T item) { items_.insert(at, std::move(item)); }
   template <class... Args>

@@ -48,7 +48,7 @@ Listener::Listener(TimePoint start, ListenerOptions options)
 Listener::~Listener() = default;
 
 const Listener::Slot* Listener::find(PeerId peer) const {
-  const size_t slot = peer.value & 0xFFFF'FFFFU;
+  const size_t slot = peer.slot();
   if (slot >= slots_.size() || slots_[slot].generation != peer.value >> 32U ||
       slots_[slot].peer == nullptr || slots_[slot].is_leaving) {
     return nullptr;

@@ -26,6 +26,8 @@ namespace cress::secure {
 /// One session of a Listener. Never given twice, to nobody else after its end.
 struct PeerId {
   uint64_t value = 0;
+  /// Small, and nobody else's at the same time: for tables.
+  size_t slot() const { return value & 0xFFFF'FFFFU; }
   friend auto operator<=>(PeerId, PeerId) = default;
 };
 
@@ -143,6 +145,7 @@ class Listener {
   std::optional<Transmit> poll_transmit(TimePoint now);
   std::optional<PeerDatagram> poll_datagram();
   std::optional<PeerEvent> poll_event();
+  bool has_event() const { return !events_.empty(); }
   /// With hands_out_work: to be run and handed back, in any order and however late; at most
   /// pending_max are out or wait, what would need more is dropped and counted (rate_limited).
   std::optional<HandshakeWork> poll_work();

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <optional>
+
+#include "transport/base/fifo.hh"
 
 namespace cress::secure {
 
@@ -26,7 +26,7 @@ class ReplayWindow {
 
  private:
   size_t kept_max_;
-  std::deque<uint64_t> used_;  // ascending
+  Fifo<uint64_t> used_;  // ascending
   uint64_t floor_ = 0;
 };
 
