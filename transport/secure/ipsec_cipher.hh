@@ -7,7 +7,7 @@
 
 namespace cress::secure {
 
-/// AES-GCM by Intel's library for IPsec, which is made for datagrams: a fifth of EVP's time for a
+/// AES-GCM by Intel's library for IPsec, which is made for datagrams: a sixth of EVP's time for a
 /// sound, a quarter for a full one (secure_bench). Null for other AEADs, on
 /// processors it cannot use, and where the program was built without the library, which is for
 /// x86-64 only. A key of another size is a check failure.
