@@ -110,7 +110,7 @@ RelayMachine::Door* RelayMachine::find_door(const std::string& name) {
 }
 
 bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason reason) {
-  handle_opened();
+  handle_opened(now);
   Door* const door = find_door(name);
   if (door == nullptr) {
     return false;
@@ -127,7 +127,7 @@ bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason 
 }
 
 bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber number) {
-  handle_opened();
+  handle_opened(now);
   Door* const door = find_door(name);
   if (door == nullptr || !door->slot || slots_[*door->slot]->find(number) == nullptr) {
     return false;
@@ -140,7 +140,7 @@ bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber num
 }
 
 void RelayMachine::drain_members(TimePoint now, Duration again_in) {
-  handle_opened();
+  handle_opened(now);
   is_draining_ = true;
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot]) {
@@ -162,7 +162,7 @@ void RelayMachine::handle_datagram(TimePoint now, const Address& from,
 }
 
 void RelayMachine::handle_timeout(TimePoint now) {
-  handle_opened();
+  handle_opened(now);
   if (listener_.poll_timeout() <= now) {
     listener_.handle_timeout(now);
   }
@@ -177,14 +177,14 @@ void RelayMachine::handle_timeout(TimePoint now) {
 }
 
 void RelayMachine::handle_work(TimePoint now, secure::HandshakeWork work) {
-  handle_opened();
+  handle_opened(now);
   listener_.handle_work(now, std::move(work));
   drain(now);
 }
 
 void RelayMachine::drain(TimePoint now) {
   do {
-    handle_opened();
+    handle_opened(now);
     while (const auto event = listener_.poll_event()) {
       handle_event(now, *event);
     }
@@ -201,13 +201,14 @@ void RelayMachine::take_opened(TimePoint now) {
   }
 }
 
-/// Before anything later happens to a room.
-void RelayMachine::handle_opened() {
+/// Before anything later happens to a room: which hears of each when it came, while the listener
+/// may have heard of later ones.
+void RelayMachine::handle_opened(TimePoint now) {
   while (auto opened = take_front(opened_)) {
     if (const Place* const place = find_place(opened->datagram.peer)) {
       const size_t slot = place->slot;
       slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes);
-      settle(opened->at, slot);
+      settle(now, slot);
     }
     spare_.give(std::move(opened->datagram.bytes));
   }
@@ -360,7 +361,7 @@ void RelayMachine::retire(size_t slot) {
 }
 
 std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
-  handle_opened();
+  handle_opened(now);
   for (;;) {
     if (auto transmit = listener_.poll_transmit(now)) {
       return transmit;

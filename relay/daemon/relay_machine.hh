@@ -145,7 +145,7 @@ class RelayMachine : public runtime::DatagramMachine {
   std::optional<secure::Secret> find_key(std::string_view identity);
   void drain(TimePoint now);
   void take_opened(TimePoint now);
-  void handle_opened();
+  void handle_opened(TimePoint now);
   void handle_event(TimePoint now, const secure::PeerEvent& event);
   void let_in(TimePoint now, const secure::PeerEvent& event, const Address& address);
   std::optional<size_t> live_room(TimePoint now, const std::string& identity);

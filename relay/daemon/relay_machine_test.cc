@@ -25,9 +25,11 @@ class RelayWorld {
   }
   void run_for(Duration duration) {
     const TimePoint end = now + duration;
+    began_ = now;
     for (;;) {
       drain();
-      TimePoint next = std::min(end, relay.poll_timeout());
+      TimePoint next =
+          std::min(end, waiting_.empty() ? relay.poll_timeout() : waiting_.front().at + gather);
       for (const auto& caller : callers) {
         next = std::min(next, caller->poll_timeout());
       }
@@ -44,6 +46,7 @@ class RelayWorld {
   }
 
   TimePoint now = kTimeZero;
+  Duration gather{};  // the relay's driver hands over at once what came in such a time
   RelayMachine relay;
   std::vector<std::unique_ptr<Caller>> callers;
 
@@ -59,7 +62,7 @@ class RelayWorld {
       const Flying flying = std::move(flying_.front());
       flying_.pop_front();
       if (flying.datagram.to == address_of(0)) {
-        relay.handle_datagram(now, flying.from, flying.datagram.bytes);
+        waiting_.push_back(flying);
       }
       for (const auto& caller : callers) {
         if (caller->address == flying.datagram.to) {
@@ -68,7 +71,12 @@ class RelayWorld {
         }
       }
     }
-    if (relay.poll_timeout() <= now) {
+    if (!waiting_.empty() && waiting_.front().at + gather <= now) {
+      for (const Flying& flying : std::exchange(waiting_, {})) {
+        relay.handle_datagram(std::max(flying.at, began_), flying.from, flying.datagram.bytes);
+      }
+    }
+    if (waiting_.empty() && relay.poll_timeout() <= now) {
       relay.handle_timeout(now);
     }
     for (const auto& caller : callers) {
@@ -78,7 +86,11 @@ class RelayWorld {
     }
   }
   void drain() {
-    while (auto transmit = relay.poll_transmit(now)) {
+    while (waiting_.empty()) {
+      auto transmit = relay.poll_transmit(now);
+      if (!transmit) {
+        break;
+      }
       flying_.push_back({now + kOneWay, address_of(0), *std::move(transmit)});
     }
     for (const auto& caller : callers) {
@@ -89,7 +101,9 @@ class RelayWorld {
   }
 
   uint32_t next_ = 1;
-  std::deque<Flying> flying_;  // all take equally long: in order
+  TimePoint began_ = kTimeZero;
+  std::deque<Flying> flying_;    // all take equally long: in order
+  std::vector<Flying> waiting_;  // at the relay
 };
 
 TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
@@ -189,6 +203,28 @@ TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
   EXPECT_EQ(world.relay.members(), 1U);
   EXPECT_FALSE(a.closed);
   EXPECT_TRUE(a.member->others().empty());
+}
+
+TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
+  constexpr size_t kMembers = 8;
+  RelayWorld world;
+  world.gather = 20ms;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  for (size_t i = 0; i < kMembers; ++i) {
+    world.call(access_of(1), true);
+  }
+  world.run_for(2s);
+  // Last words come together with what others say after them.
+  for (size_t i = 2; i < kMembers; ++i) {
+    const Caller& kicked = *world.callers[i];
+    ASSERT_TRUE(kicked.member);
+    ASSERT_TRUE(world.relay.kick(world.now, "kitchen", kicked.member->number()));
+    world.run_for(1s);
+    EXPECT_EQ(kicked.closed, secure::CloseReason::kRemoved);
+    EXPECT_EQ(world.relay.members(), kMembers + 1 - i);
+  }
+  EXPECT_TRUE(world.callers[0]->seen().contains(world.callers[1]->member->number()));
+  EXPECT_TRUE(world.callers[1]->seen().contains(world.callers[0]->member->number()));
 }
 
 TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {

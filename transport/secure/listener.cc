@@ -572,6 +572,7 @@ std::optional<Transmit> Listener::seal(TimePoint now, PeerId peer, std::vector<s
 }
 
 void Listener::close(TimePoint now, PeerId peer, CloseCode code) {
+  check(now >= last_now_, "Listener: time does not go back");
   const Slot* const at = find(peer);
   if (at == nullptr) {
     return;
