@@ -24,7 +24,7 @@
 namespace cress::relay_load {
 namespace {
 
-constexpr Duration kTurn = 10ms;
+constexpr Duration kTurn = 10ms;  // on average
 
 /// One kind of hostility. Each turn lasts kTurn.
 class Attack {
@@ -321,13 +321,16 @@ void be_hostile(const HostileOptions& options, HostileProcess::Shared& shared) {
   runtime::EventLoop loop{clock};
   const auto attack = make_attack({clock, loop, options, shared});
   TimePoint next = clock.now();
+  Rng rng{options.seed};
   runtime::EventLoop::Timer* again = nullptr;
-  runtime::EventLoop::Timer turns{loop, [&] {
-                                    const TimePoint now = clock.now();
-                                    attack->take_turn(now, shared.active);
-                                    next = std::max(next + kTurn, now);
-                                    again->arm(next);
-                                  }};
+  runtime::EventLoop::Timer turns{
+      loop, [&] {
+        const TimePoint now = clock.now();
+        attack->take_turn(now, shared.active);
+        // In step with nobody: whom it meets is chance.
+        next = std::max(next + from_seconds(rng.uniform(0.5, 1.5) * to_seconds(kTurn)), now);
+        again->arm(next);
+      }};
   again = &turns;
   turns.arm(next);
   loop.run();

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HostileKind::kProofSpread, {"handshake_failed"}, 20, kUntilGivenUp},
         Refused{HostileKind::kHalfOpenSpread, {"handshake_failed"}, 20, kUntilGivenUp},
         Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100},
-        Refused{HostileKind::kFlood, {"member_datagrams_over_limit"}, 1000},
+        Refused{HostileKind::kFlood, {"member_datagrams_over_limit", "ignored"}, 20},
         Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20}),
     [](const auto& kind) {
       std::string name;

@@ -81,6 +81,7 @@ void add_door(Families& out, const secure::ListenerStats& door) {
                 {"bad_handshake", door.bad_handshake},
                 {"handshake_failed", door.handshakes_failed},
                 {"rate_limited", door.rate_limited},
+                {"ignored", door.ignored},
                 {"unknown_room", door.unknown_identity},
                 {"full", door.full}});
 }

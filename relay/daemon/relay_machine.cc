@@ -16,6 +16,8 @@ constexpr int kTurnDatagrams = 16;
 // What is opened before rooms hear of it, and sealed together: as much as the driver sends at once.
 constexpr size_t kOpenedMax = 64;
 constexpr size_t kFlightMax = 64;
+// What comes from who floods is not even opened for this long: others would wait for it.
+constexpr Duration kFloodIgnored = 100ms;
 
 const char* words_for(const Departure& departure) {
   if (departure.farewell) {
@@ -207,7 +209,9 @@ void RelayMachine::handle_opened(TimePoint now) {
   while (auto opened = take_front(opened_)) {
     if (const Place* const place = find_place(opened->datagram.peer)) {
       const size_t slot = place->slot;
-      slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes);
+      if (!slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes)) {
+        listener_.ignore(opened->datagram.peer, now + kFloodIgnored);
+      }
       settle(now, slot);
     }
     spare_.give(std::move(opened->datagram.bytes));

@@ -249,7 +249,7 @@ void Room::remove(Member& member) {
   }
 }
 
-void Room::handle_datagram(TimePoint now, MemberNumber number,
+bool Room::handle_datagram(TimePoint now, MemberNumber number,
                            std::span<const std::byte> datagram) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
@@ -257,20 +257,21 @@ void Room::handle_datagram(TimePoint now, MemberNumber number,
   Member* member = find(number);
   if (member == nullptr) {
     ++stats_.datagrams_unknown;
-    return;
+    return true;
   }
-  if (!member->datagrams.take(now, 1) ||
-      !member->bits.take(now, static_cast<double>(datagram.size() * 8))) {
+  const bool within = member->datagrams.take(now, 1);
+  if (!within || !member->bits.take(now, static_cast<double>(datagram.size() * 8))) {
     ++stats_.datagrams_over_limit;
-    return;
+    return within;
   }
   if (!member->leg.endpoint().handle_datagram(now, datagram)) {
     ++stats_.datagrams_malformed;
-    return;
+    return true;
   }
   member->heard_at = now;
   touch(*member);
   drain(now, *member);
+  return true;
 }
 
 void Room::drain(TimePoint now, Member& member) {

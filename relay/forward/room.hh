@@ -67,8 +67,9 @@ class Room {
   /// All are told to go, and nobody comes in any more.
   void close(TimePoint now, Farewell farewell);
 
-  /// Of a member that is not there it is counted and forgotten.
-  void handle_datagram(TimePoint now, MemberNumber number, std::span<const std::byte> datagram);
+  /// Of a member that is not there it is counted and forgotten. False: its member sends more
+  /// datagrams than it may, and this one was not read.
+  bool handle_datagram(TimePoint now, MemberNumber number, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<LegTransmit> poll_transmit(TimePoint now);
   std::optional<Departure> poll_departure();

@@ -111,6 +111,10 @@ void Listener::handle_session(TimePoint now, const Address& from,
 void Listener::deliver(TimePoint now, size_t slot, const Address& from,
                        std::span<const std::byte> bytes, bool is_routed) {
   Slot& at = slots_[slot];
+  if (now < at.ignored_until) {
+    ++stats_.ignored;
+    return;
+  }
   const auto opened = at.peer->handle_datagram(now, from, bytes);
   if (!opened) {
     count(opened.error());
@@ -242,6 +246,7 @@ void Listener::release(size_t slot) {
   at.identity.clear();
   at.is_leaving = false;
   ++at.generation;
+  at.ignored_until = {};
   timers_.set(slot, kNever);
   free_.push_back(slot);
 }
@@ -580,6 +585,12 @@ void Listener::close(TimePoint now, PeerId peer, CloseCode code) {
   --peers_;
   events_.push_back({peer, at->identity, Closed{CloseReason::kHungUp}});
   begin_leaving(now, static_cast<size_t>(at - slots_.data()), code);
+}
+
+void Listener::ignore(PeerId peer, TimePoint until) {
+  if (Slot* const at = find(peer)) {
+    at->ignored_until = until;
+  }
 }
 
 void Listener::stop(TimePoint now, CloseCode code) {

@@ -73,6 +73,7 @@ struct ListenerStats {
   uint64_t unknown_identity = 0;   ///< of no room that is open
   uint64_t joined = 0;
   uint64_t full = 0;           ///< had the right key, but there was no place
+  uint64_t ignored = 0;        ///< of peers that are not listened to, unopened
   uint64_t not_connected = 0;  ///< datagrams to send to somebody who is gone
   friend bool operator==(const ListenerStats&, const ListenerStats&) = default;
 };
@@ -139,6 +140,9 @@ class Listener {
   /// Ends a session: its Closed event comes at once, the good-bye is said three times in 100 ms,
   /// and for 3 s again to who has not heard it. Of somebody who is gone: nothing.
   void close(TimePoint now, PeerId peer, CloseCode code);
+  /// What comes from it before `until` is dropped unopened: it sends more than it may. Of somebody
+  /// who is gone: nothing.
+  void ignore(PeerId peer, TimePoint until);
   /// Closes all and lets nobody in any more. Poll on until is_finished().
   void stop(TimePoint now, CloseCode code);
 
@@ -171,6 +175,7 @@ class Listener {
     bool is_leaving = false;
     bool is_ready = false;           // is in ready_
     bool has_in = false;             // is in in_ready_
+    TimePoint ignored_until{};
     std::vector<Address> addresses;  // that lead here, oldest first; its path is one of them
     // For who did not get our last flight, until `flight_until`.
     std::unique_ptr<Handshake> last_flight;

@@ -588,6 +588,34 @@ TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(relay.events.size(), events);
 }
 
+TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const PeerId first = relay.events.front().second.peer;
+  relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  const auto spoken_in = [&](Duration span) {
+    const ListenerStats before = relay.listener->stats();
+    relay.run_for(span);
+    const ListenerStats after = relay.listener->stats();
+    return std::pair{after.ignored - before.ignored, after.records_opened - before.records_opened};
+  };
+  const auto [none, of_two] = spoken_in(200ms);
+  relay.listener->ignore(first, relay.now() + 200ms);
+  const auto [ignored, of_one] = spoken_in(200ms);
+  const auto [again, of_two_again] = spoken_in(200ms);
+  EXPECT_EQ(none, 0U);
+  EXPECT_GT(ignored, 3U);
+  EXPECT_GT(of_one, 3U);
+  EXPECT_LT(of_one, of_two);
+  EXPECT_LE(again, 1U);  // what came at that very instant
+  EXPECT_GT(of_two_again, of_one);
+  relay.listener->ignore(PeerId{}, relay.now() + 1s);  // nobody
+  EXPECT_EQ(relay.count<Closed>(), 0U);
+}
+
 TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
   ScriptedRelay relay;
   relay.open_room(1);
