@@ -173,8 +173,8 @@ class Listener {
     std::unique_ptr<Peer> peer;
     std::string identity;
     bool is_leaving = false;
-    bool is_ready = false;           // is in ready_
-    bool has_in = false;             // is in in_ready_
+    bool is_ready = false;  // is in ready_
+    bool has_in = false;    // is in in_ready_
     TimePoint ignored_until{};
     std::vector<Address> addresses;  // that lead here, oldest first; its path is one of them
     // For who did not get our last flight, until `flight_until`.
