@@ -249,25 +249,20 @@ std::optional<int> confidence_of(std::string_view scheme) {
 
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
-/// Three degrees of confidence in one forecast. Tuned on generated links (docs/results.md).
-sprout::CressControl::Options cress_options(std::string_view scheme,
-                                            sprout::CressControl::Options options) {
+/// Three degrees of confidence in one forecast (docs/method.md).
+std::unique_ptr<sprout::Control> make_cress_control(std::string_view scheme,
+                                                    sprout::CressControl::Options options) {
   if (scheme == "cress-cautious") {
-    options.caution_normal = -0.9;
-    options.delay_target = 50ms;
+    options.delay_target = 40ms;
   } else if (scheme == "cress-bold") {
     options.caution_normal = -0.1;
     options.delay_target = 45ms;
   }
-  return options;
+  return std::make_unique<sprout::CressControl>(options);
 }
 
-/// `cress`: of that scheme, whose degree of confidence is then the name's.
-std::unique_ptr<sprout::Control> make_control(std::string_view scheme, const SchemeContext& context,
-                                              const sprout::CressControl::Options& cress = {}) {
-  if (is_cress(scheme)) {
-    return std::make_unique<sprout::CressControl>(cress_options(scheme, cress));
-  }
+std::unique_ptr<sprout::Control> make_sprout_control(std::string_view scheme,
+                                                     const SchemeContext& context) {
   std::unique_ptr<sprout::TickEstimator> estimator;
   if (scheme == "sprout-ewma") {
     estimator = std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{});
@@ -310,22 +305,22 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
     if (tables) {
       return std::make_unique<sprout::SproutControl>(std::make_unique<OwnedEstimator>(tables));
     }
-    return make_control(scheme, context);
+    return make_sprout_control(scheme, context);
   };
   return {std::make_unique<SproutFlow>(kTimeZero, sender, control()),
           std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
 
 /// Both ends act at once: this is our own program, not a model of another.
-FlowPair make_cress_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {
+FlowPair make_cress_flow(std::string_view scheme, uint64_t seed) {
   SproutFlowOptions sender;
   sender.packet_size = kCressPacket;
   sender.full_packets = true;
   SproutFlowOptions receiver = sender;
   receiver.sends_data = false;
-  return {
-      std::make_unique<SproutFlow>(kTimeZero, sender, make_control(scheme, context)),
-      std::make_unique<SproutFlow>(jittered_start(seed), receiver, make_control(scheme, context))};
+  const auto control = [&] { return make_cress_control(scheme, sprout::flow_control()); };
+  return {std::make_unique<SproutFlow>(kTimeZero, sender, control()),
+          std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
 
 /// How a TCP flow is controlled; none where the scheme is no TCP flow.
@@ -378,7 +373,8 @@ FlowPair make_tunnel_flow(const SchemeContext& context) {
         std::move(flows),
         std::make_unique<tunnel::Tunnel>(
             kTimeZero, endpoint,
-            std::make_unique<tunnel::FeedbackEachTick>(make_control("sprout", context)), true));
+            std::make_unique<tunnel::FeedbackEachTick>(make_sprout_control("sprout", context)),
+            true));
   };
   return {end(std::move(cubic.left)), end(std::move(cubic.right))};
 }
@@ -410,7 +406,7 @@ FlowPair make_flow_of_any_kind(std::string_view scheme, const SchemeContext& con
             std::make_unique<LikeFlow>(jittered_start(seed), *like, false)};
   }
   if (is_cress(scheme)) {
-    return make_cress_flow(scheme, context, seed);
+    return make_cress_flow(scheme, seed);
   }
   return make_sprout_flow(scheme, context, seed);
 }
@@ -518,7 +514,9 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   sprout::CressControl::Options cress = sprout::call_control();
   cress.datagram_overhead += wire::kTagSize;  // what sealing adds
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
-    return info.knows_link ? make_omniscient_control(trace) : make_control(scheme, context, cress);
+    return info.knows_link    ? make_omniscient_control(trace)
+           : is_cress(scheme) ? make_cress_control(scheme, cress)
+                              : make_sprout_control(scheme, context);
   };
   return {
       std::make_unique<CressCall>(kTimeZero, options, control(path.forward), std::move(left)),

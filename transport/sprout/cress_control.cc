@@ -19,6 +19,7 @@ constexpr Duration kStalledAfter = 300ms;
 // only makes it later: on a link that carries a packet a second, reports alone would be the queue.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
+constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast lives on only because the way back is known to be slow.
 constexpr double kRateInSilence = 0.5;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
@@ -202,7 +203,14 @@ std::optional<DataRate> CressControl::forecast_rate() const {
 }
 
 Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
-  return std::max(usual, pace(now));
+  if (options_.heartbeats_per_age == 0) {
+    return std::max(usual, pace(now));
+  }
+  const Duration age = ledger_.base_delay() && !ledger_.outstanding().empty()
+                           ? now - ledger_.newest_arrived_sent()
+                           : Duration{};
+  return std::clamp(age / options_.heartbeats_per_age, kHeartbeatIntervalMin,
+                    options_.report_interval_max);
 }
 
 Duration CressControl::patience(TimePoint now) const {

@@ -360,6 +360,27 @@ TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot)
   EXPECT_GT(speaking, 20 * 4) << "the longest pace";
 }
 
+TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
+  CressControl flow{flow_control()};
+  const TimePoint start = kTimeZero + 1s;
+  EXPECT_EQ(flow.heartbeat_interval(start, 50ms), 40ms) << "nothing is known";
+  flow.on_sent(start, 0, DataSize{1000});
+  const ArrivalStamp arrival{.sequence = 0, .at = start + 20ms};
+  flow.handle_feedback(start + 40ms, {.made_at = start + 20ms, .counts = {}, .arrivals = {arrival}},
+                       1000, 1000);
+  EXPECT_EQ(flow.heartbeat_interval(start + 10s, 50ms), 40ms) << "nothing is on its way";
+  flow.on_sent(start + 40ms, 1000, DataSize{1000});
+  flow.on_sent(start + 400ms, 2000, DataSize{60});
+  EXPECT_EQ(flow.heartbeat_interval(start + 900ms, 50ms), 40ms);
+  EXPECT_EQ(flow.heartbeat_interval(start + 2s, 50ms), 80ms);
+  // Something arrives that was sent long ago: what is on its way behind it is old all the same.
+  const ArrivalStamp late{.sequence = 1000, .at = start + 2980ms};
+  flow.handle_feedback(start + 3s, {.made_at = start + 2980ms, .counts = {}, .arrivals = {late}},
+                       2060, 2000);
+  EXPECT_EQ(flow.heartbeat_interval(start + 3040ms, 50ms), 120ms);
+  EXPECT_EQ(flow.heartbeat_interval(start + 60s, 50ms), 250ms) << "at most";
+}
+
 TEST(RecentLeast, RemembersForOneToTwoSpans) {
   RecentLeast<int> recent{10s};
   EXPECT_EQ(recent.least(), std::nullopt);

@@ -46,6 +46,7 @@ bool ExposureLedger::handle_report(TimePoint now, TimePoint made_at,
       arrived_.push_back({*sent, stamp.at});
       least_delay_.add(now, stamp.at - sent->at);
       last_arrival_ = std::max(last_arrival_, stamp.at);
+      newest_arrived_sent_ = std::max(newest_arrived_sent_, sent->at);
     }
   }
   if (!has_report_) {

@@ -55,6 +55,8 @@ class ExposureLedger {
   TimePoint reported_until() const { return reported_until_; }
   /// The receiver's time of the newest arrival reported.
   TimePoint last_arrival() const { return last_arrival_; }
+  /// When what is newest of all that is known to have arrived was sent (sender's clock).
+  TimePoint newest_arrived_sent() const { return newest_arrived_sent_; }
   /// Sent and, as far as is known, neither arrived nor lost; oldest first.
   const Fifo<Sent>& outstanding() const { return outstanding_; }
   DataSize outstanding_size() const { return outstanding_size_; }
@@ -75,6 +77,7 @@ class ExposureLedger {
   DataSize outstanding_size_;
   TimePoint reported_until_{};
   TimePoint last_arrival_{};
+  TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
   RecentLeast<Duration> least_delay_{20s};
 };
