@@ -135,7 +135,7 @@ inline CressControl::Options flow_control() {
   options.forecast_life = 220ms;
   options.forecast_life_max = options.forecast_life;
   options.report_interval = 8ms;
-  options.heartbeats_per_age = 25;
+  options.heartbeats_per_age = 16;
   return options;
 }
 /// For both ends of a call.

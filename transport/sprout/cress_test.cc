@@ -371,13 +371,13 @@ TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
   EXPECT_EQ(flow.heartbeat_interval(start + 10s, 50ms), 40ms) << "nothing is on its way";
   flow.on_sent(start + 40ms, 1000, DataSize{1000});
   flow.on_sent(start + 400ms, 2000, DataSize{60});
-  EXPECT_EQ(flow.heartbeat_interval(start + 900ms, 50ms), 40ms);
-  EXPECT_EQ(flow.heartbeat_interval(start + 2s, 50ms), 80ms);
+  EXPECT_EQ(flow.heartbeat_interval(start + 600ms, 50ms), 40ms);
+  EXPECT_EQ(flow.heartbeat_interval(start + 1280ms, 50ms), 80ms);
   // Something arrives that was sent long ago: what is on its way behind it is old all the same.
   const ArrivalStamp late{.sequence = 1000, .at = start + 2980ms};
   flow.handle_feedback(start + 3s, {.made_at = start + 2980ms, .counts = {}, .arrivals = {late}},
                        2060, 2000);
-  EXPECT_EQ(flow.heartbeat_interval(start + 3040ms, 50ms), 120ms);
+  EXPECT_EQ(flow.heartbeat_interval(start + 3240ms, 50ms), 200ms);
   EXPECT_EQ(flow.heartbeat_interval(start + 60s, 50ms), 250ms) << "at most";
 }
 
