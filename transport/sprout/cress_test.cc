@@ -267,7 +267,7 @@ TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
 }
 
 TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
-  int arrived[2];
+  int arrived[2] = {};
   for (const bool is_call : {false, true}) {
     Loop loop{2400us, is_call ? call_control() : CressControl::Options{}, 700ms};
     for (int ms = 0; ms < 10'000; ++ms) {
