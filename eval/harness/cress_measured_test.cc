@@ -165,7 +165,7 @@ TEST_F(CressMeasured, SaturatingFlowsHaveTheirThroughputAndDelay) {
 }
 
 // What the recorded ways back cost: reports over a constant 12 Mbit/s never wait for each other.
-TEST_F(CressMeasured, SaturatingFlowsWhoseReportsNeverWaitHaveTheirThroughputAtLessDelay) {
+TEST_F(CressMeasured, SaturatingFlowsWhoseReportsNeverWaitHaveMoreThroughput) {
   std::vector<RecordedLink> links = recorded_links();
   const auto clear = std::make_shared<const sim::DeliveryTrace>(sim::DeliveryTrace{{{1ms}}});
   for (RecordedLink& link : links) {

@@ -50,9 +50,10 @@ class CressControl final : public Control {
     /// for itself, as in a call: on a slow link reports would fill the queue before its media. An
     /// end that only answers must not wait: its reports alone tell that the link is back.
     bool spares_silent_link = false;
-    /// So many heartbeats in the time by which the newest that arrived is old: what comes first
-    /// when an outage ends is fresh then, and a link that carries a packet a second is not filled
-    /// with them. Zero: they are as far apart as reports.
+    /// While something is on its way, heartbeats come this fraction of the age of the newest
+    /// arrival apart (40 ms to report_interval_max), whatever is usual: what comes first when an
+    /// outage ends is fresh, and a link that carries a packet a second is not filled with them.
+    /// Zero: the usual interval, longer where reports are further apart.
     int heartbeats_per_age = 0;
   };
 
@@ -70,7 +71,7 @@ class CressControl final : public Control {
   DataSize message_overhead() const override;
   DataSize forecast_total() const override { return forecast_total_; }
   std::optional<DataRate> forecast_rate() const override;
-  /// Longer where what is told waits in a queue, or by the age of what arrives (Options).
+  /// Longer where what is told waits in a queue, or by heartbeats_per_age.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
@@ -130,13 +131,10 @@ class CressControl final : public Control {
 
 /// For both ends of a flow that always has more to send.
 inline CressControl::Options flow_control() {
-  CressControl::Options options;
-  options.belief.busy_half_life = 170ms;
-  options.forecast_life = 220ms;
-  options.forecast_life_max = options.forecast_life;
-  options.report_interval = 8ms;
-  options.heartbeats_per_age = 16;
-  return options;
+  return {.belief = {.busy_half_life = 170ms},
+          .forecast_life = 220ms,
+          .report_interval = 8ms,
+          .heartbeats_per_age = 16};
 }
 /// For both ends of a call.
 inline CressControl::Options call_control() {
