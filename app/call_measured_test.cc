@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "transport/runtime/clock_lateness_test_tools.hh"
+
 namespace cress::app {
 namespace {
 
@@ -88,6 +90,7 @@ struct Moment {
 };
 
 TEST(CallMeasured, EachEndOfAnHdCallTakesLessThanSixTenthsOfACore) {
+  runtime::ClockLateness lateness;
   const End listener = start("--listen 127.0.0.1:0");
   const std::string link = line_of(listener.output);
   ASSERT_TRUE(link.starts_with("cress://")) << link;
@@ -116,9 +119,10 @@ TEST(CallMeasured, EachEndOfAnHdCallTakesLessThanSixTenthsOfACore) {
             << ", coded " << coded << " pictures a second\n";
   EXPECT_GT(joiners, 0.1) << "it was not counted";
   EXPECT_GT(listeners, 0.1) << "it was not counted";
-  if (std::min(shown, coded) < 29) {
-    GTEST_SKIP() << "others keep this machine busy: the call was a lesser one";
+  if (lateness.p99() > runtime::ClockLateness::kMax) {
+    GTEST_SKIP() << "this machine is too busy: its timers are late";
   }
+  EXPECT_GE(std::min(shown, coded), 29) << "not the call that was asked for";
   EXPECT_LE(joiners, 0.6);
   EXPECT_LE(listeners, 0.6);
 }

@@ -22,6 +22,7 @@
 #include "app/live/live_measured_tools.hh"
 #include "traces/links.hh"
 #include "transport/base/rng.hh"
+#include "transport/runtime/clock_lateness_test_tools.hh"
 #include "transport/runtime/file_descriptor.hh"
 #include "transport/secure/connection.hh"
 
@@ -264,6 +265,7 @@ class LiveAttackMeasured : public ::testing::Test {
 
   media::GstRuntime gst_;
   runtime::MonotonicClock clock_;
+  runtime::ClockLateness lateness_;
   std::vector<std::byte> secret_ = secure::make_secret();
   MeasuredEnd lea_{end_options(secure::Role::kListener, secret_)};
   EmulatedPath path_{loopback(lea_.address().port), repeated_link(), 20ms};
@@ -273,13 +275,13 @@ class LiveAttackMeasured : public ::testing::Test {
 };
 
 LiveAttackMeasured::Seen LiveAttackMeasured::measure() {
-  (void)path_.lateness();
+  (void)lateness_.p99();
   const TimePoint from = clock_.now();
   const Duration processor = lea_.processor_time();
   std::this_thread::sleep_for(kMeasured);
   return {std::max(quantile(lea_.picture_delays(from), 0.95),
                    quantile(jo_->picture_delays(from), 0.95)),
-          path_.lateness(), lea_.processor_time() - processor};
+          lateness_.p99(), lea_.processor_time() - processor};
 }
 
 void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, int64_t per_second) {
@@ -289,10 +291,8 @@ void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, i
   for (int i = 0; i < 600 && (lea_.shown() < 30 || jo_->shown() < 30); ++i) {
     std::this_thread::sleep_for(100ms);
   }
-  ASSERT_GE(std::min(lea_.shown(), jo_->shown()), 1U);
-  if (std::min(lea_.shown(), jo_->shown()) < 30) {
-    GTEST_SKIP() << "others keep this machine busy: no call of this size was had";
-  }
+  // A minute is enough on any machine.
+  ASSERT_GE(std::min(lea_.shown(), jo_->shown()), 30U);
 
   Flood::Datagrams datagrams = make();
   const Seen quiet = measure();
@@ -322,12 +322,12 @@ void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, i
   EXPECT_EQ(lea_.count(LiveEvent::Kind::kEnded) + jo_->count(LiveEvent::Kind::kEnded), 0U);
   EXPECT_EQ(jo_->count(LiveEvent::Kind::kConnected), 1U) << "the call was lost for a moment";
   EXPECT_EQ(after_.handshakes_begun, before_.handshakes_begun) << "a stranger got OpenSSL to work";
-  constexpr Duration kLatenessMax = 4ms;
-  const bool is_flood = static_cast<double>(flood.sent()) >
-                        0.8 * static_cast<double>(per_second) * to_seconds(kMeasured);
-  if (!is_flood || std::max(quiet.lateness, again.lateness) > kLatenessMax) {
-    GTEST_SKIP() << "others keep this machine busy: delays say nothing";
+  if (std::max(quiet.lateness, again.lateness) > runtime::ClockLateness::kMax) {
+    GTEST_SKIP() << "this machine is too busy: its timers are late";
   }
+  EXPECT_GT(static_cast<double>(flood.sent()),
+            0.8 * static_cast<double>(per_second) * to_seconds(kMeasured))
+      << "this was no flood";
   EXPECT_LE(loud.p95, std::max(quiet.p95, again.p95) * 12 / 10);
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "app/live/live_measured_tools.hh"
+#include "transport/runtime/clock_lateness_test_tools.hh"
 
 namespace cress::live {
 namespace {
@@ -30,20 +31,10 @@ LiveCallOptions hd(secure::Role role, const std::vector<std::byte>& secret) {
   return options;
 }
 
-/// 99th percentile of how late sleeps of 5 ms are: what others take of the machine.
-Duration lateness_over(const runtime::MonotonicClock& clock, Duration length) {
-  std::vector<Duration> late;
-  for (const TimePoint end = clock.now() + length; clock.now() < end;) {
-    const TimePoint due = clock.now() + 5ms;
-    std::this_thread::sleep_for(5ms);
-    late.push_back(clock.now() - due);
-  }
-  return quantile(late, 0.99);
-}
-
 TEST(LiveLoopbackMeasured, HdIsSeenWithin50MsAndHeardWithin80) {
   const media::GstRuntime gst;
   const runtime::MonotonicClock clock;
+  runtime::ClockLateness clock_lateness;
   const auto secret = secure::make_secret();
   MeasuredEnd lea{hd(secure::Role::kListener, secret)};
   LiveCallOptions options = hd(secure::Role::kJoiner, secret);
@@ -52,12 +43,12 @@ TEST(LiveLoopbackMeasured, HdIsSeenWithin50MsAndHeardWithin80) {
   for (int i = 0; i < 600 && (lea.shown() < 30 || jo.shown() < 30); ++i) {
     std::this_thread::sleep_for(100ms);
   }
-  ASSERT_GE(std::min(lea.shown(), jo.shown()), 1U);
-  if (std::min(lea.shown(), jo.shown()) < 30) {
-    GTEST_SKIP() << "others keep this machine busy: no call of this size was had";
-  }
+  // A minute is enough on any machine.
+  ASSERT_GE(std::min(lea.shown(), jo.shown()), 30U);
   const TimePoint from = clock.now();
-  const Duration lateness = lateness_over(clock, kMeasured);
+  (void)clock_lateness.p99();
+  std::this_thread::sleep_for(kMeasured);
+  const Duration lateness = clock_lateness.p99();
   for (MeasuredEnd* end : {&lea, &jo}) {
     const auto pictures = end->picture_delays(from);
     const auto sounds = end->sound_delays(from);
@@ -68,9 +59,8 @@ TEST(LiveLoopbackMeasured, HdIsSeenWithin50MsAndHeardWithin80) {
               << to_milliseconds(quantile(sounds, 0.5)) << ", p95 "
               << to_milliseconds(quantile(sounds, 0.95)) << " ms; " << onsets.size()
               << " tones; timers late by " << to_milliseconds(lateness) << " ms\n";
-    constexpr Duration kLatenessMax = 4ms;
-    if (lateness > kLatenessMax) {
-      GTEST_SKIP() << "others keep this machine busy: delays say nothing";
+    if (lateness > runtime::ClockLateness::kMax) {
+      GTEST_SKIP() << "this machine is too busy: its timers are late";
     }
     ASSERT_GE(onsets.size(), 10U);
     for (size_t i = 1; i < onsets.size(); ++i) {

@@ -192,16 +192,10 @@ class EmulatedPath {
       }
       emulator_.emplace(thread_.clock().now(), std::move(options));
       driver_.emplace(runtime::Driver::Parts{thread_.clock(), thread_.loop(), socket_, *emulator_});
-      looks_.emplace(thread_.loop(), [this] { look(); });
-      look_at_ = thread_.clock().now() + kLook;
-      looks_->arm(look_at_);
     });
   }
   ~EmulatedPath() {
-    thread_.run([this] {
-      looks_.reset();
-      driver_.reset();
-    });
+    thread_.run([this] { driver_.reset(); });
   }
   EmulatedPath(const EmulatedPath&) = delete;
   EmulatedPath& operator=(const EmulatedPath&) = delete;
@@ -213,30 +207,12 @@ class EmulatedPath {
     thread_.run([&] { kept.assign(emulator_->kept().begin(), emulator_->kept().end()); });
     return kept;
   }
-  /// How late this thread's timers were, at the 99th percentile, since the last question: what the
-  /// rest of the machine takes from it.
-  Duration lateness() {
-    std::vector<Duration> late;
-    thread_.run([&] { late = std::exchange(lateness_, {}); });
-    return quantile(late, 0.99);
-  }
 
  private:
-  static constexpr Duration kLook = 5ms;
-  void look() {
-    const TimePoint now = thread_.clock().now();
-    lateness_.push_back(now - look_at_);
-    look_at_ = now + kLook;
-    looks_->arm(look_at_);
-  }
-
   runtime::LoopThread thread_;
   runtime::UdpSocket socket_{thread_.clock(), {.bind = *runtime::parse_address("127.0.0.1:0")}};
   std::optional<OverheardPath> emulator_;
   std::optional<runtime::Driver> driver_;
-  std::vector<Duration> lateness_;
-  TimePoint look_at_{};
-  std::optional<runtime::EventLoop::Timer> looks_;
 };
 
 }  // namespace cress::live

@@ -19,6 +19,7 @@
 #include "eval/cellsim/live_call_test_tools.hh"
 #include "traces/links.hh"
 #include "transport/netns/namespace_process.hh"
+#include "transport/runtime/clock_lateness_test_tools.hh"
 
 namespace cress::cellsim {
 namespace {
@@ -130,6 +131,7 @@ class LiveTunnelMeasured : public ::testing::Test {
 
  protected:
   bool is_on_time_ = true;
+  runtime::ClockLateness lateness_;
 
  private:
   const fs::path folder_ =
@@ -146,9 +148,10 @@ TEST_F(LiveTunnelMeasured, ACallBesideTheKernelsCubicKeepsItsDelayThroughTheTunn
   print("direct", direct);
   print("through --control sprout", sprout);
   print("through --control cress", cress);
-  if (!is_on_time_) {
-    GTEST_SKIP() << "others keep this machine busy: the link itself was late";
+  if (!is_on_time_ && lateness_.p99() > runtime::ClockLateness::kMax) {
+    GTEST_SKIP() << "this machine is too busy: its timers are late";
   }
+  EXPECT_TRUE(is_on_time_) << "the link itself was late";
   // Of the default control; Sprout's is at the bar, sometimes over it (docs/results.md).
   EXPECT_LE(cress.call.delay_p95_ms, 0.1 * direct.call.delay_p95_ms);
   for (const Outcome& through : {sprout, cress}) {

@@ -1,0 +1,105 @@
+"""Runs the test programs: once without a bug to learn which test passes where, then once for each bug."""
+
+import collections
+import concurrent.futures
+import os
+import subprocess
+import tempfile
+
+REACHED_SIZE = 65536
+# Tests that together take less are run first: most bugs are found by them.
+QUICK_MS = 3000
+
+
+class Program:
+    """One test program of the build with mutants."""
+
+    def __init__(self, path, left_out):
+        self.path = path
+        self._left_out = left_out
+        self.milliseconds = {}
+        self.failing = []
+        self._reaching = collections.defaultdict(set)
+
+    def learn(self, seconds_max):
+        """Runs all tests with no bug on. Those that fail all the same are not used."""
+        with tempfile.TemporaryDirectory() as folder:
+            log, reached = f"{folder}/log", f"{folder}/reached"
+            with open(reached, "wb") as file:
+                file.truncate(REACHED_SIZE)
+            run_tests(self.path, f"-{self._left_out}", 0, seconds_max,
+                      {"CRESS_MUTANTS_LOG": log, "CRESS_MUTANTS_REACHED": reached})
+            with open(log, encoding="utf-8") as file:
+                lines = [line.rstrip("\n").split("\t") for line in file]
+        for name, milliseconds, verdict, ids in lines:
+            if verdict == "failed":
+                self.failing.append(name)
+                continue
+            self.milliseconds[name] = int(milliseconds)
+            for mutant in ids.split():
+                self._reaching[int(mutant)].add(name)
+
+    def tests_of(self, mutant):
+        """Those that pass the place of a bug; without one, all."""
+        names = self._reaching.get(mutant, ()) if mutant else self.milliseconds
+        return sorted(names, key=lambda name: (self.milliseconds[name], name))
+
+    def catches(self, mutant):
+        """How the first test fails with the bug on, or None. `mutant` 0: the bug is built in."""
+        names = self.tests_of(mutant)
+        total, quick = 0, []
+        for name in names:
+            total += self.milliseconds[name]
+            if total > QUICK_MS:
+                break
+            quick.append(name)
+        for batch in (quick, names[len(quick):]):
+            if batch:
+                seconds = 30 + 5 * sum(self.milliseconds[name] for name in batch) / 1000
+                how = run_tests(self.path, ":".join(batch), mutant, seconds, {})
+                if how:
+                    return how
+        return None
+
+
+def run_tests(program, wanted, mutant, seconds_max, more):
+    """None if all pass, else the first that fails, "crash" or "timeout"."""
+    environment = dict(os.environ, CRESS_MUTANT=str(mutant), **more)
+    with tempfile.NamedTemporaryFile("w", suffix=".flags") as flags:
+        flags.write(f"--gtest_filter={wanted}\n")
+        flags.flush()
+        stop = [] if more else ["--gtest_fail_fast"]
+        try:
+            done = subprocess.run([program, f"--gtest_flagfile={flags.name}", "--gtest_brief=1", *stop],
+                                  env=environment, capture_output=True, timeout=seconds_max,
+                                  stdin=subprocess.DEVNULL, check=False)
+        except subprocess.TimeoutExpired:
+            return "timeout"
+    if done.returncode == 0:
+        return None
+    for line in done.stdout.decode(errors="replace").splitlines():
+        if line.startswith("[  FAILED  ]"):
+            return line.split()[3].rstrip(",")
+    return "crash"
+
+
+def first_catch(programs, mutant):
+    """(test, whether any test passes the place)."""
+    reached = False
+    for program in programs:
+        reached = reached or bool(program.tests_of(mutant))
+        how = program.catches(mutant)
+        if how:
+            return how, True
+    return None, reached
+
+
+def catch_all(programs, mutants, jobs, tell):
+    """id -> (test or None, reached), for bugs that have a switch."""
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(first_catch, programs, mutant): mutant for mutant in mutants}
+        for done in concurrent.futures.as_completed(waiting):
+            found[waiting[done]] = done.result()
+            tell(len(found), len(mutants))
+    return found

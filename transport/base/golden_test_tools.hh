@@ -1,0 +1,60 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cress {
+
+/// The committed text of golden file `name` in folder golden/ next to `test_file`; empty if there
+/// is none.
+inline std::filesystem::path golden_path(std::string_view name, const char* test_file) {
+  return std::filesystem::path{test_file}.parent_path() / "golden" / (std::string{name} + ".txt");
+}
+
+/// Compares what a deterministic machine did, as lines of text, with what it did when the golden
+/// file was committed. One line an event or a period of time, rounded to what matters, so that a
+/// difference says when the behaviour began to change. For machines whose outputs are too many for
+/// an expectation each; a rule that has a reason still gets a test of its own.
+/// A test that differs leaves the new text in build/PRESET/golden; if the change is intended,
+/// `./cress golden` copies it over the committed file, to be read as part of the change.
+inline void expect_golden(std::string_view name, const std::string& actual,
+                          const char* test_file = __builtin_FILE()) {
+  const std::filesystem::path committed = golden_path(name, test_file);
+  std::ifstream file{committed, std::ios::binary};
+  const std::string expected{std::istreambuf_iterator<char>{file}, {}};
+  if (file && actual == expected) {
+    return;
+  }
+  const std::filesystem::path written =
+      std::filesystem::path{CRESS_BIN}.parent_path() / "golden" /
+      std::filesystem::relative(committed, std::filesystem::path{CRESS_SOURCE});
+  std::filesystem::create_directories(written.parent_path());
+  std::ofstream{written, std::ios::binary} << actual;
+  std::istringstream expected_lines{expected};
+  std::istringstream actual_lines{actual};
+  std::string was;
+  std::string is;
+  int line = 1;
+  while (true) {
+    const bool has_was{std::getline(expected_lines, was)};
+    const bool has_is{std::getline(actual_lines, is)};
+    if (!has_was || !has_is || was != is) {
+      was = has_was ? was : "(nothing)";
+      is = has_is ? is : "(nothing)";
+      break;
+    }
+    ++line;
+  }
+  ADD_FAILURE() << "behaviour differs from " << committed.string() << " at line " << line
+                << "\n  committed: " << was << "\n  now:       " << is
+                << "\nIf the change is intended: ./cress golden";
+}
+
+}  // namespace cress
