@@ -104,6 +104,9 @@ LinkSpec link_of(const Measured& row) {
   traces::NamedLink named = traces::resolve_link(row.link.substr(0, row.link.rfind('.')), kData);
   spec.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
   spec.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
+  if (row.link.ends_with(".up")) {
+    std::swap(spec.down, spec.up);  // the pictures go over the recorded uplink
+  }
   return spec;
 }
 
@@ -193,7 +196,7 @@ TEST_F(MeasuredProgramsChromium, GccIsNearARealBrowserOverTheSameLinks) {
       expect_within_factor(ours.p95_ms, row.p95_ms, 1.5);
     }
   }
-  EXPECT_EQ(rows, 14);
+  EXPECT_GE(rows, 21);
 }
 
 TEST_F(MeasuredProgramsChromium, TheDraftsFilterBuildsLongerQueuesThanTheBrowser) {

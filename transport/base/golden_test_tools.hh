@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cress {
 
@@ -16,6 +17,27 @@ namespace cress {
 /// is none.
 inline std::filesystem::path golden_path(std::string_view name, const char* test_file) {
   return std::filesystem::path{test_file}.parent_path() / "golden" / (std::string{name} + ".txt");
+}
+
+/// 16 hexadecimal digits that differ when the bytes do (FNV-1a), for what is too long for a golden
+/// file.
+inline std::string golden_digest(std::string_view bytes) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (const char byte : bytes) {
+    digest = (digest ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  std::ostringstream text;
+  text << std::hex << std::setw(16) << std::setfill('0') << digest;
+  return text.str();
+}
+
+/// Whether golden file `name` begins with `line`, which says under what conditions it holds. True
+/// if there is none yet.
+inline bool golden_begins(std::string_view name, std::string_view line,
+                          const char* test_file = __builtin_FILE()) {
+  std::ifstream file{golden_path(name, test_file)};
+  std::string first;
+  return !std::getline(file, first) || first == line;
 }
 
 /// Compares what a deterministic machine did, as lines of text, with what it did when the golden
