@@ -212,12 +212,12 @@ bool DatagramBuilder::add_frame(uint8_t type, std::span<const std::byte> prefix,
                                 std::span<const std::byte> body) {
   const size_t length = prefix.size() + body.size();
   const DataSize size = kFrameHeaderSize + DataSize{static_cast<int64_t>(length)};
-  if (payload() + size > payload_max_ || length > UINT16_MAX) {
+  if (payload() + size > payload_max_) {
     return false;
   }
   std::array<std::byte, 3> header{};
   put<uint8_t>(header.data(), type);
-  put<uint16_t>(header.data() + 1, static_cast<uint16_t>(length));
+  put<uint16_t>(header.data() + 1, narrow<uint16_t>(length));
   bytes_.insert(bytes_.end(), header.begin(), header.end());
   bytes_.insert(bytes_.end(), prefix.begin(), prefix.end());
   bytes_.insert(bytes_.end(), body.begin(), body.end());
