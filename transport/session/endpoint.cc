@@ -180,14 +180,13 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
 
 wire::ForecastFrame Endpoint::frame_of(TimePoint now, const sprout::Feedback& feedback) {
   ledger_.forget_decided_before(now - kLossReportInterval);
-  wire::ForecastFrame frame{
-      .received_or_lost = ledger_.received_or_lost(),
-      .time_100us = to_wire(feedback.made_at),
-      .counts = feedback.counts,
-      .arrivals = {},
-      .decided_before = ledger_.decided_before(),
-      .lost_complete_from = std::min(ledger_.lost_complete_from(), ledger_.decided_before()),
-      .lost = {}};
+  wire::ForecastFrame frame{.received_or_lost = ledger_.received_or_lost(),
+                            .time_100us = to_wire(feedback.made_at),
+                            .counts = feedback.counts,
+                            .arrivals = {},
+                            .decided_before = ledger_.decided_before(),
+                            .lost_complete_from = ledger_.lost_complete_from(),
+                            .lost = {}};
   frame.arrivals.reserve(feedback.arrivals.size());
   for (const sprout::ArrivalStamp& stamp : feedback.arrivals) {
     frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at)});
