@@ -1,0 +1,138 @@
+#include "transport/base/text_file.hh"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace cress {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of this test's own, removed when the test ends.
+class TextFile : public testing::Test {
+ protected:
+  TextFile() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path{testing::TempDir()} / "cress-text-files" / test->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~TextFile() override { fs::remove_all(folder_); }
+
+  /// What the exception says; empty without one.
+  template <class Action>
+  static std::string error_of(Action action) {
+    try {
+      action();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(TextFile, SavedTextLoadsAgain) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{1} << 18U, (size_t{3} << 18U) + 17}) {
+    std::string text(size, 'a');
+    text.append("\n\0z", 3);
+    save_text(text, folder_ / "file");
+    EXPECT_EQ(load_text(folder_ / "file", DataSize{1 << 20}), text) << size;
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "file.part"));
+}
+
+TEST_F(TextFile, ShorterTextReplacesALongerOne) {
+  save_text("a longer text", folder_ / "file");
+  save_text("short", folder_ / "file");
+  EXPECT_EQ(load_text(folder_ / "file", DataSize{100}), "short");
+}
+
+TEST_F(TextFile, OldPartIsNotContinued) {
+  std::ofstream{folder_ / "file.part"} << "left by a crash, long ago";
+  save_text("new", folder_ / "file");
+  EXPECT_EQ(load_text(folder_ / "file", DataSize{100}), "new");
+}
+
+TEST_F(TextFile, LimitIsTheLargestSizeThatLoads) {
+  save_text("12345", folder_ / "file");
+  EXPECT_EQ(load_text(folder_ / "file", DataSize{5}), "12345");
+  EXPECT_EQ(error_of([&] { (void)load_text(folder_ / "file", DataSize{4}); }),
+            (folder_ / "file").string() + ": larger than 4 bytes; cut it into shorter files");
+}
+
+TEST_F(TextFile, EndlessInputEndsWithAnError) {
+  EXPECT_EQ(error_of([] { (void)load_text("/dev/zero", DataSize{1'000'000}); }),
+            "/dev/zero: larger than 1000000 bytes; cut it into shorter files");
+}
+
+TEST_F(TextFile, ErrorsNameThePathAndTheReason) {
+  const std::string none = (folder_ / "none").string();
+  EXPECT_EQ(error_of([&] { (void)load_text(none, DataSize{9}); }),
+            none + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(error_of([&] { (void)load_text(folder_, DataSize{9}); }),
+            folder_.string() + ": cannot be read: Is a directory");
+  EXPECT_EQ(error_of([&] { save_text("x", folder_ / "no" / "file"); }),
+            (folder_ / "no" / "file").string() + ": cannot be written: No such file or directory");
+  EXPECT_FALSE(fs::exists(folder_ / "no"));
+}
+
+TEST_F(TextFile, FailedSaveKeepsTheOldText) {
+  save_text("old", folder_ / "file");
+  fs::create_directory(folder_ / "file.part");
+  EXPECT_EQ(error_of([&] { save_text("new", folder_ / "file"); }),
+            (folder_ / "file").string() + ": cannot be written: Is a directory");
+  EXPECT_EQ(load_text(folder_ / "file", DataSize{100}), "old");
+}
+
+TEST_F(TextFile, PartThatCannotBeWrittenIsRemoved) {
+  // The part is a link to a full device: it opens, and fails when it is written.
+  if (!fs::is_character_file("/dev/full")) {
+    GTEST_SKIP() << "no /dev/full here";
+  }
+  fs::create_symlink("/dev/full", folder_ / "file.part");
+  EXPECT_EQ(error_of([&] { save_text("new", folder_ / "file"); }),
+            (folder_ / "file").string() + ": cannot be written whole: No space left on device");
+  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "file.part")));
+  EXPECT_FALSE(fs::exists(folder_ / "file"));
+}
+
+TEST_F(TextFile, DeviceIsWrittenDirectly) {
+  if (!fs::is_character_file("/dev/full")) {
+    GTEST_SKIP() << "no /dev/full here";
+  }
+  EXPECT_EQ(error_of([] { save_text("x", "/dev/full"); }),
+            "/dev/full: cannot be written whole: No space left on device");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_EQ(error_of([] { save_text("x", "/dev/null"); }), "");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(TextFile, PipeIsWrittenDirectly) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string heard;
+  std::thread reader{[&] { heard = load_text(pipe, DataSize{100}); }};
+  save_text("through", pipe);
+  reader.join();
+  EXPECT_EQ(heard, "through");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(TextFile, LinkStaysAndItsTargetIsReplaced) {
+  save_text("old", folder_ / "target");
+  fs::create_symlink(folder_ / "target", folder_ / "link");
+  save_text("new", folder_ / "link");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(load_text(folder_ / "target", DataSize{100}), "new");
+}
+
+}  // namespace
+}  // namespace cress
