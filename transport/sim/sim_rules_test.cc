@@ -111,6 +111,19 @@ TEST(Link, IdleLinkFindsTheNextOpportunityOfAnyPeriod) {
   }
 }
 
+TEST(Link, OpportunitiesOfOneInstantServeOnceEach) {
+  for (const Duration start : {Duration{0ms}, Duration{20ms}, Duration{1s}}) {
+    Link link{{.trace = opportunities({4ms, 10ms, 10ms}), .propagation = 0ms, .queue = nullptr}};
+    // The two are at the end of a period, which is the start of the next one, too.
+    for (const Duration at : {10ms, 10ms, 14ms}) {
+      link.push(kTimeZero + start + 10ms, sized(1500));
+      ASSERT_EQ(link.poll_timeout(), kTimeZero + start + at);
+      link.handle_timeout(kTimeZero + start + at);
+      ASSERT_TRUE(link.poll_delivered(kTimeZero + start + at));
+    }
+  }
+}
+
 TEST(Link, RefusesWhatCannotBe) {
   const auto make = [](std::shared_ptr<const DeliveryTrace> trace, double loss) {
     Link{{.trace = std::move(trace), .loss = loss, .queue = nullptr}};
