@@ -230,6 +230,17 @@ TEST(Fifo, MovesNothingWhileFewAreGone) {
   EXPECT_EQ(fifo.front(), 32);
 }
 
+TEST(Fifo, BeginsAgainAtTheSamePlaceOnceEmpty) {
+  Fifo<int> fifo;
+  fifo.push_back(1);
+  const int* const first = &fifo.front();
+  for (int i = 0; i < 10; ++i) {
+    fifo.pop_front();
+    fifo.push_back(i);
+    EXPECT_EQ(&fifo.front(), first);
+  }
+}
+
 TEST(Fifo, InsertsInTheMiddle) {
   Fifo<int> fifo;
   for (const int i : {0, 1, 3}) {
