@@ -57,8 +57,10 @@ struct RoomKeys::Card {
   CardText text;
 };
 
-RoomKeys::RoomKeys(TimePoint start, const Secret& media, uint16_t member, SFrameSuite suite)
+RoomKeys::RoomKeys(TimePoint start, const Secret& media, uint16_t member, SFrameSuite suite,
+                   uint64_t frames_per_epoch)
     : suite_(suite),
+      frames_per_epoch_(frames_per_epoch),
       card_root_(expand(media, "cress room card")),
       member_(member),
       instance_(random_instance()),
@@ -192,6 +194,14 @@ bool RoomKeys::is_live(uint16_t member) const {
   return known != members_.end() && known->second.is_live;
 }
 
+size_t RoomKeys::opening_keys() const {
+  size_t keys = 0;
+  for (const auto& [number, member] : members_) {
+    keys += member.keys.size();
+  }
+  return keys;
+}
+
 // ---- epochs
 
 void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
@@ -260,7 +270,7 @@ SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instanc
 std::vector<std::byte> RoomKeys::seal(TimePoint now, std::span<const std::byte> metadata,
                                       std::span<const std::byte> plain) {
   forget_past(now);
-  if (sealed_in_epoch_ == kFramesPerEpoch) {
+  if (sealed_in_epoch_ == frames_per_epoch_) {
     advance_to(now, epoch_ + 1);
   }
   ++sealed_in_epoch_;

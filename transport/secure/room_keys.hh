@@ -42,9 +42,11 @@ struct CardNews {
 /// Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
 class RoomKeys {
  public:
-  /// At each join, once the relay has given a number (1..65535).
+  /// At each join, once the relay has given a number (1..65535). `frames_per_epoch`: after so many
+  /// of our own frames the next epoch begins.
   RoomKeys(TimePoint start, const Secret& media, uint16_t member,
-           SFrameSuite suite = SFrameSuite::kAes128GcmSha256);
+           SFrameSuite suite = SFrameSuite::kAes128GcmSha256,
+           uint64_t frames_per_epoch = kFramesPerEpoch);
 
   /// Our card with this body (at most kCardBodyMax bytes); greets everybody whose card was seen.
   std::vector<std::byte> make_card(std::span<const std::byte> body);
@@ -69,6 +71,8 @@ class RoomKeys {
   const InstanceId& instance() const { return instance_; }
   uint32_t epoch() const { return epoch_; }
   bool is_live(uint16_t member) const;
+  /// How many keys of others are in memory: what is over must not be readable there.
+  size_t opening_keys() const;
 
   static constexpr size_t kPresencesOverMax = 256;
   /// How far ahead of us somebody may be who went to the next epoch earlier.
@@ -114,6 +118,7 @@ class RoomKeys {
   static constexpr size_t kPastEpochsMax = 8;
 
   SFrameSuite suite_;
+  uint64_t frames_per_epoch_;
   Secret card_root_;
   uint16_t member_;
   InstanceId instance_{};

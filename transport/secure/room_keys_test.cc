@@ -375,5 +375,264 @@ TEST(RoomKeys, InTheLargestRoomAllHearAll) {
   room.expect_all_hear_all();
 }
 
+// ---- limits, on both sides
+
+/// Somebody comes whom only the member `number` sees, and leaves: `number` goes to the next epoch.
+void next_epoch_of(Room& room, uint16_t number) {
+  RoomKeys& keys = *room.members.at(number);
+  RoomKeys passer_by{room.now, media(), 500};
+  ASSERT_TRUE(keys.handle_card(room.now, 500, passer_by.make_card({})));
+  const uint32_t before = keys.epoch();
+  keys.handle_left(room.now, 500);
+  ASSERT_EQ(keys.epoch(), before + 1);
+}
+
+void two_members(Room& room) {
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+}
+
+TEST(RoomKeys, AfterItsMostFramesASenderBeginsTheNextEpoch) {
+  EXPECT_EQ(RoomKeys::kFramesPerEpoch, 16'777'216U);
+  Room room;
+  two_members(room);
+  room.members[1] =
+      std::make_unique<RoomKeys>(room.now, media(), 1, SFrameSuite::kAes128GcmSha256, 5);
+  room.exchange_cards();
+  RoomKeys& sender = *room.members.at(1);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const auto frame = room.seal(1);
+    EXPECT_EQ(sender.epoch(), i / 5) << i;
+    EXPECT_TRUE(room.open(2, 1, frame)) << i;
+    EXPECT_EQ(room.members.at(2)->epoch(), i / 5) << "follows";
+  }
+  room.now += 2s;
+  next_epoch_of(room, 1);
+  EXPECT_EQ(sender.epoch(), 4U);
+  for (uint32_t i = 0; i < 6; ++i) {
+    (void)room.seal(1);
+    EXPECT_EQ(sender.epoch(), 4 + i / 5) << "counted from the epoch's begin";
+  }
+}
+
+TEST(RoomKeys, KeysOfAPastEpochAreErasedWhenItIsOver) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  const RoomKeys& keys = *room.members.at(1);
+  EXPECT_EQ(keys.opening_keys(), 0U);
+  for (const uint16_t from : {uint16_t{2}, uint16_t{3}}) {
+    EXPECT_TRUE(room.open(1, from, room.seal(from)));
+    EXPECT_TRUE(room.open(1, from, room.seal(from)));
+  }
+  EXPECT_EQ(keys.opening_keys(), 2U) << "one for each sender";
+  next_epoch_of(room, 1);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  EXPECT_EQ(keys.opening_keys(), 3U);
+  room.now += RoomKeys::kEpochKept;
+  (void)room.seal(1);
+  EXPECT_EQ(keys.opening_keys(), 3U) << "what is on its way still opens";
+  room.now += Duration{1};
+  (void)room.seal(1);
+  EXPECT_EQ(keys.opening_keys(), 1U) << "sealing erases";
+  next_epoch_of(room, 1);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  const auto late = room.seal(2);
+  room.now += RoomKeys::kEpochKept + Duration{1};
+  EXPECT_TRUE(room.open(1, 2, late));
+  EXPECT_EQ(keys.opening_keys(), 1U) << "and so does opening";
+}
+
+TEST(RoomKeys, OfPastEpochsEachIsErasedInItsTime) {
+  Room room;
+  two_members(room);
+  const RoomKeys& keys = *room.members.at(1);
+  for (int i = 0; i < 3; ++i) {  // at 0 s, 3 s and 6 s
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+    next_epoch_of(room, 1);
+    EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+    room.now += 3s;
+  }
+  EXPECT_EQ(keys.opening_keys(), 3U);
+  for (const size_t left : {2, 1, 0}) {
+    room.now = kTimeZero + 10s + (2 - left) * 3s + Duration{1};
+    (void)room.seal(1);
+    EXPECT_EQ(keys.opening_keys(), left);
+  }
+}
+
+TEST(RoomKeys, LeavesWithinTwoSecondsMakeOneEpoch) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  const auto leaves = [&](uint16_t number) {
+    RoomKeys other{room.now, media(), number};
+    ASSERT_TRUE(keys.handle_card(room.now, number, other.make_card({})));
+    keys.handle_left(room.now, number);
+  };
+  leaves(2);
+  EXPECT_EQ(keys.epoch(), 1U) << "the first at once";
+  room.now = kTimeZero + 2s - Duration{1};
+  leaves(3);
+  EXPECT_EQ(keys.epoch(), 1U);
+  room.now = kTimeZero + 2s;
+  leaves(4);
+  EXPECT_EQ(keys.epoch(), 2U);
+  room.now += 3s;
+  keys.handle_left(room.now, 4);
+  keys.handle_left(room.now, 77);
+  EXPECT_EQ(keys.epoch(), 2U) << "nobody left";
+}
+
+TEST(RoomKeys, OpensFourEpochsAheadAndNotFive) {
+  for (int ahead = 1; ahead <= 5; ++ahead) {
+    Room room;
+    two_members(room);
+    for (int i = 0; i < ahead; ++i) {
+      room.now += 3s;
+      next_epoch_of(room, 1);
+    }
+    const auto opened = room.open(2, 1, room.seal(1));
+    EXPECT_EQ(opened.has_value(), ahead <= 4) << ahead;
+    EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead <= 4 ? ahead : 0));
+  }
+}
+
+TEST(RoomKeys, OpensEightEpochsBackAndNotNine) {
+  for (const int ahead : {8, 9}) {
+    Room room;
+    two_members(room);
+    const auto early = room.seal(1);
+    for (int i = 0; i < ahead; ++i) {
+      room.now += 3s;
+      next_epoch_of(room, 1);
+    }
+    // The card takes the other there in one step, so that time forgets none of them.
+    room.cards[1] = room.members.at(1)->make_card({});
+    ASSERT_TRUE(room.members.at(2)->handle_card(room.now, 1, room.cards[1]));
+    EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead));
+    EXPECT_EQ(room.open(2, 1, early).has_value(), ahead == 8);
+    EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  }
+}
+
+TEST(RoomKeys, AFrameMayBeOvertakenBy2048AndNotByMore) {
+  for (const int overtaking : {2048, 2049}) {
+    Room room;
+    two_members(room);
+    const auto late = room.seal(1);
+    for (int i = 0; i < overtaking; ++i) {
+      ASSERT_TRUE(room.open(2, 1, room.seal(1)));
+    }
+    const auto opened = room.open(2, 1, late);
+    EXPECT_EQ(opened.has_value(), overtaking == 2048);
+    if (!opened) {
+      EXPECT_EQ(opened.error(), SFrameError::kReplayed);
+    }
+  }
+}
+
+TEST(RoomKeys, ACountersFirstFrameUnderAKeyIsReplayedNeither) {
+  // The frame that makes its key known is remembered as those after it are.
+  Room room;
+  two_members(room);
+  const auto frame = room.seal(1);
+  EXPECT_TRUE(room.open(2, 1, frame));
+  EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kReplayed);
+  const auto second = room.seal(1);
+  EXPECT_TRUE(room.open(2, 1, second));
+  EXPECT_EQ(room.open(2, 1, second).error(), SFrameError::kReplayed);
+}
+
+TEST(RoomKeys, RemembersThatTheLast256PresencesAreOver) {
+  for (const int after : {255, 256}) {
+    Room room;
+    RoomKeys& keys = room.join(1);
+    RoomKeys first{room.now, media(), 2};
+    const auto card = first.make_card({});
+    ASSERT_TRUE(keys.handle_card(room.now, 2, card));
+    keys.handle_left(room.now, 2);
+    for (int i = 0; i < after; ++i) {
+      RoomKeys other{room.now, media(), 3};
+      ASSERT_TRUE(keys.handle_card(room.now, 3, other.make_card({})));
+      keys.handle_left(room.now, 3);
+    }
+    EXPECT_EQ(keys.handle_card(room.now, 2, card).has_value(), after == 256);
+  }
+}
+
+TEST(RoomKeys, APresenceThatGaveWayIsOverToo) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  RoomKeys before{room.now, media(), 2};
+  RoomKeys after{room.now, media(), 2};
+  const auto old_card = before.make_card({});
+  EXPECT_TRUE(keys.handle_card(room.now, 2, old_card)->is_new);
+  EXPECT_TRUE(keys.handle_card(room.now, 2, after.make_card({}))->is_new);
+  EXPECT_EQ(keys.handle_card(room.now, 2, old_card).error(), CardError::kOver);
+  EXPECT_EQ(keys.epoch(), 0U) << "nobody left";
+}
+
+TEST(RoomKeys, EveryErrorOfACardIsNamed) {
+  Room room;
+  two_members(room);
+  RoomKeys& keys = *room.members.at(2);
+  const auto card = room.cards.at(1);
+  const auto error_of = [&](const std::vector<std::byte>& bytes, uint16_t member = 1) {
+    const auto news = keys.handle_card(room.now, member, bytes);
+    return news ? std::optional<CardError>{} : std::optional{news.error()};
+  };
+  auto changed = card;
+  changed[0] = std::byte{2};
+  EXPECT_EQ(error_of(changed), CardError::kBadVersion);
+  for (const size_t size : {0, 1, 40}) {
+    EXPECT_EQ(error_of({card.begin(), card.begin() + static_cast<ptrdiff_t>(size)}),
+              CardError::kTruncated);
+  }
+  EXPECT_EQ(error_of({card.begin(), card.begin() + 41}), CardError::kBadTag);
+  changed = card;
+  changed.resize(kCardSizeMax);
+  EXPECT_EQ(error_of(changed), CardError::kBadTag);
+  changed.resize(kCardSizeMax + 1);
+  EXPECT_EQ(error_of(changed), CardError::kTooLong);
+  EXPECT_EQ(error_of(card, 3), CardError::kWrongMember);
+  EXPECT_EQ(error_of(keys.make_card({})), CardError::kOwn) << "its presence";
+  RoomKeys same_number{room.now, media(), 2};
+  EXPECT_EQ(error_of(same_number.make_card({}), 2), CardError::kOwn) << "its number";
+  EXPECT_EQ(error_of(card), std::nullopt) << "the same card again is no error";
+  const auto newer = room.members.at(1)->make_card({});
+  EXPECT_EQ(error_of(newer), std::nullopt);
+  EXPECT_EQ(error_of(card), CardError::kStale);
+}
+
+TEST(RoomKeys, ACardIsDueWhenSomebodyNewCameAndNotOtherwise) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  EXPECT_TRUE(keys.card_due()) << "the first";
+  (void)keys.make_card({});
+  EXPECT_FALSE(keys.card_due());
+  RoomKeys other{room.now, media(), 2};
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card({})));
+  EXPECT_TRUE(keys.card_due());
+  const auto greeting = keys.make_card(bytes_of("me"));
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card({})));
+  EXPECT_FALSE(keys.card_due()) << "a newer card of the same presence";
+  const auto news = other.handle_card(room.now, 1, greeting);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(*news, (CardNews{keys.instance(), bytes_of("me"), true, true}));
+  EXPECT_FALSE(keys.is_live(2)) << "its card that greets us has not come";
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card(bytes_of("it"))));
+  EXPECT_TRUE(keys.is_live(2));
+  EXPECT_FALSE(keys.is_live(3));
+}
+
+TEST(RoomKeysDeathTest, MembersAreNumberedFromOne) {
+  EXPECT_DEATH((RoomKeys{kTimeZero, media(), 0}), "numbered from 1");
+}
+
 }  // namespace
 }  // namespace cress::secure
