@@ -367,5 +367,292 @@ TEST(ControlRecords, WhatALaterVersionSaysIsAuthenticButIgnored) {
   EXPECT_EQ(opened->message, ControlMessage{UnknownControl{}});
 }
 
+// ---- limits, on both sides
+
+TEST(Records, ADatagramMayBeOvertakenBy2048AndNotByMore) {
+  for (const uint64_t overtaking : {2048, 2049}) {
+    Pair pair;
+    const auto late = pair.left.seal(kTimeZero, plain_datagram(0));
+    for (uint64_t i = 1; i <= overtaking; ++i) {
+      ASSERT_TRUE(pair.right.open(kTimeZero, pair.left.seal(kTimeZero, plain_datagram(150 * i))));
+    }
+    EXPECT_EQ(pair.right.open(kTimeZero, late).has_value(), overtaking == 2048);
+  }
+}
+
+TEST(ControlRecords, AMessageMayBeOvertakenBy64AndNotByMore) {
+  for (const uint32_t overtaking : {64, 65}) {
+    ControlPair pair;
+    const auto late = pair.left.seal(kTimeZero, Ping{0});
+    for (uint32_t i = 1; i <= overtaking; ++i) {
+      ASSERT_TRUE(pair.right.open(kTimeZero, pair.left.seal(kTimeZero, Ping{i})));
+    }
+    const auto opened = pair.right.open(kTimeZero, late);
+    EXPECT_EQ(opened.has_value(), overtaking == 64);
+    if (opened) {
+      EXPECT_FALSE(opened->newest);
+    }
+  }
+}
+
+TEST(Records, ByDefaultAKeySealsAMillionDatagramsAndLastsAnHour) {
+  const KeyLimits limits;
+  EXPECT_EQ(limits.datagrams, 1'048'576U);
+  EXPECT_EQ(limits.age, 1h);
+  EXPECT_EQ(limits.keep_previous, 10s);
+}
+
+/// Says to `left` that `right` is there.
+void hear(Pair& pair, TimePoint now, uint64_t sequence) {
+  ASSERT_TRUE(pair.left.open(now, pair.right.seal(now, plain_datagram(sequence))));
+}
+
+TEST(Records, AKeyGivesWayExactlyAtItsLimits) {
+  Pair pair{kRecordAead, {.datagrams = 3, .age = 10s, .keep_previous = 1s}};
+  uint64_t sequence = 0;
+  const auto phase = [&](TimePoint now) {
+    sequence += 150;
+    return std::to_integer<int>(pair.left.seal(now, plain_datagram(sequence))[1]);
+  };
+  hear(pair, kTimeZero, 0);
+  for (const int expected : {0, 0, 0, 1, 1, 1, 1, 1}) {
+    EXPECT_EQ(phase(kTimeZero), expected) << "the fourth is of the next; then nobody was heard";
+  }
+  hear(pair, kTimeZero, 150);
+  EXPECT_EQ(phase(kTimeZero + 2s), 2);
+  hear(pair, kTimeZero + 2s, 300);
+  EXPECT_EQ(phase(kTimeZero + 12s - Duration{1}), 2);
+  EXPECT_EQ(phase(kTimeZero + 12s), 3) << "ten seconds after the key began";
+}
+
+TEST(Records, TheKeyBeforeOpensUntilExactlyItsTime) {
+  for (const Duration late : {Duration{0}, Duration{1}}) {
+    Pair pair{kRecordAead, {.datagrams = 1, .age = 1h, .keep_previous = 10s}};
+    hear(pair, kTimeZero, 0);
+    const auto first = pair.left.seal(kTimeZero, plain_datagram(150));
+    const auto second = pair.left.seal(kTimeZero, plain_datagram(300));
+    ASSERT_TRUE(pair.right.open(kTimeZero + 5s, second));
+    EXPECT_EQ(pair.right.open(kTimeZero + 15s + late, first).has_value(), late == Duration{0});
+  }
+}
+
+TEST(Records, KeysOfTwoPhasesBackOpenNothing) {
+  Pair pair{kRecordAead, {.datagrams = 1, .age = 1h, .keep_previous = 10s}};
+  std::vector<std::vector<std::byte>> sealed;
+  for (uint64_t i = 0; i < 3; ++i) {
+    hear(pair, kTimeZero, 150 * i);
+    sealed.push_back(pair.left.seal(kTimeZero, plain_datagram(150 * i)));
+    EXPECT_EQ(sealed.back()[1], static_cast<std::byte>(i));
+  }
+  ASSERT_TRUE(pair.right.open(kTimeZero, sealed[1]));
+  ASSERT_TRUE(pair.right.open(kTimeZero, sealed[2]));
+  EXPECT_EQ(pair.right.open(kTimeZero, sealed[0]).error(), OpenError::kUnknownKey);
+}
+
+TEST(Records, EveryErrorOfARecordIsNamed) {
+  Pair pair;
+  auto record = pair.left.seal(kTimeZero, plain_datagram(0, 0));
+  ASSERT_EQ(record.size(), 32U);
+  const auto error_of = [&](std::span<const std::byte> bytes) {
+    return pair.right.open(kTimeZero, bytes).error();
+  };
+  EXPECT_EQ(error_of(std::span{record}.first(31)), OpenError::kTruncated);
+  auto changed = record;
+  changed[0] = kPlainKind;
+  EXPECT_EQ(error_of(changed), OpenError::kWrongKind);
+  changed = record;
+  changed[1] = std::byte{2};
+  EXPECT_EQ(error_of(changed), OpenError::kUnknownKey);
+  changed[1] = std::byte{1};
+  EXPECT_EQ(error_of(changed), OpenError::kBadTag) << "the key after is tried";
+  changed[1] = std::byte{255};
+  EXPECT_EQ(error_of(changed), OpenError::kUnknownKey) << "there is none before the first";
+  ASSERT_TRUE(pair.right.open(kTimeZero, record));
+  EXPECT_EQ(error_of(record), OpenError::kReplayed);
+}
+
+TEST(ControlRecords, EveryErrorOfAControlRecordIsNamed) {
+  ControlPair pair;
+  const auto record = pair.left.seal(kTimeZero, Close{});
+  ASSERT_EQ(record.size(), 28U);
+  const auto error_of = [&](std::span<const std::byte> bytes) {
+    return pair.right.open(kTimeZero, bytes).error();
+  };
+  EXPECT_EQ(error_of(std::span{record}.first(25)), OpenError::kTruncated);
+  EXPECT_EQ(error_of(std::span{record}.first(26)), OpenError::kBadTag);
+  auto changed = record;
+  changed[0] = kRecordKind;
+  EXPECT_EQ(error_of(changed), OpenError::kWrongKind);
+  changed = record;
+  changed[1] = std::byte{2};
+  EXPECT_EQ(error_of(changed), OpenError::kUnknownKey);
+  ASSERT_TRUE(pair.right.open(kTimeZero, record));
+}
+
+TEST(ControlRecords, KeysAreReplacedAsThoseOfRecordsAre) {
+  const KeyLimits limits{.datagrams = 2, .age = 1h, .keep_previous = 10s};
+  ControlRecords left{kTimeZero, {secret_of(3), secret_of(4)}, limits};
+  ControlRecords right{kTimeZero, {secret_of(4), secret_of(3)}, limits};
+  for (uint32_t i = 0; i < 20; ++i) {
+    const auto there = left.seal(kTimeZero, Ping{i});
+    EXPECT_EQ(there[1], static_cast<std::byte>(i / 2));
+    ASSERT_TRUE(right.open(kTimeZero, there)) << i;
+    ASSERT_TRUE(left.open(kTimeZero, right.seal(kTimeZero, Ping{i}))) << i;
+  }
+}
+
+/// An authentic control record with any text, in the layout of the protocol: kind, phase, counter.
+std::vector<std::byte> control_of(const std::vector<std::byte>& text) {
+  std::vector<std::byte> record(10);
+  record[0] = kControlKind;
+  record.insert(record.end(), text.begin(), text.end());
+  record.resize(record.size() + kTagSize);
+  const std::span<std::byte> all{record};
+  AeadKey key{kRecordAead, Use::kSeal, secret_of(3)};
+  key.seal(0, all.first(10), all.subspan(10, text.size()), all.last<kTagSize>());
+  return record;
+}
+
+TEST(ControlRecords, MessagesOfAnotherLengthThanTheirsAreIgnored) {
+  // By type: the only length of what follows it, and the message's place in the variant.
+  struct Kind {
+    int type;
+    size_t length;
+    size_t index;
+  };
+  const std::vector<Kind> kinds{{1, 8, 0}, {2, 8, 1}, {3, 1, 2}, {5, 2, 4}, {6, 4, 5}, {7, 8, 6}};
+  for (const Kind& kind : kinds) {
+    for (size_t length = 0; length <= 12; ++length) {
+      ControlPair pair;
+      std::vector<std::byte> text(1 + length, std::byte{1});
+      text[0] = static_cast<std::byte>(kind.type);
+      const auto opened = pair.right.open(kTimeZero, control_of(text));
+      ASSERT_TRUE(opened);
+      EXPECT_EQ(opened->message.index(), length == kind.length ? kind.index : 7U)
+          << kind.type << " of " << length;
+    }
+  }
+  for (const auto& text : {std::vector<std::byte>{}, {std::byte{0}}, {std::byte{8}}}) {
+    ControlPair pair;
+    EXPECT_EQ(pair.right.open(kTimeZero, control_of(text))->message.index(), 7U);
+  }
+}
+
+TEST(ControlRecords, OnlyKnownCloseCodesClose) {
+  for (int code = 0; code < 256; ++code) {
+    ControlPair pair;
+    const auto opened =
+        pair.right.open(kTimeZero, control_of({std::byte{3}, static_cast<std::byte>(code)}));
+    ASSERT_TRUE(opened);
+    if (code >= 1 && code <= 6) {
+      EXPECT_EQ(opened->message, ControlMessage{Close{static_cast<CloseCode>(code)}});
+    } else {
+      EXPECT_EQ(opened->message, ControlMessage{UnknownControl{}}) << code;
+    }
+  }
+}
+
+TEST(ControlRecords, AreWrittenAsDocumented) {
+  // Opened with the key itself, so that both ends cannot share an error.
+  const auto text_of_message = [](const ControlMessage& message, uint64_t before) {
+    ControlPair pair;
+    for (uint64_t i = 0; i < before; ++i) {
+      (void)pair.left.seal(kTimeZero, Ping{});
+    }
+    auto record = pair.left.seal(kTimeZero, message);
+    const std::span<std::byte> all{record};
+    EXPECT_EQ(to_hex(all.first(2)), "1200");
+    EXPECT_EQ(std::to_integer<uint64_t>(record[9]) + 256 * std::to_integer<uint64_t>(record[8]),
+              before);
+    AeadKey key{kRecordAead, Use::kOpen, secret_of(3)};
+    EXPECT_TRUE(key.open(before, all.first(10), all.subspan(10, all.size() - 26),
+                         std::span<const std::byte>{all}.last<kTagSize>()));
+    return to_hex(all.subspan(10, all.size() - 26));
+  };
+  const PathToken token{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
+                        std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
+  EXPECT_EQ(text_of_message(PathChallenge{token}, 0), "010102030405060708");
+  EXPECT_EQ(text_of_message(PathResponse{token}, 1), "020102030405060708");
+  EXPECT_EQ(text_of_message(Close{CloseCode::kRemoved}, 300), "0306");
+  EXPECT_EQ(text_of_message(MtuProbe{DataSize{64}}, 0), "04" + std::string(2 * 37, '0'));
+  EXPECT_EQ(text_of_message(MtuAcknowledgement{DataSize{0x0102}}, 0), "050102");
+  EXPECT_EQ(text_of_message(Ping{0x01020304}, 0), "0601020304");
+  EXPECT_EQ(text_of_message(Pong{0x01020304, 0x05060708}, 0), "070102030405060708");
+  EXPECT_EQ(text_of_message(UnknownControl{}, 0), "ff");
+}
+
+TEST(ControlRecordsDeathTest, AProbeHasAtLeast64Bytes) {
+  ControlPair pair;
+  EXPECT_EQ(pair.left.seal(kTimeZero, MtuProbe{DataSize{64}}).size(), 64U);
+  EXPECT_DEATH((void)pair.left.seal(kTimeZero, MtuProbe{DataSize{63}}), "too small");
+}
+
+TEST(RecordsDeathTest, OnlyDatagramsOfAnEndpointAreSealed) {
+  Pair pair;
+  EXPECT_DEATH((void)pair.left.seal(kTimeZero, std::vector<std::byte>(15, kPlainKind)), "Endpoint");
+  EXPECT_DEATH((void)pair.left.seal(kTimeZero, std::vector<std::byte>(16)), "Endpoint");
+}
+
+TEST(Crypto, EqualInConstantTimeIsEqual) {
+  const auto text = from_hex("000102030405");
+  EXPECT_TRUE(equal_in_constant_time(text, text));
+  EXPECT_TRUE(equal_in_constant_time({}, {}));
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto other = text;
+    other[i] ^= std::byte{1};
+    EXPECT_FALSE(equal_in_constant_time(text, other));
+  }
+  EXPECT_FALSE(equal_in_constant_time(text, std::span{text}.first(5)));
+  EXPECT_FALSE(equal_in_constant_time(std::span{text}.first(5), text));
+}
+
+TEST(Crypto, WipeOverwritesAll) {
+  auto text = from_hex("010203");
+  wipe(text);
+  EXPECT_EQ(text, from_hex("000000"));
+}
+
+TEST(Crypto, RandomBytesFillTheWhole) {
+  std::vector<std::set<std::byte>> values(32);
+  for (int i = 0; i < 32; ++i) {
+    std::vector<std::byte> bytes(values.size());
+    fill_random(bytes);
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      values[at].insert(bytes[at]);
+    }
+  }
+  for (const auto& seen : values) {
+    EXPECT_GT(seen.size(), 4U);
+  }
+}
+
+TEST(CryptoDeathTest, AKeyHasOneUseAndHkdfOneBlock) {
+  std::array<std::byte, kTagSize> tag{};
+  AeadKey seals{kRecordAead, Use::kSeal, secret_of(1)};
+  AeadKey opens{kRecordAead, Use::kOpen, secret_of(1)};
+  EXPECT_DEATH((void)seals.open(0, {}, {}, tag), "does not open");
+  EXPECT_DEATH(opens.seal(0, {}, {}, tag), "does not seal");
+  EXPECT_EQ(hkdf(Hash::kSha256, "", {}, {}, 32).size(), 32U);
+  EXPECT_EQ(hkdf(Hash::kSha512, "", {}, {}, 64).size(), 64U);
+  EXPECT_DEATH((void)hkdf(Hash::kSha256, "", {}, {}, 33), "more than a block");
+}
+
+TEST(Crypto, DerivedKeysAreThoseOfTheirLabels) {
+  // A key and its nonce base are HKDF-Expand of the secret with two labels of the protocol.
+  for (const Aead aead : {Aead::kAes128Gcm, Aead::kAes256Gcm, Aead::kChaCha20Poly1305}) {
+    const Secret secret = secret_of(9);
+    const Secret key = expand(secret, "cress key");
+    const Secret base = expand(secret, "cress iv");
+    AeadKey derived{aead, Use::kSeal, secret};
+    AeadKey given{aead, Use::kSeal, key.bytes().first(aead == Aead::kAes128Gcm ? 16 : 32),
+                  base.bytes().first<kNonceSize>()};
+    std::array<std::byte, kTagSize> one{};
+    std::array<std::byte, kTagSize> other{};
+    derived.seal(5, {}, {}, one);
+    given.seal(5, {}, {}, other);
+    EXPECT_EQ(one, other);
+  }
+}
+
 }  // namespace
 }  // namespace cress::secure
