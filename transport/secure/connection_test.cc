@@ -368,6 +368,26 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   EXPECT_FALSE(left.when<PathChanged>());
   EXPECT_GT(network.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(network.sent_to[kElsewhere].second, 3 * bytes_there);
+  // Of one datagram copied every 4 s a challenge's 3 s could make much more than three times its
+  // size; three times is what they are used for.
+  network.watch = nullptr;
+  network.run_for(4s);
+  TimePoint copied_at{};
+  bytes_there = 0;
+  const auto sent_before = network.sent_to[kElsewhere].second;
+  network.watch = [&](const Flight& flight) {
+    if (flight.from == kRight && flight.to == kLeft && network.now() - copied_at >= 4s) {
+      copied_at = network.now();
+      left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
+      bytes_there += flight.bytes.size();
+    }
+    return true;
+  };
+  network.run_for(19s);
+  const auto sent_there = network.sent_to[kElsewhere].second - sent_before;
+  EXPECT_LE(sent_there, 3 * bytes_there) << "amplified";
+  EXPECT_GT(sent_there, 2 * bytes_there) << "of small datagrams nearly all is used";
+  EXPECT_FALSE(left.when<PathChanged>());
   network.watch = nullptr;
   const auto count = right.received.size();
   network.run_for(1s);

@@ -334,6 +334,16 @@ TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt
   EXPECT_EQ(relay.count<PathChanged>(), 0U);
   EXPECT_GT(relay.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(relay.sent_to[kElsewhere].second, 3 * bytes_there);
+  // One alone: challenges could go on for 3 s and amplify it, and do not.
+  relay.run_for(4s);
+  const auto sent_before = relay.sent_to[kElsewhere].second;
+  bytes_there = 0;
+  relay.notice(victim);
+  relay.run_for(4s);
+  const auto sent_there = relay.sent_to[kElsewhere].second - sent_before;
+  EXPECT_GT(sent_there, 0U);
+  EXPECT_LE(sent_there, 3 * bytes_there) << "amplified";
+  EXPECT_EQ(relay.count<PathChanged>(), 0U);
   const TimePoint since = relay.now();
   relay.run_for(1s);
   EXPECT_LE(victim.longest_gap(since, relay.now()), 55ms);
@@ -734,6 +744,308 @@ TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
   relay.listener->send(relay.now(), PeerId{~uint64_t{0}}, plain_datagram(1'000'000));
   EXPECT_EQ(relay.listener->stats().not_connected, 3U);
   EXPECT_EQ(relay.listener->path(peer), std::nullopt);
+}
+
+// ---- whose an address is, and what is counted
+
+/// The next datagram of that kind that the joiner sends; it is lost on its way.
+std::vector<std::byte> intercept(ScriptedRelay& relay, const Joiner& joiner, std::byte kind) {
+  std::vector<std::byte> found;
+  relay.watch = [&](const Flight& flight) {
+    const bool is_it = found.empty() && flight.from == joiner.address && flight.bytes[0] == kind;
+    if (is_it) {
+      found = flight.bytes;
+    }
+    return !is_it;
+  };
+  for (int i = 0; i < 2000 && found.empty(); ++i) {
+    relay.run_for(1ms);
+  }
+  relay.watch = nullptr;
+  EXPECT_FALSE(found.empty());
+  return found;
+}
+std::vector<std::byte> intercept_routed(ScriptedRelay& relay, Joiner& joiner) {
+  std::vector<std::byte> found;
+  relay.watch = [&](const Flight& flight) {
+    if (flight.from == joiner.address && flight.bytes[0] == kRoutedKind) {
+      found = flight.bytes;
+      return false;
+    }
+    return true;
+  };
+  relay.notice(joiner);
+  relay.watch = nullptr;
+  EXPECT_FALSE(found.empty());
+  return found;
+}
+
+TEST(Listener, ARoutedRecordTakesNobodysAddress) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& owner = relay.join(address_of(1), 1);
+  Joiner& other = relay.join(address_of(2), 1);
+  relay.run_for(1s);
+  const auto before = relay.listener->stats();
+  const TimePoint since = relay.now();
+  const auto routed = intercept_routed(relay, other);
+  relay.inject(address_of(1), routed);  // authentic, but from the owner's address
+  EXPECT_EQ(relay.listener->stats().routed, before.routed + 1);
+  EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
+  relay.run_for(1s);
+  EXPECT_EQ(relay.listener->stats().bad_tag, before.bad_tag) << "the owner's records are its own";
+  EXPECT_LE(owner.longest_gap(since, relay.now()), 55ms);
+  EXPECT_LE(other.longest_gap(since, relay.now()), 160ms);
+  EXPECT_EQ(relay.count<PathChanged>(), 0U);
+}
+
+TEST(Listener, FourAddressesLeadToAPeerAndItsPathStays) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(0), 1);
+  relay.run_for(1s);
+  for (size_t i = 1; i <= 4; ++i) {
+    relay.inject(address_of(i), intercept_routed(relay, joiner));
+  }
+  const auto is_known = [&](size_t i) {
+    const auto before = relay.listener->stats();
+    const auto record = intercept(relay, joiner, kRecordKind);
+    relay.inject(address_of(i), record);
+    const auto after = relay.listener->stats();
+    EXPECT_NE(after.without_session > before.without_session,
+              after.records_opened > before.records_opened);
+    return after.without_session == before.without_session;
+  };
+  EXPECT_FALSE(is_known(1)) << "the oldest that is not its path";
+  EXPECT_TRUE(is_known(2));
+  EXPECT_TRUE(is_known(3));
+  EXPECT_TRUE(is_known(4));
+  EXPECT_FALSE(is_known(5));
+  EXPECT_TRUE(is_known(0));
+  EXPECT_EQ(relay.listener->path(relay.events.front().second.peer), address_of(0));
+}
+
+TEST(Listener, WhatIsRefusedIsCountedUnderItsName) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const auto record = intercept(relay, joiner, kRecordKind);
+  const auto routed = intercept_routed(relay, joiner);
+  ASSERT_GT(routed.size(), 10U);
+  const auto counts = [&](uint64_t ListenerStats::*counter, const Address& from,
+                          std::vector<std::byte> bytes) {
+    const ListenerStats before = relay.listener->stats();
+    relay.inject(from, bytes);
+    ListenerStats expected = before;
+    ++(expected.*counter);
+    ++expected.datagrams_received;
+    expected.bytes_received += bytes.size();
+    ListenerStats after = relay.listener->stats();
+    after.datagrams_sent = expected.datagrams_sent;
+    after.bytes_sent = expected.bytes_sent;
+    return after == expected;
+  };
+  using Stats = ListenerStats;
+  const Address from = address_of(1);
+  EXPECT_TRUE(counts(&Stats::unknown_kind, from, {}));
+  for (const int kind : {0, 15, 16, 26, 255}) {
+    EXPECT_TRUE(counts(&Stats::unknown_kind, from, {static_cast<std::byte>(kind)})) << kind;
+  }
+  for (const int kind : {20, 22, 25}) {
+    EXPECT_TRUE(counts(&Stats::bad_handshake, kElsewhere, {static_cast<std::byte>(kind)})) << kind;
+  }
+  auto changed = record;
+  changed.back() ^= std::byte{1};
+  EXPECT_TRUE(counts(&Stats::bad_tag, from, changed));
+  changed = record;
+  changed[1] = std::byte{99};
+  EXPECT_TRUE(counts(&Stats::unknown_key, from, changed));
+  EXPECT_TRUE(counts(&Stats::truncated, from, {record.begin(), record.begin() + 31}));
+  EXPECT_TRUE(counts(&Stats::without_session, kElsewhere, record));
+  EXPECT_TRUE(counts(&Stats::records_opened, from, record));
+  EXPECT_TRUE(counts(&Stats::replayed, from, record));
+  EXPECT_TRUE(counts(&Stats::truncated, from, {routed.begin(), routed.begin() + 9}));
+  changed = routed;
+  changed[9] = kRoutedKind;
+  EXPECT_TRUE(counts(&Stats::unknown_kind, from, changed));
+  for (size_t i = 1; i <= 8; ++i) {
+    changed = routed;
+    changed[i] ^= std::byte{1};
+    EXPECT_TRUE(counts(&Stats::without_session, from, changed)) << "byte " << i << " of the id";
+  }
+  const ListenerStats before = relay.listener->stats();
+  relay.inject(from, routed);
+  EXPECT_EQ(relay.listener->stats().routed, before.routed + 1);
+  EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
+}
+
+TEST(Listener, WhatIsSentIsCountedWhoeverSendsIt) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  uint64_t datagrams = 0;
+  uint64_t bytes = 0;
+  for (const auto& [to, sent] : relay.sent_to) {
+    datagrams += sent.first;
+    bytes += sent.second;
+  }
+  const PeerId peer = relay.events.front().second.peer;
+  EXPECT_EQ(relay.listener->stats().datagrams_sent, datagrams);
+  EXPECT_EQ(relay.listener->stats().bytes_sent, bytes);
+  const auto sealed = relay.listener->seal(relay.now(), peer, plain_datagram(1'000'000, 84));
+  ASSERT_TRUE(sealed);
+  EXPECT_EQ(sealed->to, address_of(1));
+  EXPECT_EQ(sealed->bytes.size(), 116U);
+  EXPECT_EQ(relay.listener->stats().datagrams_sent, datagrams + 1);
+  EXPECT_EQ(relay.listener->stats().bytes_sent, bytes + 116);
+  EXPECT_FALSE(relay.listener->seal(relay.now(), PeerId{}, plain_datagram(2'000'000)));
+  EXPECT_EQ(relay.listener->stats().not_connected, 1U);
+}
+
+TEST(Listener, WhatIsSaidBringsItsTimerForward) {
+  for (const bool is_sealed : {true, false}) {
+    ScriptedRelay relay{{.peer = {.unreachable_after = 200ms}}};
+    relay.open_room(1);
+    Joiner& joiner = relay.join(address_of(1), 1);
+    relay.run_for(1s);
+    joiner.is_running = false;
+    relay.run_for(100ms);  // what was on its way came
+    const PeerId peer = relay.events.front().second.peer;
+    const size_t before = relay.count<Unreachable>();
+    const TimePoint since = relay.now();
+    if (is_sealed) {
+      (void)relay.listener->seal(relay.now(), peer, plain_datagram(1'000'000));
+    } else {
+      relay.listener->send(relay.now(), peer, plain_datagram(1'000'000));
+    }
+    relay.run_for(1s);
+    EXPECT_EQ(relay.count<Unreachable>(), before + 1);
+    EXPECT_LE(*relay.last<Unreachable>(), since + 200ms);
+  }
+}
+
+TEST(Listener, StoppingTellsThePeerOfEveryPlace) {
+  for (const size_t peers : {1, 2, 3}) {
+    ScriptedRelay relay{{.peers_max = 3, .leaving_max = 3}};
+    relay.open_room(1);
+    std::vector<Joiner*> joiners;
+    for (size_t i = 0; i < peers; ++i) {
+      joiners.push_back(&relay.join(address_of(i), 1));
+    }
+    relay.run_for(1s);
+    relay.listener->stop(relay.now(), CloseCode::kGoingAway);
+    EXPECT_EQ(relay.listener->peers(), 0U);
+    EXPECT_FALSE(relay.listener->is_finished());
+    relay.run_for(3s - Duration{1});
+    EXPECT_FALSE(relay.listener->is_finished()) << "it lingers";
+    relay.run_for(Duration{1});
+    EXPECT_TRUE(relay.listener->is_finished());
+    for (const Joiner* joiner : joiners) {
+      EXPECT_EQ(joiner->closed, CloseReason::kGoingAway);
+    }
+  }
+}
+
+TEST(Listener, APeersIdIsNeverGivenAgain) {
+  ScriptedRelay relay{{.peers_max = 1, .leaving_max = 1}};
+  relay.open_room(1);
+  std::set<PeerId> ids;
+  for (size_t i = 0; i < 5; ++i) {
+    Joiner& joiner = relay.join(address_of(i), 1);
+    relay.run_for(1s);
+    EXPECT_EQ(relay.listener->peers(), 1U);
+    const PeerId peer = relay.events.back().second.peer;
+    EXPECT_TRUE(relay.listener->is_connected(peer));
+    EXPECT_LT(peer.slot(), 2U) << "places are used again";
+    for (const PeerId& gone : ids) {
+      EXPECT_FALSE(relay.listener->is_connected(gone));
+      EXPECT_EQ(relay.listener->datagram_max(gone), DataSize{1184});
+    }
+    EXPECT_TRUE(ids.insert(peer).second);
+    joiner.connection->hang_up(relay.now());
+    relay.run_for(1s);
+    EXPECT_EQ(relay.listener->peers(), 0U);
+  }
+}
+
+TEST(Listener, TheSocketsRefusalCountsForThePeerOfThatPathAlone) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  relay.join(address_of(1), 1);
+  relay.run_for(100ms);
+  relay.join(address_of(2), 1);
+  relay.run_for(10s);
+  const PeerId one = relay.events.front().second.peer;
+  PeerId two;
+  for (const auto& [at, event] : relay.events) {
+    two = event.peer == one ? two : event.peer;
+  }
+  ASSERT_EQ(relay.listener->datagram_max(one), DataSize{1456});
+  ASSERT_EQ(relay.listener->datagram_max(two), DataSize{1456});
+  relay.listener->handle_too_big(relay.now(), kElsewhere, DataSize{1472});
+  relay.listener->handle_too_big(relay.now(), address_of(1), DataSize{1472});
+  EXPECT_EQ(relay.listener->datagram_max(one), DataSize{1184});
+  EXPECT_EQ(relay.listener->datagram_max(two), DataSize{1456});
+  const auto event = relay.listener->poll_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->peer, one);
+  EXPECT_EQ(event->event, Event{MtuChanged{DataSize{1184}}});
+}
+
+TEST(Listener, HandshakesThatFailAndThoseThatAreDroppedAreCounted) {
+  ScriptedRelay relay{{.pending_max = 2}};
+  relay.open_room(1);
+  for (size_t i = 0; i < 3; ++i) {
+    relay.inject(address_of(i), second_hello(relay, address_of(i)));
+  }
+  EXPECT_EQ(relay.listener->pending(), 2U);
+  EXPECT_EQ(relay.listener->stats().handshakes_begun, 3U);
+  EXPECT_EQ(relay.listener->stats().handshakes_failed, 1U) << "the oldest was dropped";
+  relay.inject(address_of(2), second_hello(relay, address_of(2)));
+  EXPECT_EQ(relay.listener->pending(), 2U) << "another attempt of the same address";
+  EXPECT_EQ(relay.listener->stats().handshakes_failed, 1U);
+  relay.run_for(5s - Duration{1});
+  EXPECT_EQ(relay.listener->pending(), 2U);
+  relay.run_for(Duration{1});
+  EXPECT_EQ(relay.listener->pending(), 0U);
+  EXPECT_EQ(relay.listener->stats().handshakes_failed, 3U) << "not finished in time";
+}
+
+TEST(Listener, AnswersWaitInAQueueOfAThousand) {
+  HandshakeLimits::Options limits = ListenerOptions{}.limits;
+  limits.answers = {.per_second = 1e6, .burst = 10'000};
+  ScriptedRelay relay{{.limits = limits}};
+  Connection joiner{kTimeZero,
+                    {.role = Role::kJoiner,
+                     .credential = room_credential(test_access(1)),
+                     .listener = relay.address()}};
+  const auto hello = joiner.poll_transmit(kTimeZero)->bytes;
+  for (size_t i = 0; i < 1030; ++i) {
+    relay.listener->handle_datagram(kTimeZero, address_of(i), hello);
+  }
+  EXPECT_EQ(relay.listener->stats().cookies_sent, 1024U);
+  EXPECT_EQ(relay.listener->stats().rate_limited, 6U);
+}
+
+TEST(Listener, IgnoresUntilExactlyThen) {
+  ScriptedRelay relay;
+  relay.open_room(1);
+  Joiner& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const auto first = intercept(relay, joiner, kRecordKind);
+  relay.run_for(100ms);
+  const PeerId peer = relay.events.front().second.peer;
+  relay.listener->ignore(peer, relay.now() + Duration{1});
+  const auto before = relay.listener->stats();
+  relay.inject(address_of(1), first);
+  EXPECT_EQ(relay.listener->stats().ignored, before.ignored + 1);
+  EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened);
+  relay.run_for(Duration{1});
+  relay.inject(address_of(1), first);
+  EXPECT_EQ(relay.listener->stats().ignored, before.ignored + 1);
+  EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
 }
 
 }  // namespace
