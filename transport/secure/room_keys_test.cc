@@ -577,6 +577,20 @@ TEST(RoomKeys, APresenceThatGaveWayIsOverToo) {
   EXPECT_EQ(keys.epoch(), 0U) << "nobody left";
 }
 
+TEST(RoomKeys, WhoJoinsAgainUnderItsNumberIsHeardFromItsFirstFrame) {
+  Room room;
+  two_members(room);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  }
+  room.join(2);
+  room.exchange_cards();
+  EXPECT_EQ(room.members.at(1)->opening_keys(), 0U) << "nothing is left of the presence before";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(room.open(1, 2, room.seal(2))) << "with counters that were used before";
+  }
+}
+
 TEST(RoomKeys, EveryErrorOfACardIsNamed) {
   Room room;
   two_members(room);
