@@ -147,5 +147,123 @@ TEST(MtuSearch, OurOwnMachinesRefusalCountsAtOnce) {
   EXPECT_FALSE(search.poll_probe(kTimeZero + 50s));
 }
 
+TEST(MtuSearch, AsksAtItsTimesAndNotBefore) {
+  Path path{DataSize{1200}};
+  EXPECT_EQ(path.search.poll_timeout(), kTimeZero + 500ms);
+  EXPECT_FALSE(path.search.poll_probe(kTimeZero + 500ms - Duration{1}));
+  path.run_for(70s);
+  std::vector<double> times;
+  for (const auto& [at, size] : path.probes) {
+    times.push_back(to_milliseconds(at));
+    EXPECT_EQ(size, DataSize{1280});
+  }
+  // Three 1100 ms apart; given up with the next, and begun again a minute later.
+  EXPECT_EQ(times, (std::vector<double>{500, 1600, 2700, 63'800, 64'900, 66'000}));
+}
+
+TEST(MtuSearch, AsksForTheNextSizeAsSoonAsOneIsKnown) {
+  Path path{kEthernet};
+  path.run_for(2s);
+  std::vector<std::pair<double, int64_t>> probes;
+  for (const auto& [at, size] : path.probes) {
+    probes.emplace_back(to_milliseconds(at), size.bytes());
+  }
+  EXPECT_EQ(probes, (std::vector<std::pair<double, int64_t>>{
+                        {500, 1280}, {600, 1400}, {700, 1452}, {800, 1472}}));
+  EXPECT_EQ(path.search.poll_timeout(), kNever) << "there is nothing larger";
+}
+
+TEST(MtuSearch, ALateAnswerCountsUntilTheSearchIsGivenUp) {
+  MtuSearch search{kTimeZero, {.largest = kEthernet}};
+  TimePoint now = kTimeZero + 500ms;
+  for (int i = 0; i < 3; ++i, now += 1100ms) {
+    ASSERT_TRUE(search.poll_probe(now));
+  }
+  EXPECT_FALSE(search.poll_probe(now)) << "given up";
+  search.handle_acknowledgement(now, DataSize{1280});
+  EXPECT_EQ(search.size(), kDatagramBase);
+}
+
+/// 1280 bytes are known to pass; what comes next is a minute away.
+MtuSearch known_1280() {
+  MtuSearch search{kTimeZero, {.largest = DataSize{1280}}};
+  EXPECT_TRUE(search.poll_probe(kTimeZero + 500ms));
+  search.handle_acknowledgement(kTimeZero + 500ms, DataSize{1280});
+  return search;
+}
+void send_large(MtuSearch& search, int times) {
+  for (int i = 0; i < times; ++i) {
+    search.handle_sent(kDatagramBase + DataSize{1});
+    search.handle_sent(kDatagramBase);
+  }
+}
+
+TEST(MtuSearch, WatchesFromTheEighthLargeDatagramOn) {
+  MtuSearch search = known_1280();
+  const TimePoint now = kTimeZero + 1s;
+  send_large(search, 7);
+  EXPECT_EQ(search.poll_timeout(), kNever);
+  EXPECT_FALSE(search.poll_watch(now, 5));
+  send_large(search, 1);
+  EXPECT_EQ(search.poll_timeout(), kTimeZero);
+  EXPECT_TRUE(search.poll_watch(now, 5));
+  EXPECT_EQ(search.poll_timeout(), now + 3s);
+  EXPECT_FALSE(search.poll_watch(now + 3s - Duration{1}, 6)) << "the first may be answered yet";
+  EXPECT_TRUE(search.poll_watch(now + 3s, 6));
+  search.handle_pong(now + 3s, 5, 0);
+  EXPECT_EQ(search.size(), DataSize{1280}) << "not the ping that is waited for";
+  search.handle_pong(now + 3s, 6, 0);
+  EXPECT_EQ(search.size(), kDatagramBase);
+  EXPECT_EQ(search.poll_timeout(), now + 63s) << "asks again in a minute";
+}
+
+TEST(MtuSearch, OneThatArrivedIsEnoughAndTheCountBeginsAgain) {
+  MtuSearch search = known_1280();
+  TimePoint now = kTimeZero + 1s;
+  send_large(search, 8);
+  ASSERT_TRUE(search.poll_watch(now, 1));
+  send_large(search, 5);
+  search.handle_pong(now, 1, 1);
+  EXPECT_EQ(search.size(), DataSize{1280});
+  EXPECT_FALSE(search.poll_watch(now + 10s, 2)) << "five since the ping";
+  send_large(search, 3);
+  EXPECT_FALSE(search.poll_watch(now + 1s - Duration{1}, 2)) << "a second after the answer";
+  EXPECT_TRUE(search.poll_watch(now + 1s, 2));
+  search.handle_pong(now + 1s, 2, 1);
+  EXPECT_EQ(search.size(), kDatagramBase) << "none more arrived";
+  search.handle_pong(now + 1s, 2, 1);
+}
+
+TEST(MtuSearch, ANewPathAsksAfterHalfASecondAndForgetsItsPing) {
+  MtuSearch search = known_1280();
+  const TimePoint now = kTimeZero + 1s;
+  send_large(search, 8);
+  ASSERT_TRUE(search.poll_watch(now, 1));
+  search.handle_path_change(now, DataSize{1280});
+  EXPECT_EQ(search.size(), kDatagramBase);
+  EXPECT_EQ(search.poll_timeout(), now + 500ms);
+  ASSERT_EQ(search.poll_probe(now + 500ms), DataSize{1280});
+  search.handle_acknowledgement(now + 600ms, DataSize{1280});
+  search.handle_pong(now + 700ms, 1, 0);
+  EXPECT_EQ(search.size(), DataSize{1280}) << "an answer about the path before";
+}
+
+TEST(MtuSearch, OnlyARefusalOfWhatIsInUseOrAskedForCounts) {
+  Path path{DataSize{1400}};
+  path.run_for(1s);
+  ASSERT_EQ(path.search.size(), DataSize{1400});
+  const TimePoint next = path.search.poll_timeout();
+  path.search.handle_too_big(path.now, kDatagramBase);
+  path.search.handle_too_big(path.now, DataSize{1472});
+  EXPECT_EQ(path.search.size(), DataSize{1400});
+  EXPECT_EQ(path.search.poll_timeout(), next);
+  path.search.handle_too_big(path.now, DataSize{1452});
+  EXPECT_EQ(path.search.size(), DataSize{1400});
+  EXPECT_EQ(path.search.poll_timeout(), path.now + 60s);
+  path.search.handle_too_big(path.now, DataSize{1201});
+  EXPECT_EQ(path.search.size(), kDatagramBase);
+  EXPECT_EQ(path.search.poll_timeout(), path.now + 60s);
+}
+
 }  // namespace
 }  // namespace cress::secure
