@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "transport/base/rng.hh"
 
 namespace cress::secure {
@@ -111,6 +116,67 @@ TEST(Link, NoTwoSecretsAreAlike) {
   const auto secret = make_secret();
   EXPECT_EQ(secret.size(), kLinkSecretMin);
   EXPECT_FALSE(secret == make_secret());
+}
+
+TEST(Link, EachLimitHoldsOnBothSides) {
+  const std::string secret = kSecretText;
+  const auto error_of = [](const std::string& text) {
+    const auto parsed = parse_link(text);
+    return parsed ? std::optional<LinkError>{} : std::optional{parsed.error()};
+  };
+  const auto of_host = [&](size_t size) {
+    return error_of("cress://" + std::string(size, 'h') + ":1/#" + secret);
+  };
+  EXPECT_EQ(of_host(255), std::nullopt);
+  EXPECT_EQ(of_host(256), LinkError::kBadHost);
+  EXPECT_EQ(error_of("cress://a:65535/#" + secret), std::nullopt);
+  EXPECT_EQ(error_of("cress://a:1/" + std::string(64, 'x') + "#" + secret), std::nullopt);
+  const auto of_secret = [&](size_t size) {
+    return error_of(format_link({"a", 1, counting_secret(size)}));
+  };
+  EXPECT_EQ(of_secret(15), LinkError::kShortSecret);
+  EXPECT_EQ(of_secret(16), std::nullopt);
+  EXPECT_EQ(of_secret(64), std::nullopt);
+  EXPECT_EQ(of_secret(65), LinkError::kBadSecret);
+  const std::string begin = "cress://a:1/#";
+  EXPECT_EQ(error_of(begin + std::string(512 - begin.size(), '!')), LinkError::kBadSecret);
+  EXPECT_EQ(error_of(begin + std::string(513 - begin.size(), '!')), LinkError::kTooLong);
+}
+
+TEST(Link, HostsAndRoomsHaveTheirCharactersAndNoOthers) {
+  for (int c = 1; c < 128; ++c) {
+    const char letter = static_cast<char>(c);
+    const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
+                                 (letter >= 'a' && letter <= 'z') ||
+                                 (letter >= 'A' && letter <= 'Z');
+    const bool is_extra = letter == '.' || letter == '_' || letter == '-';
+    EXPECT_EQ(is_room_name(std::string{"a"} + letter), is_alphanumeric || is_extra) << c;
+    if (letter != ':' && letter != '/' && letter != '#') {
+      const auto parsed =
+          parse_link(std::string{"cress://a"} + letter + ":1/#" + std::string{kSecretText});
+      EXPECT_EQ(parsed.has_value(), is_alphanumeric || is_extra) << c;
+    }
+    if (letter != ']' && letter != '/' && letter != '#') {
+      const auto parsed =
+          parse_link(std::string{"cress://[::"} + letter + "]:1/#" + std::string{kSecretText});
+      EXPECT_EQ(parsed.has_value(),
+                is_alphanumeric || letter == '.' || letter == ':' || letter == '%')
+          << c;
+    }
+  }
+  EXPECT_FALSE(is_room_name(""));
+  EXPECT_FALSE(is_room_name("..."));
+  EXPECT_TRUE(is_room_name("..a"));
+}
+
+TEST(Link, EveryErrorHasASentenceOfItsOwn) {
+  std::vector<std::string_view> texts;
+  for (int i = 0; i <= static_cast<int>(LinkError::kShortSecret); ++i) {
+    const auto text = describe(static_cast<LinkError>(i));
+    EXPECT_NE(text, "unknown");
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 0) << text;
+    texts.push_back(text);
+  }
 }
 
 }  // namespace
