@@ -770,5 +770,97 @@ TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
   EXPECT_EQ(left.connection->poll_timeout(), kNever) << "an idle listener sleeps";
 }
 
+// ---- limits, on both sides
+
+TEST(Connection, TenHandshakesOfOneNetworkMayBeginAtOnce) {
+  ScriptedNetwork network;
+  Node& left = network.listen(kLeft);
+  for (uint16_t i = 0; i < 12; ++i) {
+    network.join(test_address(9, static_cast<uint16_t>(1000 + i)), kLeft,
+                 {.secret = test_secret(8)});
+  }
+  network.run_for(65ms);
+  EXPECT_EQ(left.connection->stats().cookies_sent, 12U);
+  EXPECT_EQ(left.connection->stats().handshakes_begun, 10U);
+  EXPECT_EQ(left.connection->stats().rate_limited, 2U);
+  network.run_for(1s);
+  EXPECT_GT(left.connection->stats().handshakes_begun, 10U) << "five more a second";
+}
+
+TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
+  ScriptedNetwork network;
+  Node& left = network.listen(kLeft);
+  network.watch = [](const Flight& flight) {
+    return flight.from != kLeft || flight.bytes.size() < 100;  // cookies arrive, flights do not
+  };
+  for (uint8_t i = 0; i < 18; ++i) {
+    network.join(test_address(20 + i), kLeft);
+    network.run_for(60ms);
+    EXPECT_EQ(left.connection->pending(), std::min<size_t>(i + 1, 16));
+  }
+  EXPECT_EQ(left.connection->stats().handshakes_failed, 2U) << "the oldest went";
+}
+
+TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
+  ScriptedNetwork network;
+  network.listen(kLeft);
+  network.join(kRight, kLeft);
+  network.run_for(1s);
+  const TimePoint came_at = network.now();
+  Node& second = network.join(kElsewhere, kLeft);
+  network.run_for(2s);
+  ASSERT_EQ(second.closed(), CloseReason::kBusy);
+  // Its handshake takes 100 ms; then half a second, the next heartbeat within 50 ms, and 20 ms for
+  // the answer.
+  EXPECT_GE(*second.when<Closed>() - came_at, 620ms);
+  EXPECT_LE(*second.when<Closed>() - came_at, 690ms);
+}
+
+TEST(Connection, WhatIsRefusedIsCountedUnderItsName) {
+  ScriptedNetwork network;
+  Node& left = network.listen(kLeft);
+  Node& right = network.join(kRight, kLeft);
+  network.run_for(1s);
+  std::vector<std::byte> record;
+  network.watch = [&](const Flight& flight) {
+    const bool is_it = record.empty() && flight.from == kRight && flight.bytes[0] == kRecordKind;
+    if (is_it) {
+      record = flight.bytes;
+    }
+    return !is_it;
+  };
+  network.run_for(100ms);
+  network.watch = nullptr;
+  ASSERT_FALSE(record.empty());
+  using Stats = ConnectionStats;
+  const auto counts = [&](uint64_t Stats::*counter, const std::vector<std::byte>& bytes) {
+    Stats expected = left.connection->stats();
+    network.inject(kRight, kLeft, bytes);
+    ++(expected.*counter);
+    ++expected.datagrams_received;
+    expected.bytes_received += bytes.size();
+    return left.connection->stats() == expected;
+  };
+  EXPECT_TRUE(counts(&Stats::unknown_kind, {}));
+  for (const int kind : {0, 15, 16, 26, 255}) {
+    EXPECT_TRUE(counts(&Stats::unknown_kind, {static_cast<std::byte>(kind)})) << kind;
+  }
+  for (const int kind : {20, 22, 25}) {
+    EXPECT_TRUE(counts(&Stats::bad_handshake, {static_cast<std::byte>(kind)})) << kind;
+  }
+  EXPECT_TRUE(counts(&Stats::truncated, {record.begin(), record.begin() + 31}));
+  auto changed = record;
+  changed.back() ^= std::byte{1};
+  EXPECT_TRUE(counts(&Stats::bad_tag, changed));
+  changed = record;
+  changed[1] = std::byte{99};
+  EXPECT_TRUE(counts(&Stats::unknown_key, changed));
+  EXPECT_TRUE(counts(&Stats::records_opened, record));
+  EXPECT_TRUE(counts(&Stats::replayed, record));
+  right.connection->hang_up(network.now());
+  network.run_for(100ms);
+  EXPECT_TRUE(counts(&Stats::without_session, record));
+}
+
 }  // namespace
 }  // namespace cress::secure
