@@ -14,6 +14,8 @@
 #include <string>
 
 #include "app/call/audio_sender.hh"
+#include "media/codec/opus_decoder.hh"
+#include "media/playout/audio_message.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/link.hh"
@@ -368,6 +370,59 @@ TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
       ASSERT_EQ(frame.kind, SoundKind::kComfort) << to_seconds(frame.played);
     }
   }
+}
+
+// The slow twin of concealment: what a decoder of the same packets makes up, at full loudness for
+// 60 ms and then down to nothing within 100.
+std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
+  constexpr double kFull = 3.0 * media::kAudioFrameSamples;
+  constexpr double kFade = 5.0 * media::kAudioFrameSamples;
+  std::vector<int16_t> all;
+  for (size_t i = 0; i < frames; ++i) {
+    media::AudioFrame frame{};
+    decoder.conceal(frame);
+    for (const int16_t sample : frame) {
+      const double gain = 1.0 - (static_cast<double>(all.size()) - kFull) / kFade;
+      all.push_back(static_cast<int16_t>(std::clamp(gain, 0.0, 1.0) * sample));
+    }
+  }
+  return all;
+}
+
+TEST(AudioReceiver, WhatIsConcealedFadesToNothingIn160Milliseconds) {
+  Vowel vowel;
+  AudioSender sender;
+  // A margin that stays as it is at first, so that no time is stretched.
+  AudioReceiver receiver{{.delay = {.margin_min = 40ms}}};
+  media::OpusDecoder twin;
+  media::AudioFrame last{};
+  std::vector<int16_t> heard;
+  std::vector<SoundKind> kinds;
+  for (uint64_t i = 0; i < 70; ++i) {
+    const TimePoint now = kTimeZero + static_cast<int64_t>(i + 1) * kAudioFrameLength;
+    if (i < 50) {
+      const auto message = sender.capture(now, vowel.frame(i));
+      ASSERT_TRUE(message);
+      ASSERT_TRUE(receiver.handle_message(now, *message));
+      last = *twin.decode(media::parse_sound(*message)->payload);
+    }
+    if (now >= at(60ms)) {  // not before the first is due: waiting would conceal, too
+      const PlayedAudio played = receiver.play(now);
+      heard.insert(heard.end(), played.samples.begin(), played.samples.end());
+      kinds.push_back(played.kind);
+    }
+  }
+  ASSERT_EQ(receiver.stats().shortened + receiver.stats().lengthened, 0U);
+  const auto end = std::search(heard.begin(), heard.end(), last.begin(), last.end());
+  ASSERT_NE(end, heard.end());
+  const std::vector<int16_t> expected = made_up_after(twin, 9);
+  const std::vector<int16_t> found(end + std::ssize(last), end + std::ssize(last) + 9 * 960);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(found[i], expected[i], 1) << "sample " << i;
+  }
+  EXPECT_GT(*std::max_element(found.begin() + 7 * 960, found.begin() + 8 * 960), 0);
+  EXPECT_TRUE(std::all_of(found.begin() + 8 * 960, found.end(), [](int16_t s) { return s == 0; }));
+  EXPECT_EQ(std::ranges::count(kinds, SoundKind::kConcealed), 5);
 }
 
 TEST(AudioReceiver, DuplicatesChangeNothing) {

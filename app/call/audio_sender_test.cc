@@ -153,6 +153,54 @@ TEST(AudioSender, CopiesAreTheFramesTheyStandFor) {
   EXPECT_GT(compared, 100);
 }
 
+TEST(AudioSender, CopiesComeFromEightPerCentAndStayToFive) {
+  AudioSender sender;
+  sender.set_rate(kbps(48));
+  const auto settle = [&sender](double share) {
+    for (int i = 0; i < 100; ++i) {
+      sender.handle_loss(share);
+    }
+    return sender.sends_copies();
+  };
+  EXPECT_FALSE(settle(0.0799));
+  EXPECT_TRUE(settle(0.08));
+  EXPECT_TRUE(settle(0.051)) << "what has begun goes on with less";
+  EXPECT_FALSE(settle(0.0499));
+  EXPECT_FALSE(settle(0.0799)) << "and does not begin again before it is needed";
+}
+
+TEST(AudioSender, CopiesNeedThirtyTwoKilobits) {
+  AudioSender sender;
+  sender.handle_loss(0.3);
+  EXPECT_FALSE(sender.sends_copies()) << "it begins with 24";
+  sender.set_rate(DataRate::bits_per_second(31'999));
+  EXPECT_FALSE(sender.sends_copies());
+  sender.set_rate(kbps(32));
+  EXPECT_TRUE(sender.sends_copies());
+  sender.set_rate(DataRate::bits_per_second(31'999));
+  EXPECT_FALSE(sender.sends_copies());
+}
+
+TEST(AudioSender, ACopyIsTheFrameBeforeTheLastAndNeverSilence) {
+  media::SyntheticVoice voice;
+  AudioSender sender;
+  sender.set_rate(kbps(48));
+  sender.handle_loss(0.2);
+  std::vector<bool> spoken;
+  for (uint64_t i = 0; i < 1'200; ++i) {
+    const uint64_t silent = sender.stats().silent;
+    const auto message = sender.capture(end_of(i), voice.frame(i));
+    spoken.push_back(sender.stats().silent == silent);
+    if (message) {
+      const auto parsed = media::parse_sound(*message);
+      ASSERT_TRUE(parsed);
+      ASSERT_EQ(!parsed->copy.empty(), i >= 2 && spoken[i - 2]) << i;
+      ASSERT_TRUE(parsed->copy.empty() || parsed->copy_distance == 2);
+    }
+  }
+  EXPECT_GT(sender.stats().silent, 50U);
+}
+
 TEST(AudioSender, MoreLossIsBelievedAtOnceAndLessBitByBit) {
   AudioSender sender;
   sender.handle_loss(0.2);

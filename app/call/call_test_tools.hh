@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "media/frame/picture.hh"
+#include "transport/session/endpoint.hh"
+#include "transport/sprout/control.hh"
+
+namespace cress::app {
+
+/// What the link allows, as a test sets it.
+struct SetLink {
+  DataSize window{};
+  DataSize outstanding{};
+  DataSize message_overhead{};
+  DataSize forecast_total{1'000'000};
+  std::optional<DataRate> forecast_rate{};
+};
+
+/// A control that answers what a test has set: in tests of a sender the window and the forecast are
+/// the input. It counts nothing down by itself and reports nothing. `link` is borrowed.
+class SetControl final : public sprout::Control {
+ public:
+  explicit SetControl(const SetLink& link) : link_(link) {}
+
+  void handle_arrival(TimePoint /*now*/, const sprout::ArrivedDatagram& /*datagram*/) override {}
+  std::optional<sprout::Feedback> poll_feedback(TimePoint /*now*/) override { return std::nullopt; }
+  TimePoint feedback_due() const override { return kNever; }
+  void on_sent(TimePoint /*now*/, uint64_t /*sequence*/, DataSize /*payload*/) override {}
+  void handle_feedback(TimePoint /*now*/, const sprout::Feedback& /*feedback*/,
+                       uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) override {}
+  DataSize window(TimePoint /*now*/) const override { return link_.window; }
+  DataSize outstanding(TimePoint /*now*/) const override { return link_.outstanding; }
+  DataSize message_overhead() const override { return link_.message_overhead; }
+  DataSize forecast_total() const override { return link_.forecast_total; }
+  std::optional<DataRate> forecast_rate() const override { return link_.forecast_rate; }
+  Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
+  Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
+  TimePoint next_change(TimePoint /*now*/) const override { return kNever; }
+
+ private:
+  const SetLink& link_;
+};
+
+/// A picture that costs next to nothing: its frames fit any budget.
+inline media::PicturePtr grey_picture(int width = 64, int height = 48) {
+  return std::make_shared<const media::Picture>(media::make_picture(width, height));
+}
+
+}  // namespace cress::app

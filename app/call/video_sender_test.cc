@@ -1,0 +1,239 @@
+#include "app/call/video_sender.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/call/call_test_tools.hh"
+#include "media/source/synthetic_camera.hh"
+
+namespace cress::app {
+namespace {
+
+using Kind = session::MessageOutcome::Kind;
+
+constexpr int kVideoWidth = 64;
+constexpr int kVideoHeight = 48;
+
+/// A sender that codes one picture after another, each frame of which leaves as `fragments`
+/// messages, `parity` of them to spare.
+struct Sending {
+  explicit Sending(VideoSenderOptions options = {}) : sender(sized(options)) {}
+  static VideoSenderOptions sized(VideoSenderOptions options) {
+    options.width = kVideoWidth;
+    options.height = kVideoHeight;
+    return options;
+  }
+
+  Encoding send(int fragments = 1, int parity = 0, DataSize budget = DataSize{20'000}) {
+    const uint32_t id = next_frame++;
+    now += 33ms;
+    Encoding encoding = sender.encode(now, id, camera.picture(id), budget);
+    if (!encoding.frame.data.empty()) {
+      sender.handle_frame_sent(id, parity);
+      for (int i = 0; i < fragments; ++i) {
+        sender.handle_fragment_sent(next_message++, id);
+      }
+    }
+    return encoding;
+  }
+  void send_frames(int count) {
+    for (int i = 0; i < count; ++i) {
+      send();
+    }
+  }
+  void outcome(session::MessageId id, Kind kind) {
+    sender.handle_outcome({.flow = session::kVideoFlow, .id = id, .kind = kind});
+  }
+  uint32_t next_reference() { return send().frame.reference_id; }
+
+  media::SyntheticCamera camera{{.width = kVideoWidth, .height = kVideoHeight}};
+  VideoSender sender;
+  TimePoint now = kTimeZero;
+  uint32_t next_frame = 0;
+  session::MessageId next_message = 0;
+};
+
+TEST(VideoSender, TheSummaryIsThatOfTheFrame) {
+  Sending sending;
+  const Encoding first = sending.send(1, 0, DataSize{9'000});
+  EXPECT_EQ(first.summary.frame_id, 0U);
+  EXPECT_EQ(first.summary.captured, kTimeZero + 33ms);
+  EXPECT_EQ(first.summary.budget, DataSize{9'000});
+  EXPECT_EQ(first.summary.size, first.frame.size());
+  EXPECT_GT(first.summary.size, DataSize{});
+  EXPECT_GE(first.summary.attempts, 1);
+  EXPECT_TRUE(first.summary.key_frame);
+  EXPECT_EQ(first.frame.capture_time, kTimeZero + 33ms);
+  const Encoding second = sending.send(1, 0, DataSize{9'000});
+  EXPECT_EQ(second.summary.frame_id, 1U);
+  EXPECT_FALSE(second.summary.key_frame);
+  const Encoding skipped = sending.send(1, 0, DataSize{});
+  EXPECT_TRUE(skipped.frame.data.empty());
+  EXPECT_EQ(skipped.summary.size, DataSize{});
+  EXPECT_EQ(skipped.summary.attempts, 0);
+}
+
+TEST(VideoSender, OptionsReachTheEncoder) {
+  Sending coarse{{.quantizer_min = 40, .quantizer_min_of_plenty = 33}};
+  int finest = media::kQuantizerMax;
+  for (int i = 0; i < 40; ++i) {
+    finest = std::min(finest, coarse.send().summary.quantizer);
+  }
+  EXPECT_EQ(finest, 33) << "with plenty to spend";
+  EXPECT_EQ(coarse.send(1, 0, DataSize{20'000}).frame.temporal_layer, 0);
+  Sending usual{{.quantizer_min = 40, .quantizer_min_of_plenty = 40}};
+  EXPECT_EQ(usual.send().summary.quantizer, 40);
+  Sending layered{{.temporal_layers = 3}};
+  std::vector<int> layers;
+  for (int i = 0; i < 5; ++i) {
+    layers.push_back(layered.send().frame.temporal_layer);
+  }
+  EXPECT_EQ(layers, (std::vector<int>{0, 2, 1, 2, 0}));
+  Sending anchored{{.anchor_interval = 2}};
+  EXPECT_TRUE(anchored.send().frame.anchor);
+  Sending alone;
+  EXPECT_FALSE(alone.send().frame.anchor);
+}
+
+TEST(VideoSender, AFrameIsLostWithMoreFragmentsThanItHasParity) {
+  for (const int parity : {0, 1, 2}) {
+    for (const int lost : {0, 1, 2, 3}) {
+      SCOPED_TRACE(std::to_string(lost) + " lost of 5, parity " + std::to_string(parity));
+      Sending sending;
+      sending.send();
+      sending.sender.handle_report({.newest = 0});
+      sending.send(5, parity);  // messages 1 to 5
+      for (int i = 0; i < 5; ++i) {
+        sending.outcome(static_cast<session::MessageId>(1 + i),
+                        i < lost ? Kind::kLost : Kind::kDelivered);
+      }
+      EXPECT_EQ(sending.next_reference(), lost > parity ? 0U : 1U);
+    }
+  }
+}
+
+TEST(VideoSender, WhatWasDroppedFromTheQueueIsLostToo) {
+  Sending sending;
+  sending.send();
+  sending.sender.handle_report({.newest = 0});
+  sending.send(3, 1);
+  sending.outcome(1, Kind::kDropped);
+  EXPECT_EQ(sending.next_reference(), 1U) << "parity stands in for one";
+  sending.outcome(2, Kind::kDropped);
+  EXPECT_EQ(sending.next_reference(), 0U);
+}
+
+TEST(VideoSender, ADropDecidesNothingAboutOlderMessages) {
+  Sending sending;
+  sending.send();
+  sending.sender.handle_report({.newest = 0});
+  sending.send();   // message 1, under way
+  sending.send(2);  // messages 2 and 3, of which 3 is still in the queue
+  sending.outcome(3, Kind::kDropped);
+  EXPECT_EQ(sending.next_reference(), 0U) << "frame 2 is lost";
+  sending.sender.handle_report({.newest = 3, .before = 0b100});
+  EXPECT_EQ(sending.next_reference(), 3U);
+  sending.outcome(1, Kind::kLost);  // frame 1: nothing refers to it any more
+  EXPECT_EQ(sending.next_reference(), 4U);
+  sending.outcome(4, Kind::kDelivered);
+  sending.outcome(5, Kind::kLost);  // frame 4, and 5 after it: 0 is what is left
+  EXPECT_EQ(sending.next_reference(), 0U) << "each outcome is still that of its own frame";
+}
+
+TEST(VideoSender, ParityOfAnOlderFrameSavesNoNewerOne) {
+  Sending sending;
+  sending.send();
+  sending.sender.handle_report({.newest = 0});
+  sending.send(2, 1);  // messages 1 and 2
+  sending.send(2, 1);  // messages 3 and 4
+  sending.outcome(1, Kind::kLost);
+  sending.outcome(2, Kind::kDelivered);
+  sending.outcome(3, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 2U) << "each frame lost one fragment, and had one to spare";
+  sending.outcome(4, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 0U);
+}
+
+TEST(VideoSender, OutcomesOfMessagesItDoesNotCarryAreIgnored) {
+  Sending sending;
+  sending.next_message = 7;  // messages before these were none of its own
+  sending.send();
+  sending.sender.handle_report({.newest = 0});
+  sending.send(2);  // messages 8 and 9
+  for (const session::MessageId id : {0U, 6U, 10U, 1'000U}) {
+    sending.outcome(id, Kind::kLost);
+    sending.outcome(id, Kind::kDropped);
+  }
+  EXPECT_EQ(sending.next_reference(), 1U);  // and message 10
+  sending.outcome(8, Kind::kDelivered);
+  sending.outcome(8, Kind::kLost);  // decided already
+  EXPECT_EQ(sending.next_reference(), 2U);
+  sending.outcome(9, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 0U);
+}
+
+TEST(VideoSender, WhatIsOlderThanAReportAndNotInItIsLost) {
+  Sending sending;
+  sending.send_frames(4);
+  sending.sender.handle_report({.newest = 0});
+  sending.outcome(3, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 0U);  // frame 4 goes back to what is known
+  // The other end has decoded 4 and 0, so 1 and 2 never will be: the buffer that holds 1 is free.
+  sending.sender.handle_report({.newest = 4, .before = 0b1000});
+  EXPECT_EQ(sending.next_reference(), 4U);
+  sending.sender.handle_report({.newest = 5, .before = 0b10001});
+  EXPECT_EQ(sending.next_reference(), 5U);
+  sending.outcome(6, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 5U) << "kept in the buffer that 1 has left";
+}
+
+TEST(VideoSender, ARelayReportsOnlyWhatItHasItself) {
+  for (const bool relay : {false, true}) {
+    Sending sending{{.anchor_interval = relay ? 20 : 0}};
+    sending.send_frames(4);
+    // Frames 1 and 2 are not in it, but 3, which descends from them, is the newest decoded.
+    sending.sender.handle_report({.newest = 3, .before = 0b100});
+    EXPECT_EQ(sending.next_reference(), relay ? 3U : 0U)
+        << (relay ? "1 and 2 may yet be reported"
+                  : "1 and 2 are lost, with what descends from them");
+  }
+}
+
+TEST(VideoSender, AReportReachesBackThirtyTwoFrames) {
+  for (const uint32_t newest : {32U, 33U}) {
+    Sending sending;
+    sending.send_frames(34);
+    // No frame of the last 32 before `newest` was decoded: frame newest - 32 the first of these.
+    sending.outcome(newest, Kind::kDelivered);
+    sending.sender.handle_report({.newest = newest, .before = 0});
+    if (newest == 32) {
+      const Encoding next = sending.send();
+      EXPECT_TRUE(next.frame.key_frame) << "frame 0 was not decoded: nothing is left";
+    } else {
+      EXPECT_EQ(sending.next_reference(), 0U) << "frame 0 is beyond the report";
+    }
+  }
+}
+
+TEST(VideoSender, AReportOfTheFirstFramesDoesNotReachBeforeThem) {
+  Sending sending;
+  sending.send_frames(3);
+  sending.sender.handle_report({.newest = 1, .before = 1});
+  EXPECT_EQ(sending.next_reference(), 2U);
+  sending.outcome(3, Kind::kLost);
+  EXPECT_EQ(sending.next_reference(), 1U) << "1 is known to be there";
+}
+
+TEST(VideoSender, AKeyFrameIsMadeOnRequest) {
+  Sending sending;
+  sending.send();
+  sending.now += 1s;
+  sending.sender.handle_key_frame_request(sending.now);
+  EXPECT_TRUE(sending.send().frame.key_frame);
+  EXPECT_EQ(sending.sender.stats().key_frames, 2U);
+}
+
+}  // namespace
+}  // namespace cress::app
