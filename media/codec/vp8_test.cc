@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "media/codec/vp8_decoder.hh"
@@ -348,6 +349,23 @@ TEST(Vp8Decoder, WhatIsNotAFrameGetsItsName) {
   EXPECT_EQ(decoder.decode(huge).error(), DecodeError::kTooLarge);
   EXPECT_TRUE(decoder.decode(key.data)) << "and still works afterwards";
   EXPECT_TRUE(decoder.decode(delta.data));
+}
+
+TEST(Vp8Decoder, ThePixelLimitHoldsForEveryKeyFrame) {
+  const auto key_frame = [](int width, int height) {
+    Vp8Encoder encoder{{.width = width, .height = height}};
+    return encoder.encode(make_picture(width, height), {.key_frame = true}).data;
+  };
+  Vp8Decoder decoder{{.pixels_max = 64 * 48}};
+  for (const auto& [width, height, fits] : {std::tuple{64, 49, false},
+                                            {64, 48, true},
+                                            {64, 49, false},
+                                            {1'024, 768, false},
+                                            {64, 48, true}}) {
+    const auto decoded = decoder.decode(key_frame(width, height));
+    ASSERT_EQ(decoded.has_value(), fits) << width << " x " << height;
+    EXPECT_TRUE(fits || decoded.error() == DecodeError::kTooLarge);
+  }
 }
 
 TEST(Vp8Decoder, DamagedFramesNeverStopItFromDecodingTheNextKeyFrame) {
