@@ -77,6 +77,19 @@ TEST(Fragment, HeaderHasTheDocumentedLayout) {
   }
 }
 
+TEST(Fragment, AReferenceReachesBackToFrameZeroAndNoFurther) {
+  EncodedFrame frame = frame_of(9, 100);
+  frame.key_frame = false;
+  frame.reference_id = 0;
+  std::vector<std::byte> message = fragment(frame, DataSize{1100})[0];
+  const auto parsed = parse_fragment(message);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->header.reference_distance, 9U);
+  message[11] = std::byte{10};
+  ASSERT_FALSE(parse_fragment(message));
+  EXPECT_EQ(parse_fragment(message).error(), FragmentError::kBadReference);
+}
+
 TEST(Fragment, ParityFollowsTheFrameAndIsAsLongAsTheLongest) {
   Rng rng{4};
   for (int round = 0; round < 300; ++round) {
@@ -449,7 +462,11 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
       {"more fragments than bytes", 4, {0xFF, 0xFF}, FragmentError::kBadCount},
       {"empty frame", 6, {0, 0, 0}, FragmentError::kBadSize},
       {"16 MB frame", 6, {0xFF, 0xFF, 0xFF}, FragmentError::kBadSize},
-      {"refers before frame 0", 9, {0, 0, 100}, FragmentError::kBadReference},
+      // A delta frame: a key frame that refers is wrong anyhow.
+      {"refers before frame 0",
+       1,
+       {0, 0, 1, 0, 2, 0, 7, 0xD0, 0, 0, 10},
+       FragmentError::kBadReference},
       {"key frame that refers", 9, {0, 0, 1}, FragmentError::kBadReference},
       {"delta frame that does not", 1, {0}, FragmentError::kBadReference},
       {"other count, same frame", 4, {0, 3}, FragmentError::kBadLength},
