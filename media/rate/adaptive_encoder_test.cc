@@ -621,20 +621,33 @@ constexpr std::array<const char*, 6> kClips{
     "gesture_man_640x480_30.mp4", "kitchen_man_640x360_25.mp4", "asl_signers_640x480_30.mp4",
     "foremanI_cif_30.mp4",        "cockatoo_640x360_20.mp4",    "screenmix_480x270_25.mp4"};
 
-TEST(AdaptiveEncoder, FitsRecordedClipsIntoAWanderingBudget) {
-  const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
-  if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "no recorded clips in " << folder;
-  }
+const std::filesystem::path kClipFolder = std::filesystem::path(CRESS_DATA) / "video";
+
+void expect_recorded_clips_fit(const std::vector<const char*>& clips,
+                               const std::vector<uint64_t>& seeds, int frames) {
   const GstRuntime runtime;
   Bars bars;
-  for (const char* name : kClips) {
-    const auto source = open_video(folder / name);
-    for (const uint64_t seed : {1U, 2U}) {
-      bars.measure(name, *source, {}, seed);
+  for (const char* name : clips) {
+    const auto source = open_video(kClipFolder / name);
+    for (const uint64_t seed : seeds) {
+      bars.measure(name, *source, {}, seed, frames);
     }
   }
   bars.expect();
+}
+
+TEST(AdaptiveEncoder, FitsRecordedClipsIntoAWanderingBudget) {
+  if (!std::filesystem::exists(kClipFolder)) {
+    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+  }
+  expect_recorded_clips_fit({kClips[0], kClips[3], kClips[5]}, {1}, 100);
+}
+
+TEST(AdaptiveEncoderMeasured, FitsRecordedClipsIntoAWanderingBudget) {
+  if (!std::filesystem::exists(kClipFolder)) {
+    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+  }
+  expect_recorded_clips_fit({kClips.begin(), kClips.end()}, {1, 2}, 200);
 }
 
 // Another source at another size.
@@ -657,18 +670,28 @@ class Resized final : public VideoSource {
   int height_;
 };
 
-TEST(AdaptiveEncoder, FitsLargeClipsIntoAWanderingBudget) {
-  const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
-  if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "no recorded clips in " << folder;
-  }
+void expect_large_clips_fit(const std::vector<const char*>& clips, int frames) {
   const GstRuntime runtime;
   Bars bars;
-  for (const char* name : {kClips[1], kClips[2], kClips[4]}) {
-    Resized source{open_video(folder / name), 1280, 720};
-    bars.measure(std::string(name) + " at 720", source, {.low = 300e3, .high = 4000e3}, 1, 120);
+  for (const char* name : clips) {
+    Resized source{open_video(kClipFolder / name), 1280, 720};
+    bars.measure(std::string(name) + " at 720", source, {.low = 300e3, .high = 4000e3}, 1, frames);
   }
   bars.expect();
+}
+
+TEST(AdaptiveEncoder, FitsLargeClipsIntoAWanderingBudget) {
+  if (!std::filesystem::exists(kClipFolder)) {
+    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+  }
+  expect_large_clips_fit({kClips[4]}, 60);
+}
+
+TEST(AdaptiveEncoderMeasured, FitsLargeClipsIntoAWanderingBudget) {
+  if (!std::filesystem::exists(kClipFolder)) {
+    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+  }
+  expect_large_clips_fit({kClips[1], kClips[2], kClips[4]}, 120);
 }
 
 }  // namespace

@@ -15,8 +15,6 @@
 namespace cress::media {
 namespace {
 
-constexpr uint32_t kFrames = 300;
-
 double psnr(const Picture& a, const Picture& b) {
   double sum = 0;
   for (size_t i = 0; i < a.luma_size(); ++i) {
@@ -33,7 +31,7 @@ struct Shape {
 
 /// Mean PSNR of what is on the screen when a constant rate is spent, every frame on its own budget,
 /// what is left over for the next ones, and each frame is reported four frames later.
-double measure(VideoSource& source, const Shape& shape, DataRate rate) {
+double measure(VideoSource& source, const Shape& shape, DataRate rate, uint32_t frames = 300) {
   AdaptiveEncoder encoder{{.width = source.width(),
                            .height = source.height(),
                            .frame_rate = source.frame_rate(),
@@ -46,7 +44,7 @@ double measure(VideoSource& source, const Shape& shape, DataRate rate) {
   const DataSize share = rate * source.frame_rate().time_of(1);
   DataSize credit;
   double sum = 0;
-  for (uint32_t id = 0; id < kFrames; ++id) {
+  for (uint32_t id = 0; id < frames; ++id) {
     const PicturePtr picture = source.picture(id);
     credit = id == 0 ? 6 * share : std::min(credit + share, 4 * share);
     const AdaptedFrame coded =
@@ -62,7 +60,22 @@ double measure(VideoSource& source, const Shape& shape, DataRate rate) {
     }
     sum += psnr(*picture, *shown);
   }
-  return sum / kFrames;
+  return sum / frames;
+}
+
+TEST(Layers, CostNoMoreThanTheyMayAtEqualBytes) {
+  const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << "no recorded clips in " << folder;
+  }
+  const GstRuntime runtime;
+  const auto source = open_video(folder / "gesture_man_640x480_30.mp4");
+  const DataRate rate = DataRate::kilobits_per_second(400);
+  const double one = measure(*source, {}, rate, 90);
+  const double three = measure(*source, {.layers = 3}, rate, 90);
+  const double often = measure(*source, {.layers = 3, .anchor_interval = 4}, rate, 90);
+  EXPECT_GE(three - one, -4.0) << "dB";
+  EXPECT_GE(often - three, -2.0) << "dB";
 }
 
 TEST(LayersMeasured, WhatLayersAndAnchorsCostAtEqualBytes) {
