@@ -440,6 +440,106 @@ TEST(Assembler, HeldParityIsGivenBackWhenItsFrameIsDropped) {
   EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
 }
 
+TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
+  Assembler assembler;
+  std::vector<Messages> frames;
+  for (uint32_t id = 0; id < 257; ++id) {
+    frames.push_back(fragment(frame_of(id, 10), DataSize{1100}));
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, frames[id][0]).value());
+    ASSERT_FALSE(assembler.handle_fragment(kTimeZero, frames[0][0]).value());
+  }
+  EXPECT_EQ(assembler.stats().duplicates, 256U);
+  EXPECT_EQ(assembler.stats().too_old, 1U);
+  EXPECT_FALSE(assembler.handle_fragment(kTimeZero, frames[1][0]).value());
+  EXPECT_EQ(assembler.stats().duplicates, 257U);
+  EXPECT_EQ(assembler.stats().fragments, 2 * 257U + 1);
+}
+
+TEST(Assembler, AFrameMayBeIncompleteForTwoSeconds) {
+  const Messages old = fragment(frame_of(1, 2000), DataSize{1100});
+  for (const auto& [age, comes] : {std::pair<Duration, bool>{2s, true}, {2s + 1us, false}}) {
+    Assembler assembler;
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, old[0]));
+    EXPECT_EQ(assembler.handle_fragment(kTimeZero + age, old[1]).value().has_value(), comes);
+  }
+}
+
+TEST(Assembler, SixtyFourFramesMayBeIncomplete) {
+  Assembler assembler;
+  for (uint32_t id = 0; id < 65; ++id) {
+    EXPECT_EQ(assembler.stats().frames_dropped, 0U);
+    ASSERT_TRUE(
+        assembler.handle_fragment(kTimeZero, fragment(frame_of(id, 2000), DataSize{1100})[0]));
+  }
+  EXPECT_EQ(assembler.incomplete_frames(), 64U);
+  EXPECT_EQ(assembler.stats().frames_dropped, 1U);
+}
+
+TEST(Assembler, EightOfTheLargestFramesMayBeIncomplete) {
+  Assembler assembler;
+  for (uint32_t id = 0; id < 9; ++id) {
+    EXPECT_EQ(assembler.stats().frames_dropped, 0U);
+    const auto largest = static_cast<size_t>(kEncodedFrameMax.bytes());
+    ASSERT_TRUE(
+        assembler.handle_fragment(kTimeZero, fragment(frame_of(id, largest), DataSize{9000})[0]));
+  }
+  EXPECT_EQ(assembler.incomplete_frames(), 8U);
+}
+
+TEST(Assembler, DiscardLeavesNewerFramesAlone) {
+  Assembler assembler;
+  const Messages seven = fragment(frame_of(7, 2000), DataSize{1100});
+  const Messages eight = fragment(frame_of(8, 2000), DataSize{1100});
+  for (const Messages* frame : {&seven, &eight}) {
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, (*frame)[0]));
+  }
+  assembler.discard_through(7);
+  assembler.discard_through(3);  // takes nothing back
+  EXPECT_EQ(assembler.stats().frames_dropped, 1U);
+  EXPECT_FALSE(assembler.handle_fragment(kTimeZero, seven[1]).value());
+  EXPECT_TRUE(assembler.handle_fragment(kTimeZero, eight[1]).value());
+}
+
+TEST(Fragment, AFrameMayHaveTheLargestSizeAndNoByteMore) {
+  std::vector<std::byte> message = fragment(frame_of(9, 2000), DataSize{1100})[0];
+  const auto with_size = [&message](int64_t size) {
+    for (int i = 0; i < 3; ++i) {
+      message[static_cast<size_t>(8 - i)] = static_cast<std::byte>(size >> (8 * i));
+    }
+    return parse_fragment(message).error();
+  };
+  EXPECT_EQ(with_size(kEncodedFrameMax.bytes()), FragmentError::kBadLength) << "its size is fine";
+  EXPECT_EQ(with_size(kEncodedFrameMax.bytes() + 1), FragmentError::kBadSize);
+  EXPECT_EQ(with_size(1), FragmentError::kBadCount) << "two fragments of one byte";
+  EXPECT_EQ(with_size(2), FragmentError::kBadLength);
+}
+
+TEST(Fragment, MisuseIsOurBug) {
+  const DataSize message_max{1100};
+  EncodedFrame frame = frame_of(9, 2000);
+  EXPECT_DEATH(fragment(frame, DataSize{63}), "too small");
+  EXPECT_DEATH(fragment(frame, message_max, -1), "parity");
+  frame.temporal_layer = 1;
+  EXPECT_DEATH(fragment(frame, message_max), "layer");
+  frame = frame_of(9, 2000);
+  frame.reference_id = 8;
+  EXPECT_DEATH(fragment(frame, message_max), "reference");
+  frame.key_frame = false;
+  frame.reference_id = 10;
+  EXPECT_DEATH(fragment(frame, message_max), "reference");
+  frame = frame_of(kReferenceDistanceMax + 1, 10);
+  frame.key_frame = false;
+  frame.reference_id = 0;
+  EXPECT_DEATH(fragment(frame, message_max), "reference");
+  frame.reference_id = 1;
+  EXPECT_EQ(parse_fragment(fragment(frame, message_max)[0])->header.reference_distance,
+            kReferenceDistanceMax);
+  EXPECT_DEATH(
+      fragment(frame_of(9, static_cast<size_t>(kEncodedFrameMax.bytes()) + 1), message_max),
+      "too large");
+  EXPECT_DEATH(fragment(frame_of(9, 0), message_max), "empty");
+}
+
 struct Hostile {
   const char* what;
   size_t at;

@@ -156,5 +156,28 @@ TEST(Ivf, AWriterThatCannotWriteSaysSo) {
   EXPECT_THROW(fill(), std::runtime_error);
 }
 
+TEST(Ivf, AnErrorSaysWhereItIs) {
+  const std::string good = example();
+  EXPECT_EQ(read_all(good.substr(0, 20)).error, (IvfError{IvfError::Kind::kTruncated, 20, 0}));
+  EXPECT_EQ(read_all(good.substr(0, 32 + 5)).error, (IvfError{IvfError::Kind::kTruncated, 37, 0}));
+  const size_t second = 32 + 12 + 5000;
+  EXPECT_EQ(read_all(with(good, second, std::string(4, '\0'))).error,
+            (IvfError{IvfError::Kind::kEmptyFrame, second + 12, 1}));
+  EXPECT_NE(describe({IvfError::Kind::kTruncated, 31, 0}).find("its header at byte 31"),
+            std::string::npos);
+  EXPECT_NE(describe({IvfError::Kind::kTruncated, 32, 4}).find("frame 4 at byte 32"),
+            std::string::npos);
+}
+
+TEST(Ivf, AWriterTakesTheLargestFrameAndNoneThatIsEmpty) {
+  const size_t largest = static_cast<size_t>(kEncodedFrameMax.bytes());
+  const std::vector<IvfFrame> frames{{0, std::vector<std::byte>(largest, std::byte{5})}};
+  EXPECT_EQ(read_all(written(frames, {})).frames, frames);
+  EXPECT_DEATH(written({{0, std::vector<std::byte>(largest + 1)}}, {}), "oversized");
+  EXPECT_DEATH(written({{0, {}}}, {}), "empty");
+  EXPECT_DEATH(written({}, {.timebase_numerator = 0}), "timebase");
+  EXPECT_DEATH(written({}, {.timebase_denominator = 0}), "timebase");
+}
+
 }  // namespace
 }  // namespace cress::media

@@ -106,5 +106,59 @@ TEST(ScalePicture, UpwardsARampStaysARamp) {
   }
 }
 
+// The slow twin upwards: between the centres of the two nearest pixels, and the edge's pixel
+// beyond.
+double between_centres(const Picture& from, double x, double y) {
+  const auto at = [&](int column, int row) {
+    return static_cast<double>(from.y()[std::clamp(row, 0, from.height - 1) * from.width +
+                                        std::clamp(column, 0, from.width - 1)]);
+  };
+  const int column = static_cast<int>(std::floor(x));
+  const int row = static_cast<int>(std::floor(y));
+  const double right = x - column;
+  const double down = y - row;
+  return (1 - down) * ((1 - right) * at(column, row) + right * at(column + 1, row)) +
+         down * ((1 - right) * at(column, row + 1) + right * at(column + 1, row + 1));
+}
+
+TEST(ScalePicture, UpwardsEachPixelLiesBetweenItsNeighboursToTheEdge) {
+  for (const auto& [width, height] : {std::pair{17, 12}, {40, 33}, {23, 60}}) {
+    const Picture from = noise(17, 12, 6);
+    const Picture to = scale_picture(from, width, height);
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        ASSERT_NEAR(
+            to.y()[y * width + x],
+            between_centres(from, (x + 0.5) * 17 / width - 0.5, (y + 0.5) * 12 / height - 0.5), 1.6)
+            << x << ", " << y;
+      }
+    }
+  }
+}
+
+TEST(ScalePicture, ColourIsScaledAsBrightnessIs) {
+  const Picture from = noise(64, 48, 9);
+  Picture as_luma = make_picture(32, 24);
+  for (const bool v : {false, true}) {
+    const uint8_t* plane = v ? from.v() : from.u();
+    std::copy(plane, plane + from.chroma_size(), as_luma.y());
+    for (const auto& [width, height] : {std::pair{32, 24}, {18, 46}, {80, 60}}) {
+      const Picture to = scale_picture(from, width, height);
+      const Picture expected = scale_picture(as_luma, width / 2, height / 2);
+      EXPECT_TRUE(
+          std::equal(expected.y(), expected.y() + expected.luma_size(), v ? to.v() : to.u()));
+    }
+  }
+}
+
+TEST(Picture, IsGreyAndHasRoomForOddSides) {
+  const Picture picture = make_picture(3, 5);
+  EXPECT_EQ(picture.data, std::vector<uint8_t>(15 + 2 * 6, 128));
+  EXPECT_EQ(make_picture(16'383, 1).width, 16'383);
+  EXPECT_DEATH(make_picture(16'384, 1), "out of range");
+  EXPECT_DEATH(make_picture(1, 16'384), "out of range");
+  EXPECT_DEATH(make_picture(0, 1), "out of range");
+}
+
 }  // namespace
 }  // namespace cress::media

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "transport/base/rng.hh"
 
@@ -106,6 +107,100 @@ TEST(AudioDelay, StaysInItsBoundsWhateverItSees) {
     ASSERT_GE(*delay.target(), *delay.fastest() + 20ms);
     ASSERT_LE(*delay.target(), *delay.fastest() + 300ms);
   }
+}
+
+TEST(AudioDelay, TheFirstHalfSecondHasAWiderMargin) {
+  AudioDelay delay;
+  for (int frames = 1; frames <= 30; ++frames) {
+    delay.observe(52ms);
+    EXPECT_EQ(*delay.target(), frames < 25 ? Duration{90ms} : Duration{70ms}) << frames;
+  }
+  delay.reset();
+  EXPECT_EQ(delay.target(), std::nullopt);
+  delay.observe(10ms);
+  EXPECT_EQ(*delay.target(), Duration{50ms}) << "as if it had just begun";
+}
+
+TEST(AudioDelay, DelaysFallIntoBinsOfFiveMillisecondsBelowZeroToo) {
+  for (const auto& [observed, bin] : {std::pair<Duration, Duration>{0ms, 0ms},
+                                      {4'999us, 0ms},
+                                      {5ms, 5ms},
+                                      {-1us, -5ms},
+                                      {-5ms, -5ms},
+                                      {-5'001us, -10ms}}) {
+    AudioDelay delay;
+    delay.observe(observed);
+    EXPECT_EQ(*delay.fastest(), bin) << to_milliseconds(observed);
+  }
+}
+
+TEST(AudioDelay, AFewLuckyFramesAreForgottenBelowHalfAPercent) {
+  AudioDelay delay{{.memory = 0.99999}};
+  for (int i = 0; i < 150; ++i) {
+    delay.observe(50ms);
+  }
+  delay.observe(0ms);
+  EXPECT_EQ(*delay.fastest(), Duration{0ms}) << "one in 151";
+  for (int i = 0; i < 47; ++i) {
+    delay.observe(50ms);
+  }
+  EXPECT_EQ(*delay.fastest(), Duration{0ms}) << "one in 198";
+  for (int i = 0; i < 4; ++i) {
+    delay.observe(50ms);
+  }
+  EXPECT_EQ(*delay.fastest(), Duration{50ms}) << "one in 202";
+}
+
+TEST(AudioDelay, HalfIsForgottenInSevenSeconds) {
+  // A longer path counts as such when less than half a per cent remembers the shorter one.
+  AudioDelay delay;
+  for (int i = 0; i < 1'000; ++i) {
+    delay.observe(40ms);
+  }
+  int frames = 0;
+  while (*delay.fastest() < 100ms && frames < 10'000) {
+    delay.observe(102ms);
+    ++frames;
+  }
+  EXPECT_NEAR(frames, std::log(0.005 / 0.865) / std::log(0.998), 30);
+}
+
+TEST(AudioDelay, ATargetIsNeverBeyondFourHundredMilliseconds) {
+  AudioDelay delay;
+  for (int i = 0; i < 1'200; ++i) {
+    delay.observe(i % 120 * 5ms);
+  }
+  EXPECT_EQ(*delay.target(), Duration{400ms});
+}
+
+TEST(AudioDelay, AnotherPathIsBelievedWhenHalfOfAllCameByIt) {
+  AudioDelay delay{{.memory = 0.99999}};
+  for (int i = 0; i < 100; ++i) {
+    delay.observe(40ms);
+  }
+  for (int i = 0; i < 100; ++i) {
+    delay.observe(1'500ms);
+  }
+  EXPECT_EQ(*delay.fastest(), Duration{40ms});
+  delay.observe(1'500ms);
+  EXPECT_EQ(*delay.fastest(), Duration{1'500ms});
+  EXPECT_EQ(*delay.target(), Duration{1'540ms}) << "and begins again";
+}
+
+TEST(AudioDelay, WhatFallsOutOfTheHistogramStillCounts) {
+  // Half at 0, half at 630 ms, and then one at -50: the slow half lies beyond the last bin.
+  AudioDelay delay{{.memory = 0.99999}};
+  for (int i = 0; i < 100; ++i) {
+    delay.observe(i < 45 ? 630ms : 0ms);
+  }
+  delay.observe(-50ms);
+  EXPECT_EQ(*delay.fastest(), Duration{-50ms});
+  for (int i = 0; i < 12; ++i) {
+    delay.observe(1s);
+  }
+  EXPECT_EQ(*delay.fastest(), Duration{-50ms});
+  delay.observe(1s);
+  EXPECT_EQ(*delay.fastest(), Duration{1s}) << "58 of 114 were beyond";
 }
 
 }  // namespace

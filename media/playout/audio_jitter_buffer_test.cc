@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
 
 #include "transport/base/rng.hh"
 
@@ -137,6 +138,150 @@ TEST(AudioJitterBuffer, LoneStrangersChangeNothing) {
   }
   EXPECT_EQ(buffer.stream(), 1U);
   EXPECT_EQ(buffer.stats().strangers, 500U);
+}
+
+/// Fifty frames in order, 50 ms after their capture.
+AudioJitterBuffer after_fifty_frames() {
+  AudioJitterBuffer buffer;
+  for (uint32_t n = 0; n < 50; ++n) {
+    arrive(buffer, n);
+  }
+  return buffer;
+}
+
+TEST(AudioJitterBuffer, AClockMayBeOffByASecond) {
+  for (const Duration sign : {1us, -1us}) {
+    for (const auto& [off, strangers] :
+         {std::pair<int64_t, uint64_t>{1'000'000, 0}, {1'000'001, 1}}) {
+      AudioJitterBuffer buffer = after_fifty_frames();
+      const TimePoint captured = kTimeZero + 1s + off * sign;
+      buffer.handle_message(kTimeZero + 3s, sound(50, captured), false);
+      EXPECT_EQ(buffer.stats().strangers, strangers) << off * sign.count();
+    }
+  }
+}
+
+TEST(AudioJitterBuffer, WhatComesASecondBeforeTheFastestIsAStranger) {
+  // The fastest so far took 50 ms.
+  for (const auto& [delay, strangers] : {std::pair<Duration, uint64_t>{-950ms, 0}, {-951ms, 1}}) {
+    AudioJitterBuffer buffer = after_fifty_frames();
+    arrive(buffer, 100, delay);
+    EXPECT_EQ(buffer.stats().strangers, strangers) << to_milliseconds(delay);
+  }
+}
+
+TEST(AudioJitterBuffer, FramesOlderThanFiveSecondsAreStrangers) {
+  for (const auto& [back, strangers] : {std::pair<uint32_t, uint64_t>{250, 0}, {251, 1}}) {
+    AudioJitterBuffer buffer;
+    arrive(buffer, 1'000);
+    arrive(buffer, 1'000 - back, 6s);
+    EXPECT_EQ(buffer.stats().strangers, strangers) << back;
+    EXPECT_EQ(buffer.stats().late, 1 - strangers) << back;
+  }
+}
+
+TEST(AudioJitterBuffer, TwoStrangersThatDisagreeAreNoNewSender) {
+  struct Second {
+    const char* what;
+    uint32_t ahead;
+    Duration later;
+    bool begins;
+  };
+  for (const Second& second : {Second{"the same number", 0, 0ms, false},
+                               {"the next", 1, 20ms, true},
+                               {"as far ahead as may be", 250, 5s, true},
+                               {"too far ahead", 251, 5'020ms, false},
+                               {"before", kSoundSequenceMask, -20ms, false},
+                               {"a second late", 1, 1'020ms, true},
+                               {"later", 1, 1'021ms, false},
+                               {"a second early", 1, -980ms, true},
+                               {"earlier", 1, -981ms, false}}) {
+    SCOPED_TRACE(second.what);
+    AudioJitterBuffer buffer = after_fifty_frames();
+    const TimePoint now = kTimeZero + 100s;
+    buffer.handle_message(now, sound(500'000, kTimeZero), false);
+    buffer.handle_message(now + 1ms, sound(500'000 + second.ahead, kTimeZero + second.later),
+                          false);
+    EXPECT_EQ(buffer.stream(), second.begins ? 2U : 1U);
+    EXPECT_EQ(buffer.stats().restarts, second.begins ? 1U : 0U);
+    EXPECT_EQ(buffer.stats().strangers, 2U);
+  }
+}
+
+TEST(AudioJitterBuffer, AMessageOfTheStreamSeparatesTwoStrangers) {
+  AudioJitterBuffer buffer = after_fifty_frames();
+  const TimePoint now = kTimeZero + 1'100ms;
+  buffer.handle_message(now, sound(500'000, kTimeZero + 1h), false);
+  arrive(buffer, 60);
+  buffer.handle_message(now + 200ms, sound(500'001, kTimeZero + 1h + 20ms), false);
+  EXPECT_EQ(buffer.stream(), 1U);
+}
+
+TEST(AudioJitterBuffer, ABurstAfterAnOutageIsHardlyLearntFrom) {
+  AudioJitterBuffer buffer;
+  for (uint32_t n = 0; n < 500; ++n) {
+    arrive(buffer, n);
+    buffer.drop_before(n);
+  }
+  EXPECT_EQ(buffer.target(), Duration{70ms});
+  for (uint32_t n = 500; n < 600; ++n) {  // two seconds of frames at once
+    arrive(buffer, n, 50ms + (600 - n) * kSoundFrameLength);
+  }
+  EXPECT_EQ(buffer.target(), Duration{70ms}) << "15 frames, all of them too late for any bin";
+  for (uint32_t n = 600; n < 1'100; ++n) {
+    arrive(buffer, n, 152ms);
+  }
+  EXPECT_GT(buffer.target(), Duration{150ms}) << "what comes in its time is learnt from in full";
+}
+
+TEST(AudioJitterBuffer, ACopyInsideAPacketCountsUnlessItFollowsSilence) {
+  for (const bool after_silence : {false, true}) {
+    AudioJitterBuffer buffer;
+    for (uint32_t n = 0; n < 600; n += 2) {  // every other message is lost
+      SoundMessage message = sound(n, kTimeZero + n * kSoundFrameLength);
+      message.after_silence = after_silence;
+      buffer.handle_message(message.captured + 51ms, message, true);
+      buffer.drop_before(n);
+    }
+    EXPECT_EQ(buffer.target(), after_silence ? Duration{70ms} : Duration{85ms});
+  }
+}
+
+TEST(AudioJitterBuffer, ACopyIsNotHeldWhereTheFrameIsOrItsTimeIsOver) {
+  AudioJitterBuffer buffer;
+  for (uint32_t n = 0; n < 4; ++n) {
+    arrive(buffer, n);
+  }
+  buffer.drop_before(2);
+  for (const uint32_t n : {3U, 4U}) {
+    SoundMessage message = sound(n, kTimeZero + n * kSoundFrameLength);
+    message.copy_distance = 3;
+    message.copy = {std::byte{99}};
+    buffer.handle_message(kTimeZero + 130ms, message, false);
+  }
+  EXPECT_EQ(buffer.find(1), nullptr) << "over";
+  SoundMessage message = sound(5, kTimeZero + 100ms);
+  message.copy_distance = 3;
+  message.copy = {std::byte{99}};
+  buffer.handle_message(kTimeZero + 150ms, message, false);
+  EXPECT_FALSE(buffer.find(2)->is_copy) << "the frame itself is there";
+  EXPECT_EQ(buffer.find(2)->captured, kTimeZero + 40ms);
+}
+
+TEST(AudioJitterBuffer, AFrameBeforeTheFirstIsLateWhateverItsNumber) {
+  AudioJitterBuffer buffer;
+  arrive(buffer, 0);
+  buffer.handle_message(kTimeZero + 60ms, sound(kSoundSequenceMask, kTimeZero - 20ms), false);
+  EXPECT_EQ(buffer.stats().late, 1U);
+  EXPECT_EQ(buffer.first(), 0);
+  EXPECT_EQ(buffer.newest(), 0);
+  EXPECT_EQ(buffer.capture_time(-1), kTimeZero - 20ms);
+}
+
+TEST(AudioJitterBuffer, RelearningBeginsWithTheDelayGiven) {
+  AudioJitterBuffer buffer = after_fifty_frames();
+  buffer.relearn(400ms);
+  EXPECT_EQ(buffer.target(), Duration{440ms});
 }
 
 }  // namespace

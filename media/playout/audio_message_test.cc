@@ -80,5 +80,40 @@ TEST(SoundMessage, EachFaultHasItsName) {
   EXPECT_EQ(parse_sound(bytes).error(), SoundMessageError::kTruncated);
 }
 
+TEST(SoundMessage, HasTheDocumentedLayout) {
+  const std::vector<std::byte> bytes =
+      format_sound({.sequence = 0x010203,
+                    .captured = TimePoint{std::chrono::microseconds{0x0A0B0C0D0E0F}},
+                    .after_silence = true,
+                    .copy_distance = 2,
+                    .copy = {std::byte{7}, std::byte{8}},
+                    .payload = {std::byte{9}}});
+  std::vector<int> found;
+  for (const std::byte b : bytes) {
+    found.push_back(std::to_integer<int>(b));
+  }
+  EXPECT_EQ(found,
+            (std::vector<int>{0x16, 1, 2, 3, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, 2, 2, 7, 8, 9}));
+  EXPECT_EQ(format_sound({.silence = true}).at(0), std::byte{0x11});
+}
+
+TEST(SoundMessage, LimitsAreThoseOfTheFormat) {
+  std::vector<std::byte> bytes = format_sound(
+      {.copy_distance = 8, .copy = {std::byte{7}}, .payload = std::vector<std::byte>(1'276)});
+  ASSERT_TRUE(parse_sound(bytes));
+  EXPECT_EQ(parse_sound(bytes)->copy_distance, 8U);
+  bytes.push_back({});
+  EXPECT_EQ(parse_sound(bytes).error(), SoundMessageError::kBadPayload);
+  bytes[0] = std::byte{0x18};
+  EXPECT_EQ(parse_sound(bytes).error(), SoundMessageError::kBadFlags);
+  EXPECT_DEATH(format_sound({.sequence = kSoundSequenceMask + 1, .silence = true}), "sequence");
+  EXPECT_DEATH(
+      format_sound({.copy_distance = 9, .copy = {std::byte{7}}, .payload = {std::byte{1}}}),
+      "too far back");
+  EXPECT_DEATH(format_sound({.payload = std::vector<std::byte>(1'277)}), "too large");
+  EXPECT_DEATH(format_sound({}), "without a payload");
+  EXPECT_DEATH(format_sound({.captured = TimePoint{kSoundTimeMax + 1us}, .silence = true}), "time");
+}
+
 }  // namespace
 }  // namespace cress::media

@@ -107,5 +107,60 @@ TEST(Fades, BeginAndEndWhereTheyShould) {
   EXPECT_EQ(faded.back(), 10);
 }
 
+TEST(FindPeriod, APeriodThatRepeatsExactlyIsFoundToTheSample) {
+  for (const size_t length : {120U, 121U, 122U, 123U, 299U, 437U, 718U, 719U, 720U}) {
+    // Noise below some kHz, as a voice is.
+    const std::vector<int16_t> source = noise(length, 20'000);
+    std::vector<int16_t> sound(1'440);
+    for (size_t i = 0; i < sound.size(); ++i) {
+      int sum = 0;
+      for (size_t j = 0; j < 16; ++j) {
+        sum += source[(i + j) % length];
+      }
+      sound[i] = static_cast<int16_t>(sum / 16);
+    }
+    const PitchPeriod period = find_period(sound, kPitchPeriodMax);
+    EXPECT_EQ(period.samples % length, 0U) << length;
+    EXPECT_NEAR(period.likeness, 1.0, 1e-9) << length;
+    EXPECT_EQ(find_period(sound, length).samples, length) << "at the limit";
+  }
+}
+
+TEST(FindPeriod, SixtyFourOf32768IsQuietAndMoreIsNot) {
+  EXPECT_TRUE(find_period(std::vector<int16_t>(1'440, 64), kPitchPeriodMax).is_quiet);
+  EXPECT_FALSE(find_period(std::vector<int16_t>(1'440, 65), kPitchPeriodMax).is_quiet);
+  std::vector<int16_t> later(240, 0);  // quiet only at first
+  std::fill(later.begin() + 120, later.end(), int16_t{1'000});
+  EXPECT_FALSE(find_period(later, 120).is_quiet);
+  std::ranges::reverse(later);
+  EXPECT_FALSE(find_period(later, 120).is_quiet);
+}
+
+TEST(TimeScale, SeamsAreLinearFades) {
+  const std::vector<int16_t> original = noise(900, 20'000);
+  std::vector<int16_t> shorter = original;
+  leave_out_period(shorter, 300);
+  std::vector<int16_t> longer = original;
+  repeat_period(longer, 300);
+  for (size_t i = 0; i < 300; ++i) {
+    const double weight = static_cast<double>(i) / 300;
+    const double first = original[i];
+    const double second = original[300 + i];
+    EXPECT_NEAR(shorter[i], first + weight * (second - first), 1) << i;
+    EXPECT_NEAR(longer[300 + i], second + weight * (first - second), 1) << i;
+  }
+}
+
+TEST(Fades, AreLinear) {
+  std::vector<int16_t> to(100, 1'000);
+  cross_fade(std::vector<int16_t>(100, -1'000), to);
+  std::vector<int16_t> faded(100, 1'000);
+  fade(faded, 0.2, 0.7);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(to[static_cast<size_t>(i)], -1'000 + 20 * i);
+    EXPECT_NEAR(faded[static_cast<size_t>(i)], 200 + 5 * i, 1);
+  }
+}
+
 }  // namespace
 }  // namespace cress::media

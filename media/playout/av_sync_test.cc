@@ -73,5 +73,27 @@ TEST(AvSync, WithDriftingDelaysHoldsMoveSlowlyAndTheListenerStaysInTheTolerance)
   EXPECT_LE(ahead_most, 115ms) << "up to 154 ms without, and sound waits 40 ms at most";
 }
 
+TEST(AvSync, OneFrameMovesTheMeanByAThirtySecond) {
+  AvSync sync;
+  for (int i = 0; i < 32; ++i) {
+    sync.handle_sound(140ms, 40ms);
+    sync.handle_picture(265ms, 100ms);
+  }
+  EXPECT_EQ(sync.hold(), (AvHold{.sound = 20ms})) << "holds do not count as delay";
+  sync.handle_picture(165ms + 64ms, 0ms);
+  EXPECT_EQ(sync.hold(), (AvHold{.sound = 22ms}));
+  sync.handle_sound(100ms + 64ms, 0ms);
+  EXPECT_EQ(sync.hold(), (AvHold{.sound = 20ms}));
+}
+
+TEST(AvSync, TheFirstFramesAreAPlainMean) {
+  AvSync sync;
+  for (const Duration delay : {160ms, 170ms, 180ms}) {
+    sync.handle_sound(100ms, 0ms);
+    sync.handle_picture(delay, 0ms);
+  }
+  EXPECT_EQ(sync.hold(), (AvHold{.sound = 25ms}));
+}
+
 }  // namespace
 }  // namespace cress::media

@@ -185,5 +185,82 @@ TEST(FrameClock, UnderRandomLossAndReorderingOrderHoldsAndEveryReferenceWasDecod
   EXPECT_GT(decoded_in_all, 40U * 600U / 3U) << "and a third of the pictures still arrives";
 }
 
+TEST(FrameClock, AThousandAndTwentyFourReferencesAreRemembered) {
+  FrameClock clock;
+  for (uint32_t id = 0; id < 1'024; ++id) {
+    clock.handle_frame(kTimeZero, id == 0 ? key(0) : delta(id));
+    ASSERT_EQ(drain(clock, kTimeZero), Ids{id});
+  }
+  clock.handle_frame(kTimeZero, delta(1'024, 0));
+  EXPECT_EQ(drain(clock, kTimeZero), Ids{1'024});
+  clock.handle_frame(kTimeZero, delta(1'025, 0));
+  EXPECT_EQ(drain(clock, kTimeZero), Ids{}) << "0 is forgotten";
+  clock.handle_frame(kTimeZero, delta(1'026, 1));
+  EXPECT_EQ(drain(clock, kTimeZero), Ids{1'026});
+}
+
+EncodedFrame large(EncodedFrame frame) {
+  frame.data.resize(static_cast<size_t>(kEncodedFrameMax.bytes()) / 2);
+  return frame;
+}
+
+TEST(FrameClock, BytesAreFreeAgainHoweverTheirFrameWent) {
+  FrameClock clock{{.held_bytes_max = kEncodedFrameMax}};
+  TimePoint now = kTimeZero;
+  for (uint32_t id = 0; id < 40; id += 4) {
+    now += 1s;
+    clock.handle_frame(now, large(delta(id + 1, 9'999)));  // never decodable
+    clock.handle_frame(now, large(key(id + 2)));           // supersedes it
+    EXPECT_EQ(drain(clock, now), Ids{id + 2});
+    clock.handle_frame(now, large(delta(id + 4, 9'999)));
+    clock.handle_timeout(now + 200ms);  // in vain
+    now += 200ms;
+  }
+  EXPECT_EQ(clock.stats().overflowed, 0U);
+  EXPECT_EQ(clock.stats().superseded, 10U);
+  EXPECT_EQ(clock.stats().expired, 10U);
+  clock.handle_frame(now, large(delta(101, 9'999)));
+  clock.handle_frame(now, large(delta(102, 9'999)));
+  EXPECT_EQ(clock.stats().overflowed, 0U) << "both fit, exactly";
+  clock.handle_frame(now, delta(103, 9'999));
+  EXPECT_EQ(clock.stats().overflowed, 1U);
+  EXPECT_EQ(clock.held_frames(), 2U);
+}
+
+TEST(FrameClock, OverflowTakesTheOldest) {
+  FrameClock clock{{.held_max = 2}};
+  clock.handle_frame(kTimeZero, key(4));
+  clock.handle_frame(kTimeZero, delta(6, 9));
+  EXPECT_FALSE(clock.needs_key_frame());
+  clock.handle_frame(kTimeZero, delta(5));
+  EXPECT_TRUE(clock.needs_key_frame());
+  EXPECT_EQ(drain(clock, kTimeZero), Ids{}) << "the key frame has gone";
+}
+
+TEST(FrameClock, DuplicatesAndLateFramesAreToldApart) {
+  FrameClock clock;
+  clock.handle_frame(kTimeZero, key(3));
+  clock.handle_frame(kTimeZero, key(3));
+  EXPECT_EQ(clock.stats().duplicates, 1U);
+  EXPECT_EQ(drain(clock, kTimeZero), Ids{3});
+  EXPECT_EQ(clock.last_decoded(), 3U);
+  clock.handle_frame(kTimeZero, key(3));
+  clock.handle_frame(kTimeZero, key(2));
+  EXPECT_EQ(clock.stats().late, 2U);
+  EXPECT_EQ(clock.stats().received, 4U);
+  EXPECT_EQ(clock.stats().decoded, 1U);
+}
+
+TEST(FrameClock, TheEarliestDeadlineIsTheTimeout) {
+  FrameClock clock;
+  clock.handle_frame(kTimeZero + 10ms, delta(8, 1));
+  clock.handle_frame(kTimeZero + 30ms, delta(5, 1));
+  EXPECT_EQ(clock.poll_timeout(), kTimeZero + 210ms);
+  clock.handle_timeout(kTimeZero + 210ms);
+  EXPECT_EQ(clock.held_frames(), 1U);
+  EXPECT_EQ(clock.poll_timeout(), kTimeZero + 230ms);
+  EXPECT_DEATH(clock.handle_timeout(kTimeZero), "time went back");
+}
+
 }  // namespace
 }  // namespace cress::media

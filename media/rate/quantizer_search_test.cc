@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "media/rate/quantizer_model.hh"
 #include "transport/base/rng.hh"
@@ -121,6 +122,69 @@ TEST(QuantizerSearch, NothingFitsAtTheCoarsestIsKnownWithoutMoreAttempts) {
   search.handle_attempt(kQuantizerMax, DataSize{101});
   EXPECT_EQ(search.next(), std::nullopt);
   EXPECT_EQ(search.best(), std::nullopt);
+}
+
+/// A search for 10 000 bytes where each step of the quantizer is expected to save a tenth.
+QuantizerSearch search_by_tenths(int attempts_max = 3) {
+  QuantizerSearch::LogSizes expected{};
+  for (size_t q = 0; q < expected.size(); ++q) {
+    expected.at(q) = std::log2(100'000.0) + static_cast<double>(q) * std::log2(0.9);
+  }
+  return {{.attempts_max = attempts_max}, DataSize{10'000}, expected};
+}
+
+TEST(QuantizerSearch, AimsAtNinetySevenPerCentOfTheBudget) {
+  // 100 000 · 0.9^q <= 9700: q = 22.1.
+  EXPECT_EQ(search_by_tenths().next(), 23);
+}
+
+TEST(QuantizerSearch, AGoodShareIsEnoughAndTheBarFalls) {
+  for (const auto& [first, second, goes_on] : {std::tuple<int64_t, int64_t, int>{8'000, 0, 1},
+                                               {7'999, 6'500, 2},
+                                               {7'999, 6'499, 2},
+                                               {20'000, 6'500, 2},
+                                               {20'000, 6'499, 3}}) {
+    SCOPED_TRACE(std::to_string(first) + ", " + std::to_string(second));
+    QuantizerSearch search = search_by_tenths();
+    search.handle_attempt(*search.next(), DataSize{first});
+    int attempts = 1;
+    if (const auto next = search.next()) {
+      search.handle_attempt(*next, DataSize{second});
+      attempts = 2 + (search.next() ? 1 : 0);
+    }
+    if (first == 20'000 || second == 0) {
+      EXPECT_EQ(attempts, goes_on);
+    } else {
+      EXPECT_GE(attempts, goes_on);
+    }
+  }
+}
+
+TEST(QuantizerSearch, TheNextAttemptCountsFromTheLast) {
+  QuantizerSearch search = search_by_tenths();
+  search.handle_attempt(23, DataSize{20'000});
+  // Twice too large: seven steps of a tenth halve it (0.478), and one more for the doubt.
+  const std::optional<int> next = search.next();
+  ASSERT_TRUE(next);
+  EXPECT_GE(*next, 30);
+  EXPECT_LE(*next, 31);
+  search.handle_attempt(*next, DataSize{10'001});
+  EXPECT_GT(search.next(), next) << "a byte too large is too large";
+  QuantizerSearch fitting = search_by_tenths();
+  fitting.handle_attempt(23, DataSize{10'000});
+  EXPECT_EQ(fitting.best(), 0U) << "and the budget itself fits";
+}
+
+TEST(QuantizerSearch, AttemptsEndWhereTheyMust) {
+  for (int most = 1; most <= 3; ++most) {
+    QuantizerSearch search = search_by_tenths(most);
+    int attempts = 0;
+    for (; search.next(); ++attempts) {
+      search.handle_attempt(*search.next(), DataSize{50'000 - 1'000 * attempts});
+    }
+    EXPECT_EQ(attempts, most);
+    EXPECT_EQ(search.attempts_max(), most);
+  }
 }
 
 }  // namespace

@@ -65,6 +65,36 @@ TEST(FrameBudget, SkipsThePictureWhenTheWindowIsTooSmall) {
   EXPECT_EQ(frame_budget({.window = DataSize{100 << 20}}), kEncodedFrameMax);
 }
 
+TEST(FrameBudget, WithParityHardlyAnyWindowIsLeft) {
+  Rng rng{8};
+  for (int round = 0; round < 5'000; ++round) {
+    const FrameBudgetInput input{
+        .window = DataSize{20'000 + static_cast<int64_t>(rng.below(60'000))},
+        .loss = rng.uniform(0.005, 0.3)};
+    const DataSize budget = frame_budget(input).value_or(DataSize{});
+    // A fragment more, with its overhead, would not have fitted.
+    const DataSize more = budget + input.message_max;
+    ASSERT_GT(window_cost(more, input), input.window);
+  }
+}
+
+TEST(FrameBudget, CostIsBytesOverheadAndParity) {
+  FrameBudgetInput input{.message_max = DataSize{1'024}, .message_overhead = DataSize{76}};
+  EXPECT_EQ(window_cost(DataSize{1'000}, input), DataSize{1'100});
+  EXPECT_EQ(window_cost(DataSize{1'001}, input), DataSize{1'201});
+  input.loss = 0.1;  // one fragment has one parity, two have two
+  EXPECT_EQ(window_cost(DataSize{1'000}, input), DataSize{2'200});
+  EXPECT_EQ(window_cost(DataSize{1'001}, input), DataSize{1'001 + 2 * 501 + 4 * 100});
+}
+
+TEST(FrameBudget, AFrameIsNeverLargerThanItsMaximum) {
+  EXPECT_EQ(frame_budget({.window = DataSize{50'000}, .maximum = DataSize{7'000}}),
+            DataSize{7'000});
+  EXPECT_DEATH(frame_budget({.message_max = DataSize{63}}), "out of range");
+  EXPECT_DEATH(frame_budget({.minimum = DataSize{0}}), "out of range");
+  EXPECT_DEATH(frame_budget({.minimum = DataSize{9}, .maximum = DataSize{8}}), "out of range");
+}
+
 TEST(QuantizerModel, StepGrowsOverTheWholeScale) {
   EXPECT_EQ(quantizer_step(0), 4);
   EXPECT_EQ(quantizer_step(32), 47);

@@ -398,6 +398,70 @@ TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
   EXPECT_NE(choice.reads, *candidate.candidate_for);
 }
 
+TEST(ReferencePolicy, ACandidateWithoutReportMakesRoomAfter120Frames) {
+  for (const bool reported : {false, true}) {
+    ReferencePolicy policy;
+    std::vector<uint32_t> candidates;
+    for (uint32_t id = 0; id < 130; ++id) {
+      const ReferenceChoice choice = policy.next();
+      if (choice.candidate_for) {
+        candidates.push_back(id);
+      }
+      policy.handle_sent(id, choice);
+      if (id == 0 && reported) {
+        policy.handle_decoded(0);
+      }
+    }
+    // The key frame's copy gives way to frame 1 at once. Then, of two without report, the older
+    // goes first.
+    EXPECT_EQ(candidates,
+              reported ? (std::vector<uint32_t>{1, 122}) : (std::vector<uint32_t>{1, 121, 122}));
+  }
+}
+
+TEST(ReferencePolicy, AReportOfAFrameIsOneOfItsAncestors) {
+  ReferencePolicy policy;
+  for (uint32_t id = 0; id < 4; ++id) {
+    policy.handle_sent(id, policy.next());
+  }
+  EXPECT_FALSE(policy.is_decoded(0));
+  policy.handle_decoded(9);  // unknown
+  policy.handle_decoded(2);
+  EXPECT_TRUE(policy.is_decoded(0) && policy.is_decoded(1) && policy.is_decoded(2));
+  EXPECT_FALSE(policy.is_decoded(3));
+  EXPECT_FALSE(policy.is_decoded(9));
+  policy.handle_lost(3);
+  policy.handle_decoded(3);
+  EXPECT_FALSE(policy.is_decoded(3)) << "what was lost does not come back";
+}
+
+TEST(ReferencePolicy, APlanReadsOneBufferAndWritesWhatTheChoiceSays) {
+  ReferenceChoice choice{.reads = ReferenceBuffer::kGolden,
+                         .candidate_for = ReferenceBuffer::kAlternate};
+  EXPECT_FALSE(choice.plan().read_last);
+  EXPECT_TRUE(choice.plan().read_golden);
+  EXPECT_FALSE(choice.plan().read_alternate);
+  EXPECT_TRUE(choice.plan().replace_last);
+  EXPECT_FALSE(choice.plan().replace_golden);
+  EXPECT_TRUE(choice.plan().replace_alternate);
+  choice = {.temporal_layer = 1, .reads = ReferenceBuffer::kAlternate};
+  EXPECT_TRUE(choice.plan().read_alternate);
+  EXPECT_FALSE(choice.plan().replace_last) << "upper layers write nothing";
+  EXPECT_FALSE(choice.plan().replace_alternate);
+}
+
+TEST(ReferencePolicy, ItRemembersFiveHundredAndTwelveFrames) {
+  for (const size_t later : {ReferencePolicy::kFramesMax - 1, ReferencePolicy::kFramesMax}) {
+    ReferencePolicy policy;
+    policy.handle_sent(0, policy.next());
+    for (uint32_t id = 1; id <= later; ++id) {
+      policy.handle_sent(id, policy.next());
+    }
+    policy.handle_decoded(0);
+    EXPECT_EQ(policy.is_decoded(0), later < ReferencePolicy::kFramesMax);
+  }
+}
+
 TEST(ReferencePolicy, MisuseIsOurBug) {
   EXPECT_DEATH(ReferencePolicy{{.temporal_layers = 0}}, "layers");
   EXPECT_DEATH(ReferencePolicy{{.temporal_layers = 4}}, "layers");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/base/rng.hh"
@@ -113,6 +114,91 @@ TEST(ResolutionLadder, ARefusedStepIsAskedForAgainOnlyAfterMoreNeed) {
   EXPECT_EQ(ladder.rung(), 0);
   EXPECT_GE(refusals, 5);
   EXPECT_LE(refusals, 10);
+}
+
+TEST(ResolutionLadder, NeedOfASecondAndEaseOfThreeAreEnough) {
+  Steps steps;
+  steps.run(20s, false, 40);
+  const TimePoint begin = steps.now;
+  steps.run(5s, false, 56);
+  ASSERT_GE(steps.at.size(), 1U);
+  EXPECT_NEAR(to_seconds(steps.at[0] - begin), 1.0, 0.05);
+  Steps back;
+  back.run(2s, false, 56);
+  ASSERT_EQ(back.ladder.rung(), 1);
+  back.run(20s, false, 40);
+  const TimePoint eased = back.now;
+  back.run(5s, false, 28);
+  ASSERT_EQ(back.ladder.rung(), 0);
+  EXPECT_NEAR(to_seconds(back.at.back() - eased), 3.0, 0.05);
+}
+
+TEST(ResolutionLadder, NearlyCoarseIsNoNeedAndNearlyFineNoEase) {
+  Steps steps;
+  steps.run(30s, false, 55);
+  EXPECT_EQ(steps.ladder.rung(), 0);
+  steps.run(2s, true, 10);
+  ASSERT_EQ(steps.ladder.rung(), 1);
+  steps.run(60s, false, 29);
+  EXPECT_EQ(steps.ladder.rung(), 1);
+}
+
+TEST(ResolutionLadder, TheSecondStepDownWaitsFourSeconds) {
+  Steps steps;
+  steps.run(60s, true, 63);
+  ASSERT_EQ(steps.at.size(), 2U);
+  EXPECT_NEAR(to_seconds(steps.at[1] - steps.at[0]), 4.0, 0.05);
+}
+
+TEST(ResolutionLadder, EachRelapseDoublesTheWaitUpToAMinute) {
+  Steps steps;
+  for (const TimePoint end = steps.now + 10min; steps.now < end;) {
+    steps.frame(false, steps.ladder.rung() == 0 ? 60 : 20);
+  }
+  std::vector<double> waits;  // from a step down to the next one up
+  for (size_t i = 1; i < steps.at.size() && waits.size() < 7; i += 2) {
+    waits.push_back(to_seconds(steps.at[i] - steps.at[i - 1]));
+  }
+  const std::vector<double> expected{4, 8, 16, 32, 64, 64, 64};
+  ASSERT_EQ(waits.size(), expected.size());
+  for (size_t i = 0; i < waits.size(); ++i) {
+    EXPECT_NEAR(waits[i], expected[i], 0.05) << i;
+  }
+}
+
+TEST(ResolutionLadder, AStepUpThatHoldsForFifteenSecondsIsForgiven) {
+  for (const auto& [held, wait] : {std::pair<Duration, double>{13s, 8.0}, {15s, 4.0}}) {
+    Steps steps;
+    steps.run(2s, false, 60);
+    steps.run(6s, false, 20);
+    ASSERT_EQ(steps.ladder.rung(), 0);
+    const TimePoint up = steps.at.back();
+    steps.run(up + held - steps.now, false, 40);
+    steps.run(2s, false, 60);
+    ASSERT_EQ(steps.ladder.rung(), 1);
+    const TimePoint down = steps.at.back();
+    steps.run(20s, false, 20);
+    EXPECT_NEAR(to_seconds(steps.at.back() - down), wait, 0.05);
+  }
+}
+
+TEST(ResolutionLadder, AWantedStepStaysWantedWhileHalfTheNeedIsLeft) {
+  ResolutionLadder ladder;
+  TimePoint now{};
+  const auto run = [&](Duration length, int quantizer) {
+    for (const TimePoint end = now + length; now < end; now += kFrame) {
+      ladder.handle_frame(now, false, quantizer);
+    }
+  };
+  run(3s, 60);
+  EXPECT_EQ(ladder.wanted(), 1);
+  const TimePoint since = ladder.wanted_since();
+  EXPECT_NEAR(to_seconds(since - TimePoint{}), 1.0, 0.05);
+  run(1s, 40);
+  EXPECT_EQ(ladder.wanted(), 1) << "0.35 of the last second is left, by the weights of memory";
+  EXPECT_EQ(ladder.wanted_since(), since);
+  run(200ms, 40);
+  EXPECT_EQ(ladder.wanted(), 0);
 }
 
 }  // namespace
