@@ -228,6 +228,25 @@ TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
   EXPECT_LT(fresh->shown, kTimeZero + 9'500ms);
 }
 
+TEST(Call, PeopleHearOfEachOtherAtOnceAndThenOnceASecond) {
+  Scene scene;
+  EXPECT_FALSE(scene.right.call().peer());
+  scene.world.run_until(kTimeZero + 1s);
+  const PersonState person{.name = "Ann", .muted = true};
+  scene.left.call().set_person(kTimeZero + 1s, person);
+  EXPECT_LE(scene.left.call().poll_timeout(), kTimeZero + 2s);
+  scene.world.run_until(kTimeZero + 1'200ms);
+  EXPECT_EQ(scene.right.call().peer(), person);
+  ASSERT_TRUE(scene.right.call().peer_link());
+  const DataRate early = scene.right.call().peer_link()->forecast;
+  EXPECT_GT(early, DataRate{});
+  EXPECT_FALSE(scene.left.call().peer()) << "the other end has said nothing";
+  scene.world.run_until(kTimeZero + 1'950ms);
+  EXPECT_EQ(scene.right.call().peer_link()->forecast, early) << "not yet again";
+  scene.world.run_until(kTimeZero + 2'200ms);
+  EXPECT_NE(scene.right.call().peer_link()->forecast, early);
+}
+
 TEST(Call, HostileBytesOnEveryFlowChangeNothingForTheViewer) {
   Rng rng{7};
   CallHost victim{1};

@@ -1,0 +1,219 @@
+#include "app/call/call_receiver.hh"
+
+#include <gtest/gtest.h>
+
+#include "app/call/audio_sender.hh"
+#include "app/call/call_test_tools.hh"
+#include "media/codec/vp8_encoder.hh"
+#include "media/frame/fragment.hh"
+#include "media/source/audio_synthetic_voice.hh"
+
+namespace cress::app {
+namespace {
+
+/// Frames of a grey picture, the first a key frame, each of which refers to the one before.
+std::vector<media::EncodedFrame> grey_frames(uint32_t count) {
+  media::Vp8Encoder encoder{{.width = 64, .height = 48}};
+  std::vector<media::EncodedFrame> frames;
+  for (uint32_t id = 0; id < count; ++id) {
+    auto coded = encoder.encode(*grey_picture());
+    frames.push_back({.id = id,
+                      .reference_id = id == 0 ? 0 : id - 1,
+                      .capture_time = kTimeZero + id * 33ms,
+                      .key_frame = id == 0,
+                      .data = std::move(coded.data)});
+  }
+  return frames;
+}
+
+std::vector<std::byte> only_fragment(const media::EncodedFrame& frame) {
+  return media::fragment(frame, DataSize{1'100}).at(0);
+}
+
+TEST(VideoReceiver, AReportNamesEachDecodedFrame) {
+  VideoReceiver receiver;
+  EXPECT_FALSE(receiver.report());
+  auto frames = grey_frames(46);
+  frames[3].reference_id = 1;  // 2 is lost, and the sender knows
+  frames[45].reference_id = 3;
+  std::vector<uint32_t> before;
+  for (const uint32_t id : {0U, 1U, 3U, 4U, 45U}) {
+    receiver.handle_frame(kTimeZero + id * 33ms, frames[id]);
+    ASSERT_TRUE(receiver.report());
+    EXPECT_EQ(receiver.report()->newest, id);
+    before.push_back(receiver.report()->before);
+  }
+  EXPECT_EQ(before, (std::vector<uint32_t>{0, 0b1, 0b110, 0b1101, 0}));
+}
+
+TEST(VideoReceiver, AReportReachesBackThirtyTwoFrames) {
+  for (const uint32_t forward : {32U, 33U}) {
+    VideoReceiver receiver;
+    auto frames = grey_frames(forward + 1);
+    frames[forward].reference_id = 0;
+    receiver.handle_frame(kTimeZero, frames[0]);
+    receiver.handle_frame(kTimeZero, frames[forward]);
+    EXPECT_EQ(receiver.report()->before, forward == 32 ? 0x80000000U : 0U);
+  }
+}
+
+TEST(VideoReceiver, AKeyFrameIsNeededAtOnceAtTheStartAndLaterWhenStuck) {
+  const auto frames = grey_frames(10);
+  VideoReceiver receiver{500ms};
+  EXPECT_FALSE(receiver.needs_key_frame()) << "nothing came yet";
+  receiver.handle_fragment(kTimeZero, only_fragment(frames[1]));
+  EXPECT_FALSE(receiver.needs_key_frame()) << "the key frame may be under way";
+  EXPECT_EQ(receiver.poll_timeout(), kTimeZero + 200ms);
+  receiver.handle_timeout(kTimeZero + 200ms);
+  EXPECT_TRUE(receiver.needs_key_frame());
+  receiver.handle_fragment(kTimeZero + 1s, only_fragment(frames[0]));
+  EXPECT_FALSE(receiver.needs_key_frame());
+  receiver.handle_fragment(kTimeZero + 1s, only_fragment(frames[4]));
+  receiver.handle_timeout(kTimeZero + 1'200ms);
+  receiver.handle_timeout(kTimeZero + 1'699ms);
+  EXPECT_FALSE(receiver.needs_key_frame()) << "the sender answers a loss by itself";
+  receiver.handle_timeout(kTimeZero + 1'700ms);
+  EXPECT_TRUE(receiver.needs_key_frame());
+}
+
+TEST(VideoReceiver, AFrameThatBreaksTheDecoderNeedsAKeyFrameAtOnce) {
+  auto frames = grey_frames(3);
+  VideoReceiver receiver;
+  receiver.handle_fragment(kTimeZero, only_fragment(frames[0]));
+  frames[1].data = {std::byte{1}};
+  receiver.handle_frame(kTimeZero + 33ms, frames[1]);
+  EXPECT_EQ(receiver.stats().frames_undecodable, 1U);
+  EXPECT_EQ(receiver.report()->newest, 0U);
+  EXPECT_TRUE(receiver.needs_key_frame());
+  auto again = grey_frames(1)[0];
+  again.id = again.reference_id = 5;
+  receiver.handle_frame(kTimeZero + 66ms, again);
+  EXPECT_FALSE(receiver.needs_key_frame());
+}
+
+TEST(VideoReceiver, PicturesAreShownInOrderWhenTheirHoldIsOver) {
+  const auto frames = grey_frames(3);
+  VideoReceiver receiver;
+  receiver.set_hold(50ms);
+  receiver.handle_frame(kTimeZero, frames[0]);
+  EXPECT_FALSE(receiver.poll_shown());
+  EXPECT_EQ(receiver.poll_timeout(), kTimeZero + 50ms);
+  receiver.set_hold(0ms);
+  receiver.handle_frame(kTimeZero + 10ms, frames[1]);
+  EXPECT_FALSE(receiver.poll_shown()) << "not before the one that is older";
+  receiver.handle_timeout(kTimeZero + 50ms);
+  for (const uint32_t id : {0U, 1U}) {
+    const auto shown = receiver.poll_shown();
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(shown->frame_id, id);
+    EXPECT_EQ(shown->shown, kTimeZero + 50ms);
+    EXPECT_EQ(shown->captured, frames[id].capture_time);
+    EXPECT_EQ(shown->size, frames[id].size());
+  }
+  EXPECT_FALSE(receiver.poll_shown());
+  EXPECT_EQ(receiver.poll_timeout(), kNever);
+  receiver.handle_frame(kTimeZero + 90ms, frames[2]);
+  EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 90ms);
+}
+
+TEST(VideoReceiver, WhatDoesNotOpenIsNotDecoded) {
+  const auto frames = grey_frames(2);
+  int opened = 0;
+  VideoReceiver receiver{1s, [&opened](media::EncodedFrame& frame) {
+                           ++opened;
+                           return frame.id != 1;
+                         }};
+  receiver.handle_fragment(kTimeZero, only_fragment(frames[0]));
+  receiver.handle_fragment(kTimeZero, only_fragment(frames[1]));
+  receiver.handle_fragment(kTimeZero, {});
+  EXPECT_EQ(opened, 2);
+  EXPECT_EQ(receiver.report()->newest, 0U);
+  EXPECT_EQ(receiver.stats().fragments_malformed, 1U);
+}
+
+TEST(VideoReceiver, AFrameCutByAnOutageOfHalfAMinuteIsCompletedAfterIt) {
+  auto frame = grey_frames(1)[0];
+  frame.data.resize(100);
+  const auto messages = media::fragment(frame, media::kFragmentMessageMin);
+  ASSERT_GT(messages.size(), 1U);
+  for (const bool comes : {true, false}) {
+    VideoReceiver receiver;
+    for (size_t i = 0; i + 1 < messages.size(); ++i) {
+      receiver.handle_fragment(kTimeZero, messages[i]);
+    }
+    receiver.handle_fragment(kTimeZero + 30s + (comes ? 0us : 1us), messages.back());
+    EXPECT_EQ(receiver.report().has_value(), comes);
+  }
+}
+
+TEST(CallReceiver, ReportsComeWithNewsAndSixtyMillisecondsApart) {
+  const auto frames = grey_frames(4);
+  CallReceiver receiver;
+  EXPECT_FALSE(receiver.poll_report(kTimeZero));
+  receiver.handle_frame(kTimeZero, frames[0]);
+  receiver.handle_frame(kTimeZero, frames[1]);
+  EXPECT_EQ(receiver.poll_report(kTimeZero), (FrameReport{.newest = 1, .before = 1}));
+  EXPECT_FALSE(receiver.poll_report(kTimeZero + 1s)) << "no news";
+  receiver.handle_frame(kTimeZero + 1s, frames[2]);
+  EXPECT_TRUE(receiver.poll_report(kTimeZero + 1s));
+  receiver.handle_frame(kTimeZero + 1'010ms, frames[3]);
+  EXPECT_FALSE(receiver.poll_report(kTimeZero + 1'059ms));
+  EXPECT_TRUE(receiver.poll_report(kTimeZero + 1'060ms));
+}
+
+TEST(CallReceiver, KeyFramesAreAskedForThreeTimesASecond) {
+  CallReceiver receiver;
+  receiver.handle_fragment(kTimeZero, only_fragment(grey_frames(2)[1]));
+  EXPECT_FALSE(receiver.poll_key_frame_request(kTimeZero));
+  receiver.handle_timeout(kTimeZero + 200ms);
+  EXPECT_TRUE(receiver.poll_key_frame_request(kTimeZero + 200ms));
+  EXPECT_FALSE(receiver.poll_key_frame_request(kTimeZero + 499ms));
+  EXPECT_TRUE(receiver.poll_key_frame_request(kTimeZero + 500ms));
+  receiver.handle_frame(kTimeZero + 600ms, grey_frames(1)[0]);
+  EXPECT_FALSE(receiver.poll_key_frame_request(kTimeZero + 2s)) << "it has come";
+}
+
+/// Sound that takes 20 ms to arrive, with pictures that take `picture_delay`, for five seconds.
+CallReceiver receiver_after(Duration picture_delay, Duration sound_delay, bool sound_card) {
+  CallReceiver receiver{{.paced_by_sound_card = sound_card}};
+  AudioSender audio;
+  media::SyntheticVoice voice;
+  auto frames = grey_frames(1);
+  for (int i = 1; i <= 250; ++i) {
+    const TimePoint now = kTimeZero + 10s + i * 20ms;
+    if (const auto message =
+            audio.capture(now - sound_delay, voice.frame(static_cast<uint64_t>(i)))) {
+      receiver.handle_sound(now, *message);
+    }
+    frames[0].id = frames[0].reference_id = static_cast<uint32_t>(i);
+    frames[0].capture_time = now - picture_delay;
+    receiver.handle_frame(now, frames[0]);
+    receiver.handle_timeout(now);
+    if (sound_card) {
+      (void)receiver.play(now);
+    }
+    receiver.settle(now);
+    while (receiver.poll_shown()) {
+    }
+    EXPECT_EQ(receiver.poll_played().has_value(), !sound_card);
+  }
+  return receiver;
+}
+
+TEST(CallReceiver, SoundWaitsForALatePictureAndAPictureForLateSound) {
+  for (const bool sound_card : {false, true}) {
+    const CallReceiver level = receiver_after(60ms, 20ms, sound_card);
+    const CallReceiver late_picture = receiver_after(900ms, 20ms, sound_card);
+    EXPECT_NEAR(
+        to_milliseconds(*late_picture.audio().target_delay() - *level.audio().target_delay()), 40,
+        1);
+    const CallReceiver late_sound = receiver_after(0ms, 2s, sound_card);
+    EXPECT_EQ(late_sound.video().poll_timeout() > kTimeZero + 15s, true);
+    EXPECT_NE(late_sound.video().poll_timeout(), kNever) << "pictures are kept back";
+    EXPECT_EQ(level.video().poll_timeout(), kNever);
+    EXPECT_EQ(level.poll_timeout() == kNever, sound_card) << "a sound card sets the pace";
+  }
+}
+
+}  // namespace
+}  // namespace cress::app
