@@ -203,7 +203,8 @@ TEST(Assembler, FullDropsTheOldestFirstAndCountsIt) {
   EXPECT_EQ(assembler.stats().frames_dropped, 1U);
   EXPECT_FALSE(assembler.handle_fragment(kTimeZero, frames[1][1]).value()) << "1 was given up";
   EXPECT_FALSE(assembler.handle_fragment(kTimeZero, frames[0][0]).value()) << "0 is older than all";
-  EXPECT_EQ(assembler.stats().frames_dropped, 2U);
+  EXPECT_FALSE(assembler.handle_fragment(kTimeZero, frames[0][1]).value());
+  EXPECT_EQ(assembler.stats().frames_dropped, 2U) << "0 was given up once";
   EXPECT_EQ(assembler.handle_fragment(kTimeZero, frames[2][1]).value(), frame_of(2, 2000));
 }
 
@@ -453,6 +454,23 @@ TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
   EXPECT_FALSE(assembler.handle_fragment(kTimeZero, frames[1][0]).value());
   EXPECT_EQ(assembler.stats().duplicates, 257U);
   EXPECT_EQ(assembler.stats().fragments, 2 * 257U + 1);
+}
+
+TEST(Assembler, WhatWasDiscardedNeedsNoNames) {
+  Assembler assembler;
+  for (uint32_t id = 0; id < 260; ++id) {
+    ASSERT_TRUE(assembler.handle_fragment(kTimeZero, fragment(frame_of(id, 10), DataSize{1100})[0])
+                    .value());
+    if (id == 199) {
+      assembler.discard_through(199);
+    }
+  }
+  for (const uint32_t id : {150U, 199U, 200U}) {
+    EXPECT_FALSE(assembler.handle_fragment(kTimeZero, fragment(frame_of(id, 10), DataSize{1100})[0])
+                     .value());
+  }
+  EXPECT_EQ(assembler.stats().too_old, 2U);
+  EXPECT_EQ(assembler.stats().duplicates, 1U);
 }
 
 TEST(Assembler, AFrameMayBeIncompleteForTwoSeconds) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -68,6 +69,12 @@ TEST(ScalePicture, HalvesAreExactMeans) {
       ASSERT_EQ(to.y()[y * 32 + x], (at[0] + at[1] + at[64] + at[65] + 2) / 4);
     }
   }
+}
+
+TEST(ScalePicture, WeightsAreRounded) {
+  Picture from = make_picture(3, 1);
+  std::copy_n(std::array<uint8_t, 3>{255, 0, 0}.begin(), 3, from.y());
+  EXPECT_EQ(scale_picture(from, 2, 1).y()[0], 170) << "two thirds of 255";
 }
 
 TEST(ScalePicture, TheSameSizeIsTheSamePicture) {

@@ -218,17 +218,13 @@ TEST(AudioJitterBuffer, AMessageOfTheStreamSeparatesTwoStrangers) {
 }
 
 TEST(AudioJitterBuffer, ABurstAfterAnOutageIsHardlyLearntFrom) {
-  AudioJitterBuffer buffer;
-  for (uint32_t n = 0; n < 500; ++n) {
-    arrive(buffer, n);
-    buffer.drop_before(n);
-  }
+  AudioJitterBuffer buffer = after_fifty_frames();
   EXPECT_EQ(buffer.target(), Duration{70ms});
-  for (uint32_t n = 500; n < 600; ++n) {  // two seconds of frames at once
-    arrive(buffer, n, 50ms + (600 - n) * kSoundFrameLength);
+  for (uint32_t n = 50; n < 150; ++n) {  // two seconds of frames at once
+    arrive(buffer, n, 50ms + (150 - n) * kSoundFrameLength);
   }
   EXPECT_EQ(buffer.target(), Duration{70ms}) << "15 frames, all of them too late for any bin";
-  for (uint32_t n = 600; n < 1'100; ++n) {
+  for (uint32_t n = 150; n < 650; ++n) {
     arrive(buffer, n, 152ms);
   }
   EXPECT_GT(buffer.target(), Duration{150ms}) << "what comes in its time is learnt from in full";
@@ -260,6 +256,7 @@ TEST(AudioJitterBuffer, ACopyIsNotHeldWhereTheFrameIsOrItsTimeIsOver) {
     buffer.handle_message(kTimeZero + 130ms, message, false);
   }
   EXPECT_EQ(buffer.find(1), nullptr) << "over";
+  EXPECT_EQ(buffer.stats().late, 0U) << "and no message was late";
   SoundMessage message = sound(5, kTimeZero + 100ms);
   message.copy_distance = 3;
   message.copy = {std::byte{99}};
@@ -276,6 +273,12 @@ TEST(AudioJitterBuffer, AFrameBeforeTheFirstIsLateWhateverItsNumber) {
   EXPECT_EQ(buffer.first(), 0);
   EXPECT_EQ(buffer.newest(), 0);
   EXPECT_EQ(buffer.capture_time(-1), kTimeZero - 20ms);
+}
+
+TEST(AudioJitterBuffer, TheNewestFrameTiesNumbersToTheClock) {
+  AudioJitterBuffer buffer = after_fifty_frames();
+  buffer.handle_message(kTimeZero + 1'100ms, sound(40, kTimeZero + 1s), false);
+  EXPECT_EQ(buffer.capture_time(49), kTimeZero + 980ms);
 }
 
 TEST(AudioJitterBuffer, RelearningBeginsWithTheDelayGiven) {
