@@ -1,0 +1,642 @@
+// The limits of a room, each on both sides. Members say exactly what a test wants and never report
+// what arrived, so that the relay takes their links for 300 kbit/s, of which it plans with 270.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "relay/forward/room.hh"
+#include "relay/forward/room_test_tools.hh"
+#include "transport/wire/datagram.hh"
+
+namespace cress::relay {
+namespace {
+
+constexpr Duration kPlanInterval = 200ms;
+
+class RoomBench {
+ public:
+  explicit RoomBench(RoomOptions options = {}) : room(kTimeZero, std::move(options)) {}
+
+  /// Somebody with a camera: one frame is enough for three seconds.
+  MemberNumber join() {
+    members_.push_back(*room.join(now));
+    stray(members_.back(), FrameKind::kLayer2, DataSize{200});
+    return members_.back();
+  }
+  void keep_cameras() {
+    for (const MemberNumber member : members_) {
+      stray(member, FrameKind::kLayer2, DataSize{200});
+    }
+  }
+  /// Somebody who looks at nobody.
+  MemberNumber join_blind() {
+    const MemberNumber number = join();
+    say(number, View{.revision = 1, .pictures = 0});
+    return number;
+  }
+  bool say(MemberNumber from, session::FlowId flow, std::span<const std::byte> message) {
+    wire::DatagramBuilder builder{DataSize{1200}};
+    EXPECT_TRUE(builder.add_message(flow, message));
+    const DataSize payload = builder.payload();
+    wire::Header header;
+    header.sequence = wire::WireSeq::wrap(sequences_[from]);
+    sequences_[from] += static_cast<uint64_t>(payload.bytes()) + 50;
+    return room.handle_datagram(now, from, builder.finish(header));
+  }
+  bool say(MemberNumber from, const RoomMessage& message) {
+    return say(from, session::kControlFlow, build_room_message(message));
+  }
+  /// A sound that costs a leg this much.
+  void sound(MemberNumber from, DataSize cost, uint8_t level) {
+    constexpr size_t kClear = static_cast<size_t>(kSoundClearSize.bytes());
+    const auto size = static_cast<size_t>(cost.bytes() - overhead().bytes()) - 2 - 1 - kClear;
+    const std::vector<std::byte> clear(kClear);
+    const std::vector<std::byte> sealed(size);
+    say(from, session::kAudioFlow,
+        build_member_message(0,
+                             build_sound_body({.level = level, .clear = clear, .sealed = sealed})));
+  }
+  /// The first part of a frame, of one part where it fits.
+  void frame(MemberNumber from, FrameKind kind, uint32_t id, uint32_t reference, size_t size) {
+    const media::EncodedFrame frame{.id = id,
+                                    .reference_id = reference,
+                                    .key_frame = reference == id,
+                                    .temporal_layer = kind == FrameKind::kLayer1   ? 1
+                                                      : kind == FrameKind::kLayer2 ? 2
+                                                                                   : 0,
+                                    .anchor = kind == FrameKind::kAnchor,
+                                    .data = std::vector<std::byte>(size)};
+    say(from, session::kVideoFlow,
+        build_member_message(0, media::fragment(frame, DataSize{1100}, 0)[0]));
+  }
+  /// A frame that costs a leg this much. What it refers to never was: it is measured, and goes to
+  /// nobody.
+  void stray(MemberNumber from, FrameKind kind, DataSize cost) {
+    const uint32_t id = next_id_ += 2;
+    frame(from, kind, id, id - 1,
+          static_cast<size_t>((cost - overhead() - media::kFragmentHeaderSize).bytes()) - 2);
+  }
+  /// Of one message, in what a leg carries.
+  static DataSize overhead() { return sprout::CressControl{leg_control()}.message_overhead(); }
+
+  void run_until(TimePoint end) {
+    for (;;) {
+      while (room.poll_transmit(now)) {
+      }
+      while (const auto departure = room.poll_departure()) {
+        departures.push_back(*departure);
+      }
+      if (room.poll_timeout() > end) {
+        now = end;
+        return;
+      }
+      now = std::max(now, room.poll_timeout());
+      room.handle_timeout(now);
+    }
+  }
+  DataRate rate_told(MemberNumber number) const {
+    for (const MemberView& view : room.member_views()) {
+      if (view.number == number) {
+        return view.video_rate;
+      }
+    }
+    return DataRate::bits_per_second(-1);
+  }
+
+  TimePoint now = kTimeZero;
+  Room room;
+  std::vector<Departure> departures;
+
+ private:
+  std::vector<MemberNumber> members_;
+  std::map<MemberNumber, uint64_t> sequences_;
+  uint32_t next_id_ = 0;
+};
+
+DataRate of_kbps(int64_t value) { return DataRate::kilobits_per_second(value); }
+
+// Hundreds of a second from now on until `done`; the steps of a room are multiples of that.
+template <class Each, class Done>
+Duration time_until(RoomBench& bench, Each each, Done done) {
+  const TimePoint from = bench.now;
+  while (!done() && bench.now < from + 20s) {
+    each();
+    bench.run_until(bench.now + 10ms);
+  }
+  return bench.now - from;
+}
+
+TEST(RoomLimit, BitsBeyondAMembersRateAreDroppedUnread) {
+  RoomBench bench{{.member_rate_max = of_kbps(80), .member_burst = 500ms}};  // 10 kB/s, 5 kB
+  const MemberNumber member = *bench.room.join(bench.now);
+  bench.run_until(kTimeZero + 1s);
+  const std::vector<std::byte> noise(1000);  // too short for a datagram that says anything
+  const auto say = [&](size_t size) {
+    const uint64_t before = bench.room.stats().datagrams_over_limit;
+    EXPECT_TRUE(bench.room.handle_datagram(bench.now, member, std::span{noise}.first(size)));
+    return bench.room.stats().datagrams_over_limit == before;
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(say(1000)) << i;
+  }
+  EXPECT_FALSE(say(1));
+  bench.run_until(bench.now + 50ms);
+  EXPECT_FALSE(say(501));
+  EXPECT_TRUE(say(499));
+  bench.run_until(bench.now + 10s);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(say(1000)) << i;
+  }
+  EXPECT_FALSE(say(1));
+  EXPECT_EQ(bench.room.stats().datagrams_in, 14U);
+}
+
+TEST(RoomLimit, DatagramsBeyondAMembersRateAreReportedAsAFlood) {
+  RoomBench bench{{.member_datagrams_per_second = 10, .member_burst = 500ms}};
+  const MemberNumber member = bench.join();
+  const MemberNumber other = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  const auto say = [&](MemberNumber from) { return bench.say(from, View{.revision = 1}); };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(say(member)) << i;
+  }
+  EXPECT_FALSE(say(member));
+  EXPECT_TRUE(say(other));
+  EXPECT_EQ(bench.room.stats().datagrams_over_limit, 1U);
+  bench.run_until(bench.now + 99ms);
+  EXPECT_FALSE(say(member));
+  bench.run_until(bench.now + 2ms);
+  EXPECT_TRUE(say(member));
+  EXPECT_TRUE(bench.say(static_cast<MemberNumber>(member + kLegsMax), Leaving{}));
+  EXPECT_EQ(bench.room.stats().datagrams_unknown, 1U);
+}
+
+TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
+  RoomBench bench{{.control_messages_per_second = 5}};
+  const MemberNumber member = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  const auto is_over = [&] {
+    const uint64_t before = bench.room.stats().control_over_limit;
+    bench.say(member, View{.revision = 1});
+    return bench.room.stats().control_over_limit > before;
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(is_over()) << i;
+  }
+  EXPECT_TRUE(is_over());
+  bench.run_until(bench.now + 199ms);
+  EXPECT_TRUE(is_over());
+  bench.run_until(bench.now + 2ms);
+  EXPECT_FALSE(is_over());
+  EXPECT_TRUE(is_over());
+  // What is not read does nothing.
+  bench.say(member, Leaving{});
+  bench.run_until(bench.now + 100ms);
+  EXPECT_EQ(bench.room.members(), 1U);
+  bench.run_until(bench.now + 200ms);
+  bench.say(member, Leaving{});
+  bench.run_until(bench.now + 200ms);
+  EXPECT_EQ(bench.room.members(), 0U);
+}
+
+TEST(RoomLimit, FramesBeyondTwiceTheRateToldAreRefused) {
+  // Nobody looks: what a thumbnail may take, twice, is 10 kB/s, and a second and a half of that.
+  RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
+  const MemberNumber member = *bench.room.join(bench.now);
+  bench.run_until(kTimeZero + 10ms);
+  uint32_t id = 0;
+  const auto is_refused = [&](size_t size) {
+    const uint64_t before = bench.room.stats().fragments_refused;
+    ++id;
+    bench.frame(member, FrameKind::kAnchor, id, id, size);
+    return bench.room.stats().fragments_refused > before;
+  };
+  EXPECT_FALSE(is_refused(10'000));
+  EXPECT_TRUE(is_refused(200));  // of 10 ms 100 are left
+  bench.run_until(bench.now + 500ms);
+  EXPECT_TRUE(is_refused(5110));
+  EXPECT_FALSE(is_refused(5090));
+  bench.run_until(bench.now + 10s);
+  EXPECT_FALSE(is_refused(10'000));
+  EXPECT_TRUE(is_refused(5010));
+  EXPECT_FALSE(is_refused(4990));
+}
+
+TEST(RoomLimit, ALargestFrameMayAlwaysComeOnce) {
+  RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{20'000}}}};
+  const MemberNumber member = *bench.room.join(bench.now);
+  bench.run_until(kTimeZero + 10s);
+  bench.frame(member, FrameKind::kAnchor, 1, 1, 20'000);
+  EXPECT_EQ(bench.room.stats().fragments_refused, 0U);
+  bench.frame(member, FrameKind::kAnchor, 2, 2, 200);
+  EXPECT_EQ(bench.room.stats().fragments_refused, 1U);
+}
+
+TEST(RoomLimit, AReceiversWishesCostSoManyKeyFramesThenOneASecond) {
+  RoomBench bench{{.key_frames_per_leg_burst = 2}};
+  for (int i = 0; i < 4; ++i) {
+    bench.join_blind();
+  }
+  bench.run_until(kTimeZero + 1s);
+  EXPECT_EQ(bench.room.stats().key_frame_requests, 0U);
+  bench.join();  // has no anchor of any of the four
+  for (const auto& [after, requests] :
+       {std::pair{10ms, 2U}, {990ms, 2U}, {1110ms, 3U}, {1990ms, 3U}, {2110ms, 4U}, {2990ms, 4U}}) {
+    bench.run_until(kTimeZero + 1s + after);
+    bench.keep_cameras();
+    EXPECT_EQ(bench.room.stats().key_frame_requests, requests) << to_milliseconds(after);
+  }
+}
+
+TEST(RoomLimit, OneSenderIsAskedOnceASecondForAllItsReceivers) {
+  RoomBench bench;
+  const MemberNumber sender = bench.join_blind();
+  for (int i = 0; i < 3; ++i) {
+    bench.say(bench.join(), View{.revision = 1, .pinned = sender, .pictures = 1});
+  }
+  for (const auto& [after, requests] :
+       {std::pair{10ms, 1U}, {990ms, 1U}, {1110ms, 2U}, {1990ms, 2U}, {2110ms, 3U}}) {
+    bench.run_until(kTimeZero + after);
+    EXPECT_EQ(bench.room.stats().key_frame_requests, requests) << to_milliseconds(after);
+  }
+}
+
+TEST(RoomLimit, AKeyFrameThatIsComingIsWaitedForASecond) {
+  RoomBench bench;
+  const MemberNumber sender = bench.join_blind();
+  bench.run_until(kTimeZero + 50ms);
+  bench.frame(sender, FrameKind::kAnchor, 1, 1, 5000);  // never whole
+  bench.join();
+  bench.run_until(kTimeZero + 1s);
+  EXPECT_EQ(bench.room.stats().key_frame_requests, 0U);
+  bench.run_until(kTimeZero + 1200ms);
+  EXPECT_EQ(bench.room.stats().key_frame_requests, 1U);
+}
+
+TEST(RoomLimit, AMemberNotHeardForLongIsLost) {
+  RoomBench bench{{.lost_after = 3s}};
+  const MemberNumber member = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  bench.say(member, View{.revision = 1});
+  bench.run_until(kTimeZero + 3990ms);
+  EXPECT_EQ(bench.room.members(), 1U);
+  bench.run_until(kTimeZero + 4110ms);
+  EXPECT_EQ(bench.room.members(), 0U);
+  EXPECT_EQ(bench.departures, (std::vector<Departure>{{member, LeaveReason::kLost, std::nullopt}}));
+  EXPECT_TRUE(bench.room.empty());
+}
+
+TEST(RoomLimit, AFarewellIsRepeatedForASecondAtMost) {
+  RoomBench bench;
+  const MemberNumber member = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  bench.room.kick(bench.now, member);
+  EXPECT_EQ(bench.room.members(), 0U);
+  bench.run_until(kTimeZero + 1990ms);
+  EXPECT_TRUE(bench.departures.empty());
+  EXPECT_FALSE(bench.room.empty());
+  ASSERT_EQ(bench.room.member_views().size(), 1U);
+  EXPECT_TRUE(bench.room.member_views()[0].is_leaving);
+  bench.run_until(kTimeZero + 2110ms);
+  EXPECT_EQ(bench.departures,
+            (std::vector<Departure>{{member, LeaveReason::kKicked, FarewellReason::kKicked}}));
+}
+
+TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
+  RoomBench bench;
+  const MemberNumber member = bench.join();
+  const auto message_max = static_cast<size_t>(
+      session::Endpoint{kTimeZero, {}, std::make_unique<sprout::CressControl>(leg_control())}
+          .message_max()
+          .bytes());
+  const auto malformed = [&](size_t size) {
+    const uint64_t before = bench.room.stats().messages_malformed;
+    bench.say(member, session::kAudioFlow, std::vector<std::byte>(size));
+    return bench.room.stats().messages_malformed > before;
+  };
+  EXPECT_FALSE(malformed(message_max));
+  EXPECT_TRUE(malformed(message_max + 1));
+  EXPECT_EQ(bench.room.stats().sounds_in, 1U);
+  EXPECT_TRUE(malformed(1));
+  EXPECT_EQ(bench.room.stats().sounds_in, 1U);
+  EXPECT_TRUE(malformed(2));  // a head and no body
+  EXPECT_EQ(bench.room.stats().sounds_in, 2U);
+}
+
+// In each tenth of a second this many bytes of a kind: ten times as many bytes a second.
+void send_strays(RoomBench& bench, MemberNumber from, const std::map<FrameKind, int64_t>& bytes) {
+  for (const auto& [kind, size] : bytes) {
+    for (int64_t left = size; left > 0; left -= 1000) {
+      bench.stray(from, kind, DataSize{std::max<int64_t>(std::min<int64_t>(left, 1000), 200)});
+    }
+  }
+}
+
+TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
+  using enum FrameKind;
+  RoomBench bench;
+  const MemberNumber sender = bench.join_blind();
+  const MemberNumber receiver = bench.join();
+  const auto level = [&] { return bench.room.level(receiver, sender); };
+  const auto run = [&](int64_t layer2, auto done) {
+    int tick = 0;
+    return time_until(
+        bench,
+        [&] {
+          if (tick++ % 10 == 0) {  // 48, 48 and 16 kbit/s besides
+            send_strays(bench, sender,
+                        {{kAnchor, 600}, {kBase, 600}, {kLayer1, 200}, {kLayer2, layer2}});
+          }
+        },
+        done);
+  };
+  const auto lasts = [&bench](Duration length) {
+    return [&bench, end = bench.now + length] { return bench.now >= end; };
+  };
+  run(200, lasts(4s));
+  ASSERT_EQ(level(), kLayer2);
+  ASSERT_LT(run(4000, [&] { return level() != kLayer2; }), 3s);
+  ASSERT_EQ(level(), kLayer1);
+  // Soon there would be room for all of it.
+  const Duration until_raised = run(200, [&] { return level() == kLayer2; });
+  EXPECT_GT(until_raised, 4s - kPlanInterval / 2);
+  EXPECT_LE(until_raised, 4s + kPlanInterval);
+}
+
+TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
+  RoomBench bench;
+  const MemberNumber first = bench.join_blind();
+  const MemberNumber second = bench.join_blind();
+  const auto send = [&](int tick) {
+    if (tick % 10 == 0) {  // 40 and 480 kbit/s: the second does not fit
+      send_strays(bench, first, {{FrameKind::kAnchor, 500}});
+      send_strays(bench, second, {{FrameKind::kAnchor, 6000}});
+    }
+  };
+  int tick = 0;
+  time_until(
+      bench, [&] { send(tick++); }, [&] { return bench.now >= kTimeZero + 3s; });
+  const MemberNumber newcomer = bench.join();
+  bench.run_until(bench.now);
+  const auto level = [&] { return bench.room.level(newcomer, second); };
+  EXPECT_EQ(level(), FrameKind::kAnchor);
+  const Duration until = time_until(
+      bench, [&] { send(tick++); }, [&] { return level() == FrameKind::kNone; });
+  EXPECT_GE(until, 2s);
+  EXPECT_LE(until, 2s + kPlanInterval + 20ms);
+  EXPECT_GE(bench.room.level(newcomer, first), FrameKind::kAnchor);
+}
+
+TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
+  RoomBench bench;
+  const MemberNumber without = *bench.room.join(bench.now);
+  const MemberNumber with = bench.join_blind();
+  const MemberNumber receiver = bench.join();
+  bench.say(receiver, View{.revision = 1, .pictures = 1});
+  const auto level = [&](MemberNumber of) { return bench.room.level(receiver, of); };
+  bench.run_until(kTimeZero + 2 * kPlanInterval);  // asked at once, planned with then
+  EXPECT_GT(level(without), FrameKind::kNone);
+  EXPECT_EQ(level(with), FrameKind::kNone);
+  int tick = 0;
+  const Duration until = time_until(
+      bench,
+      [&] {
+        if (tick++ % 10 == 0) {
+          send_strays(bench, with, {{FrameKind::kAnchor, 500}});
+        }
+      },
+      [&] { return level(with) > FrameKind::kNone; });
+  EXPECT_GT(until, 3s - 2 * kPlanInterval - 20ms);
+  EXPECT_LE(until, 3s - kPlanInterval + 20ms);
+}
+
+// Sounds a second of one member that did not go to another, of fifty, once the rates are known.
+uint64_t sounds_left_out(const std::vector<int64_t>& costs, size_t receivers = 1) {
+  RoomBench bench;
+  std::vector<MemberNumber> speakers;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    speakers.push_back(bench.join_blind());
+  }
+  for (size_t i = 0; i < receivers; ++i) {
+    bench.join_blind();
+  }
+  uint64_t before = 0;
+  for (int i = 0; i < 250; ++i) {
+    before = i == 200 ? bench.room.stats().sounds_left_out : before;
+    for (size_t k = 0; k < costs.size(); ++k) {
+      // The first is the loudest.
+      bench.sound(speakers[k], DataSize{costs[k]}, static_cast<uint8_t>(20 + 3 * k));
+    }
+    bench.run_until(bench.now + 20ms);
+  }
+  return bench.room.stats().sounds_left_out - before;
+}
+
+TEST(RoomPlan, SoundsOfManyTakeHalfOfTheLegAtMost) {
+  // 169 bytes 50 times a second: two of them are 135'200 bit/s, half of the leg is 135'000.
+  EXPECT_EQ(sounds_left_out({168, 168}), 0U);
+  EXPECT_EQ(sounds_left_out({168, 170}), 50U);
+  EXPECT_EQ(sounds_left_out({170, 168}), 50U);
+}
+
+TEST(RoomPlan, TheLoudestIsHeardWhateverItTakes) {
+  EXPECT_EQ(sounds_left_out({700}), 0U);  // 280 kbit/s: more than all that the leg carries
+}
+
+TEST(RoomPlan, AQuieterSoundThatStillFitsIsHeard) {
+  // To the silent one the second is too much and the third is not. To the first the second goes
+  // always, the third fits not; to the second the third fits; to the third the second is too much.
+  EXPECT_EQ(sounds_left_out({200, 160, 100}), 50U + 0U + 50U);
+}
+
+TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
+  using enum FrameKind;
+  for (const bool speaks : {false, true}) {
+    RoomBench bench;
+    const MemberNumber sender = bench.join_blind();
+    const MemberNumber receiver = bench.join();
+    for (int i = 0; i < 250; ++i) {
+      if (i % 5 == 0) {  // 96 kbit/s each: with the margin 250 of 270
+        send_strays(bench, sender, {{kAnchor, 1200}, {kBase, 1200}});
+      }
+      if (speaks) {
+        bench.sound(sender, DataSize{250}, 20);  // 100 kbit/s
+      }
+      bench.run_until(bench.now + 20ms);
+    }
+    EXPECT_EQ(bench.room.level(receiver, sender), speaks ? kAnchor : kLayer2);
+  }
+}
+
+TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
+  RoomBench bench;
+  std::vector<MemberNumber> senders;
+  for (int i = 0; i < 4; ++i) {
+    senders.push_back(bench.join_blind());
+  }
+  const MemberNumber receiver = bench.join();
+  uint32_t revision = 0;
+  const auto look = [&](MemberNumber pinned, uint32_t pictures) {
+    bench.keep_cameras();
+    bench.say(receiver, View{.revision = ++revision, .pinned = pinned, .pictures = pictures});
+    bench.run_until(bench.now + 2 * kPlanInterval);
+    std::set<size_t> shown;
+    for (size_t i = 0; i < senders.size(); ++i) {
+      if (bench.room.level(receiver, senders[i]) > FrameKind::kNone) {
+        shown.insert(i);
+      }
+    }
+    return shown;
+  };
+  for (const size_t speaks : {2U, 1U, 3U}) {
+    bench.keep_cameras();
+    for (int i = 0; i < 50; ++i) {
+      bench.sound(senders[speaks], DataSize{100}, 20);
+      bench.run_until(bench.now + 20ms);
+    }
+  }
+  ASSERT_EQ(bench.room.speaker(), senders[3]);
+  EXPECT_EQ(look(kNobody, 1), (std::set<size_t>{3}));
+  EXPECT_EQ(look(kNobody, 2), (std::set<size_t>{1, 3}));
+  EXPECT_EQ(look(senders[0], 1), (std::set<size_t>{0}));
+  EXPECT_EQ(look(senders[0], 2), (std::set<size_t>{0, 3}));
+  EXPECT_EQ(look(senders[0], 3), (std::set<size_t>{0, 1, 3}));
+  EXPECT_EQ(look(senders[0], 0), (std::set<size_t>{}));
+  // An older view changes nothing.
+  revision = 2;
+  EXPECT_EQ(look(senders[0], 3), (std::set<size_t>{}));
+}
+
+TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
+  RoomBench bench;
+  const MemberNumber sender = bench.join_blind();
+  bench.run_until(kTimeZero + 10ms);
+  EXPECT_EQ(bench.rate_told(sender), DataRate{});
+  bench.join();
+  bench.run_until(kTimeZero + 20ms);
+  EXPECT_EQ(bench.rate_told(sender), of_kbps(250));  // of 270
+}
+
+TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
+  for (const auto& [height, rate] :
+       {std::pair{0U, 250}, {1U, 200}, {180U, 200}, {181U, 250}, {720U, 250}}) {
+    RoomBench bench{{.thumbnail_rate = of_kbps(210)}};
+    const MemberNumber sender = bench.join_blind();
+    bench.say(bench.join(), View{.revision = 1, .pictures = 1, .height = height});
+    bench.run_until(kTimeZero + 10ms);
+    EXPECT_EQ(bench.rate_told(sender), of_kbps(rate)) << height;
+  }
+}
+
+TEST(RoomRate, IsNeverLessThanTheLeastWhileSomebodyLooks) {
+  RoomBench bench{{.thumbnail_rate = of_kbps(20)}};
+  const MemberNumber sender = bench.join_blind();
+  bench.say(bench.join(), View{.revision = 1, .pictures = 1, .height = 90});
+  bench.run_until(kTimeZero + 10ms);
+  EXPECT_EQ(bench.rate_told(sender), of_kbps(150));
+}
+
+TEST(RoomRate, OthersThanTheFirstShareTheLeg) {
+  RoomBench bench{{.video_rate_max = of_kbps(240)}};
+  std::vector<MemberNumber> senders;
+  for (int i = 0; i < 2; ++i) {
+    senders.push_back(bench.join_blind());
+  }
+  bench.join();
+  bench.run_until(kTimeZero + 10ms);
+  EXPECT_EQ(bench.rate_told(senders[0]), of_kbps(200));
+  EXPECT_EQ(bench.rate_told(senders[1]), of_kbps(150));  // a half is 135
+}
+
+// How long until the rate told is another, once the receiver's picture is small; if ever.
+std::optional<Duration> time_until_lowered(DataRate thumbnail) {
+  RoomBench bench{{.thumbnail_rate = thumbnail}};
+  const MemberNumber sender = bench.join_blind();
+  const MemberNumber receiver = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  const DataRate before = bench.rate_told(sender);
+  EXPECT_EQ(before, of_kbps(250));
+  bench.say(receiver, View{.revision = 1, .pictures = 1, .height = 90});
+  const Duration until = time_until(
+      bench, [&] { bench.keep_cameras(); }, [&] { return bench.rate_told(sender) != before; });
+  return until < 20s ? std::optional{until} : std::nullopt;
+}
+
+TEST(RoomRate, FallsAfterThreeSecondsAndNotForAFifthLess) {
+  EXPECT_EQ(time_until_lowered(of_kbps(200)), std::nullopt);
+  const auto lowered = time_until_lowered(of_kbps(199));  // 150, rounded
+  ASSERT_TRUE(lowered);
+  EXPECT_GT(*lowered, 2500ms);
+  EXPECT_LE(*lowered, 3500ms);
+}
+
+TEST(RoomRate, RisesAtOnce) {
+  RoomBench bench;
+  const MemberNumber sender = bench.join_blind();
+  const MemberNumber receiver = bench.join();
+  bench.say(receiver, View{.revision = 1, .pictures = 1, .height = 90});
+  bench.run_until(kTimeZero + 100ms);
+  ASSERT_EQ(bench.rate_told(sender), of_kbps(250));  // less than a thumbnail's
+  bench.say(receiver, View{.revision = 2, .pictures = 0});
+  for (int second = 1; second <= 4; ++second) {
+    bench.keep_cameras();
+    bench.run_until(kTimeZero + second * 1s);
+  }
+  ASSERT_EQ(bench.rate_told(sender), DataRate{});
+  bench.say(receiver, View{.revision = 3, .pictures = 1});
+  bench.run_until(kTimeZero + 4600ms);
+  EXPECT_EQ(bench.rate_told(sender), of_kbps(250));
+}
+
+TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
+  RoomBench bench;
+  const MemberNumber member = bench.join();
+  const auto malformed = [&](const RoomMessage& message) {
+    const uint64_t before = bench.room.stats().messages_malformed;
+    bench.say(member, message);
+    return bench.room.stats().messages_malformed > before;
+  };
+  EXPECT_FALSE(malformed(Card{.revision = 1}));
+  EXPECT_FALSE(malformed(KeyFrameWanted{member}));
+  EXPECT_FALSE(malformed(KeyFrameWanted{60'000}));
+  EXPECT_TRUE(malformed(Welcome{.number = 1}));
+  EXPECT_TRUE(malformed(VideoRate{.revision = 9}));
+  EXPECT_TRUE(malformed(MemberLeft{.number = 1}));
+  const uint64_t before = bench.room.stats().messages_malformed;
+  bench.say(member, session::kControlFlow, std::vector{std::byte{15}});  // a call's
+  EXPECT_EQ(bench.room.stats().messages_malformed, before);
+  bench.say(member, session::kControlFlow, std::vector{std::byte{16}});
+  EXPECT_EQ(bench.room.stats().messages_malformed, before + 1);
+}
+
+TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
+  RoomWorld world;
+  const LegLinks links{.down = constant_trace(of_kbps(20'000)),
+                       .up = constant_trace(of_kbps(6'000))};
+  world.join(links);
+  world.join(links);
+  world.run_until(kTimeZero + 3s);
+  std::set<uint32_t> seen;
+  uint32_t revision = 1;
+  while (world.now() < kTimeZero + 6s) {
+    world.member(0).put(Card{.revision = ++revision});
+    world.run_until(world.now() + 50ms);
+    seen.insert(world.member(1).others().at(world.number(0)).revision);
+  }
+  seen.erase(1);
+  EXPECT_GE(seen.size(), 6U);
+  EXPECT_LE(seen.size(), 9U);  // two at once, six in three seconds
+  world.run_until(kTimeZero + 8s);
+  EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
+  // An older one, said late, is none.
+  world.member(0).put(Card{.revision = 5});
+  world.run_until(kTimeZero + 10s);
+  EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
+}
+
+}  // namespace
+}  // namespace cress::relay
