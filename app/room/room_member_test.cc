@@ -404,5 +404,38 @@ TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
   EXPECT_EQ(relay.member().stats().cards_refused, 2U);
 }
 
+TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
+  LyingRelay relay;
+  const auto rate_after = [&](uint32_t revision, int64_t kbps) {
+    relay.tell(relay::VideoRate{.revision = revision, .rate = DataRate::kilobits_per_second(kbps)});
+    relay.exchange();
+    return relay.member().video_rate_max();
+  };
+  EXPECT_EQ(rate_after(2, 500), DataRate::kilobits_per_second(500));
+  EXPECT_EQ(rate_after(1, 100), DataRate::kilobits_per_second(500));
+  EXPECT_EQ(rate_after(2, 200), DataRate::kilobits_per_second(500));
+  EXPECT_EQ(rate_after(3, 300), DataRate::kilobits_per_second(300));
+  const auto speaker_after = [&](uint32_t revision, MemberNumber number) {
+    relay.tell(relay::SpeakerNews{.revision = revision, .number = number});
+    relay.exchange();
+    return relay.member().speaker();
+  };
+  EXPECT_EQ(speaker_after(2, 5), 5);
+  EXPECT_EQ(speaker_after(1, 6), 5);
+  EXPECT_EQ(speaker_after(2, 6), 5);
+  EXPECT_EQ(speaker_after(3, 6), 6);
+}
+
+TEST(RoomMember, OnlyTheFirstFarewellCounts) {
+  LyingRelay relay;
+  relay.tell(relay::Farewell{.reason = relay::FarewellReason::kFull});
+  relay.tell(relay::Farewell{.reason = relay::FarewellReason::kKicked});
+  relay.tell(relay::VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(500)});
+  relay.exchange();
+  ASSERT_TRUE(relay.member().farewell());
+  EXPECT_EQ(relay.member().farewell()->reason, relay::FarewellReason::kFull);
+  EXPECT_FALSE(relay.member().video_rate_max());
+}
+
 }  // namespace
 }  // namespace cress::room

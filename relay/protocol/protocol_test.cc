@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "relay/protocol/media_head.hh"
 #include "relay/protocol/outbox.hh"
 #include "relay/protocol/room_message.hh"
+#include "room.pb.h"
 #include "transport/base/rng.hh"
 #include "transport/sprout/cress_control.hh"
 
@@ -126,6 +129,150 @@ TEST(RoomMessage, EachFieldBeyondItsRangeIsRefused) {
   EXPECT_EQ(parse_room_message(card).error(), kOutOfRange);
 }
 
+// What becomes of a message that build_room_message would not make.
+Result<RoomMessage, RoomMessageError> parse_of(
+    const std::function<void(room::RoomMessage&)>& fill) {
+  room::RoomMessage message;
+  fill(message);
+  std::vector<std::byte> bytes{kRoomMessageByte};
+  for (const char c : message.SerializeAsString()) {
+    bytes.push_back(static_cast<std::byte>(c));
+  }
+  return parse_room_message(bytes);
+}
+
+std::optional<RoomMessageError> refusal_of(const Result<RoomMessage, RoomMessageError>& parsed) {
+  return parsed ? std::nullopt : std::optional{parsed.error()};
+}
+
+// Each field of each message at its least and most, and one beyond either.
+TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
+  struct Field {
+    const char* name;
+    std::optional<uint32_t> least;  // 0 is allowed where there is none
+    uint32_t most;
+    std::function<void(room::RoomMessage&, uint32_t)> fill;
+  };
+  constexpr uint32_t kDay = 86'400'000;
+  const Field fields[]{
+      {"card size",
+       {},
+       512,
+       [](auto& m, uint32_t v) { m.mutable_card()->set_sealed(std::string(v, 'x')); }},
+      {"pinned", {}, 65535, [](auto& m, uint32_t v) { m.mutable_view()->set_pinned(v); }},
+      {"of", 1, 65535, [](auto& m, uint32_t v) { m.mutable_key_frame_request()->set_member(v); }},
+      {"welcome", 1, 65535, [](auto& m, uint32_t v) { m.mutable_welcome()->set_number(v); }},
+      {"members",
+       {},
+       65535,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_members_max(v);
+       }},
+      {"kbps",
+       {},
+       1U << 30U,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_video_kbps_max(v);
+       }},
+      {"datagram",
+       {},
+       65535,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_datagram_max(v);
+       }},
+      {"room",
+       {},
+       64,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_room(std::string(v, 'r'));
+       }},
+      {"present",
+       {},
+       64,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         for (uint32_t i = 0; i < v; ++i) {
+           m.mutable_welcome()->add_present(7);
+         }
+       }},
+      {"one present", 1, 65535,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->add_present(v);
+       }},
+      {"news", 1, 65535, [](auto& m, uint32_t v) { m.mutable_member()->set_number(v); }},
+      {"news size",
+       {},
+       512,
+       [](auto& m, uint32_t v) {
+         m.mutable_member()->set_number(1);
+         m.mutable_member()->set_sealed(std::string(v, 'x'));
+       }},
+      {"left", 1, 65535,
+       [](auto& m, uint32_t v) {
+         m.mutable_left()->set_number(v);
+         m.mutable_left()->set_reason(1);
+       }},
+      {"reason to leave", 1, 3,
+       [](auto& m, uint32_t v) {
+         m.mutable_left()->set_number(1);
+         m.mutable_left()->set_reason(v);
+       }},
+      {"speaker", {}, 65535, [](auto& m, uint32_t v) { m.mutable_speaker()->set_number(v); }},
+      {"rate", {}, 1U << 30U, [](auto& m, uint32_t v) { m.mutable_video_rate()->set_kbps(v); }},
+      {"farewell", 1, 5, [](auto& m, uint32_t v) { m.mutable_farewell()->set_reason(v); }},
+      {"again",
+       {},
+       kDay,
+       [](auto& m, uint32_t v) {
+         m.mutable_farewell()->set_reason(1);
+         m.mutable_farewell()->set_again_ms(v);
+       }},
+  };
+  for (const Field& field : fields) {
+    SCOPED_TRACE(field.name);
+    const auto parsed = [&field](uint32_t value) {
+      return parse_of([&](room::RoomMessage& m) { field.fill(m, value); });
+    };
+    EXPECT_TRUE(parsed(field.least.value_or(0)));
+    EXPECT_TRUE(parsed(field.most));
+    EXPECT_EQ(refusal_of(parsed(field.most + 1)), RoomMessageError::kOutOfRange);
+    if (field.least) {
+      EXPECT_EQ(refusal_of(parsed(*field.least - 1)), RoomMessageError::kOutOfRange);
+    }
+  }
+}
+
+TEST(RoomMessage, AViewOfMoreThanThereCanBeIsCutToIt) {
+  const auto parsed = parse_of([](room::RoomMessage& m) {
+    m.mutable_view()->set_pictures(65);
+    m.mutable_view()->set_height(4321);
+  });
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(std::get<View>(*parsed), (View{.pictures = 64, .height = 4320}));
+  const auto built = parse_room_message(build_room_message(View{.pictures = 65, .height = 4321}));
+  EXPECT_EQ(std::get<View>(*built), (View{.pictures = 64, .height = 4320}));
+}
+
+TEST(RoomMessage, WhatTravelsIsRoundedDown) {
+  const auto again = [](Duration duration) {
+    return std::get<Farewell>(
+               *parse_room_message(build_room_message(Farewell{.again_in = duration})))
+        .again_in;
+  };
+  EXPECT_EQ(again(1999us), 1ms);
+  EXPECT_EQ(again(24h), 24h);
+  EXPECT_DEATH((void)build_room_message(Farewell{.again_in = 24h + 1ms}), "time out of range");
+  EXPECT_DEATH((void)build_room_message(Farewell{.again_in = Duration{-1}}), "time out of range");
+  const auto rate =
+      parse_room_message(build_room_message(VideoRate{.rate = DataRate::bits_per_second(1999)}));
+  EXPECT_EQ(std::get<VideoRate>(*rate).rate, DataRate::kilobits_per_second(1));
+}
+
 TEST(MediaHead, ParseReturnsWhatWasBuiltAndRefusesWhatIsTooShort) {
   Rng rng{3};
   for (int round = 0; round < 500; ++round) {
@@ -244,6 +391,137 @@ TEST_F(OutboxTest, RefusesNewsBeyondItsBoundButReplacesOld) {
   EXPECT_FALSE(outbox_.put(MemberNews{.number = 1000}));
   EXPECT_TRUE(outbox_.put(MemberLeft{.number = 100}));
   EXPECT_EQ(outbox_.size(), 512U);
+}
+
+/// An outbox whose session's fate the test decides.
+class OutboxAlone : public OutboxTest {
+ protected:
+  using Kind = session::MessageOutcome::Kind;
+  void outcome(TimePoint now, session::MessageId id, Kind kind,
+               session::FlowId flow = session::kControlFlow) {
+    outbox_.handle_outcome(now, {flow, id, kind});
+  }
+  /// How many bytes it hands over now.
+  int64_t flush(TimePoint now) {
+    const DataSize before = near_.queued(session::kControlFlow);
+    outbox_.flush(now, near_);
+    return (near_.queued(session::kControlFlow) - before).bytes();
+  }
+
+  session::MessageId next_id_ = 0;
+};
+
+TEST_F(OutboxAlone, NewsThatWereDroppedWaitATenthOfASecond) {
+  ASSERT_TRUE(outbox_.put(SpeakerNews{.revision = 1, .number = 2}));
+  const int64_t size = flush(kTimeZero);
+  EXPECT_GT(size, 0);
+  EXPECT_EQ(outbox_.poll_timeout(), kNever);
+  EXPECT_EQ(flush(kTimeZero), 0) << "it is on its way";
+  const TimePoint dropped = kTimeZero + 10ms;
+  outcome(dropped, 0, Kind::kDropped);
+  EXPECT_EQ(flush(dropped), 0);
+  EXPECT_EQ(outbox_.poll_timeout(), dropped + 100ms);
+  EXPECT_EQ(flush(dropped + 100ms - Duration{1}), 0);
+  EXPECT_EQ(flush(dropped + 100ms), size);
+  EXPECT_EQ(outbox_.poll_timeout(), kNever);
+}
+
+TEST_F(OutboxAlone, NewsThatWereLostGoAgainAtOnce) {
+  ASSERT_TRUE(outbox_.put(SpeakerNews{.revision = 1, .number = 2}));
+  const int64_t size = flush(kTimeZero);
+  outcome(kTimeZero, 0, Kind::kLost);
+  EXPECT_EQ(outbox_.poll_timeout(), kNever);
+  EXPECT_EQ(flush(kTimeZero), size);
+  outcome(kTimeZero, 0, Kind::kLost);  // long decided
+  EXPECT_EQ(flush(kTimeZero), 0);
+  outcome(kTimeZero, 1, Kind::kLost, session::kVideoFlow);  // another's
+  EXPECT_EQ(flush(kTimeZero), 0);
+  outcome(kTimeZero, 1, Kind::kDelivered);
+  EXPECT_TRUE(outbox_.empty());
+}
+
+TEST_F(OutboxAlone, AllOthersGoWhileOneWaits) {
+  ASSERT_TRUE(outbox_.put(Welcome{.number = 1}));
+  (void)flush(kTimeZero);
+  outcome(kTimeZero, 0, Kind::kDropped);
+  ASSERT_TRUE(outbox_.put(SpeakerNews{.revision = 1, .number = 2}));
+  EXPECT_GT(flush(kTimeZero), 0);
+  EXPECT_EQ(outbox_.poll_timeout(), kTimeZero + 100ms);
+  EXPECT_EQ(flush(kTimeZero), 0);
+  EXPECT_GT(flush(kTimeZero + 100ms), 0);
+}
+
+TEST_F(OutboxAlone, NewsGoWhileLessThanTwoDatagramsWait) {
+  const auto card = [](MemberNumber number) {
+    return MemberNews{.number = number, .card = {.sealed = std::vector<std::byte>(500)}};
+  };
+  ASSERT_TRUE(outbox_.put(card(1)));
+  near_.send(kTimeZero, session::kControlFlow, std::vector<std::byte>(1000));
+  near_.send(kTimeZero, session::kControlFlow, std::vector<std::byte>(1000));
+  near_.send(kTimeZero, session::kControlFlow, std::vector<std::byte>(400));
+  EXPECT_EQ(flush(kTimeZero), 0);
+  OutboxOptions options;
+  options.queued_max = DataSize{2401};
+  outbox_ = Outbox{options};
+  ASSERT_TRUE(outbox_.put(card(1)));
+  ASSERT_TRUE(outbox_.put(card(2)));
+  const int64_t handed_over = flush(kTimeZero);
+  EXPECT_GT(handed_over, 500);
+  EXPECT_LT(handed_over, 600) << "the second waits";
+  EXPECT_EQ(outbox_.size(), 2U);
+}
+
+TEST_F(OutboxAlone, ADeliveredKindIsOneOfWhichNothingIsLeft) {
+  const size_t news = RoomMessage{MemberNews{}}.index();
+  const size_t left = RoomMessage{MemberLeft{}}.index();
+  const size_t welcome = RoomMessage{Welcome{}}.index();
+  EXPECT_TRUE(outbox_.delivered(news));
+  outbox_.put(MemberNews{.number = 5});
+  outbox_.put(MemberNews{.number = 6});
+  EXPECT_FALSE(outbox_.delivered(news));
+  EXPECT_TRUE(outbox_.delivered(welcome));
+  EXPECT_TRUE(outbox_.delivered(left));
+  (void)flush(kTimeZero);
+  outcome(kTimeZero, 0, Kind::kDelivered);
+  EXPECT_FALSE(outbox_.delivered(news));
+  outcome(kTimeZero, 1, Kind::kDelivered);
+  EXPECT_TRUE(outbox_.delivered(news));
+}
+
+TEST_F(OutboxAlone, KeyFrameWishesForEachMemberAreSubjectsOfTheirOwn) {
+  outbox_.put(KeyFrameWanted{3});
+  outbox_.put(KeyFrameWanted{4});
+  outbox_.put(KeyFrameWanted{3});
+  EXPECT_EQ(outbox_.size(), 2U);
+  outbox_.put(MemberNews{.number = 3});
+  outbox_.put(MemberLeft{.number = 3});
+  EXPECT_EQ(outbox_.size(), 3U);
+}
+
+TEST_F(OutboxAlone, TheFateOfWhatWasReplacedSaysNothingOfTheNewer) {
+  for (const Kind kind : {Kind::kDelivered, Kind::kLost, Kind::kDropped}) {
+    outbox_.clear();
+    EXPECT_TRUE(outbox_.empty());
+    outbox_.put(SpeakerNews{.revision = 1, .number = 2});
+    (void)flush(kTimeZero);
+    const auto older = next_id_;
+    outbox_.put(SpeakerNews{.revision = 2, .number = 3});
+    EXPECT_GT(flush(kTimeZero), 0);
+    next_id_ += 2;
+    outcome(kTimeZero, older, kind);
+    EXPECT_EQ(outbox_.size(), 1U);
+    EXPECT_EQ(flush(kTimeZero + 1s), 0);
+  }
+}
+
+TEST_F(OutboxAlone, WhatIsClearedIsNeitherSentNorAwaited) {
+  outbox_.put(SpeakerNews{.revision = 1, .number = 2});
+  (void)flush(kTimeZero);
+  outcome(kTimeZero, 0, Kind::kDropped);
+  (void)flush(kTimeZero);
+  outbox_.clear();
+  EXPECT_EQ(outbox_.poll_timeout(), kNever);
+  EXPECT_EQ(flush(kTimeZero + 1s), 0);
 }
 
 }  // namespace
