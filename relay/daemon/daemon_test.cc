@@ -101,6 +101,7 @@ TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
 }
 
 TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
+  size_t half_joined = 0;
   for (int round = 0; round < 20; ++round) {
     auto daemon = std::make_unique<Daemon>(
         clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_);
@@ -112,9 +113,65 @@ TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
     runtime::run_until(
         clock_, loop_, [] { return false; }, round * 1ms);
     daemon.reset();
+    // What was on its way to each is read; from then on nobody answers.
     runtime::run_until(
         clock_, loop_, [] { return false; }, 1ms);
+    std::vector<bool> were_in;
+    for (const auto& member : members) {
+      were_in.push_back(member->connection.is_connected());
+      half_joined += were_in.back() ? 0 : 1;
+    }
+    runtime::run_until(
+        clock_, loop_, [] { return false; }, 1ms);
+    for (size_t i = 0; i < members.size(); ++i) {
+      EXPECT_EQ(members[i]->connection.is_connected(), were_in[i]);
+      EXPECT_FALSE(members[i]->closed) << "nobody was left to say so";
+    }
   }
+  EXPECT_GT(half_joined, 0U);
+  // Nothing is left that the next one would need.
+  Daemon next{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  const LiveJoiner member{clock_, loop_, 1, next.local_address(), key_of(1)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));
+  EXPECT_EQ(log_.str().find("\"error\""), std::string::npos) << log_.str();
+}
+
+TEST_F(DaemonTest, WhatHappensIsLogged) {
+  Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  LiveJoiner member{clock_, loop_, 1, daemon.local_address(), key_of(1)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));
+  EXPECT_NE(log_.str().find("listening"), std::string::npos);
+  EXPECT_TRUE(runtime::run_until(clock_, loop_,
+                                 [&] { return log_.str().find("joined") != std::string::npos; }));
+  RoomStore{config_.rooms}.ask_to_kick("blue", 1);
+  EXPECT_TRUE(runtime::run_until(
+      clock_, loop_, [&] { return log_.str().find("was removed") != std::string::npos; }));
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return !!member.closed; }));
+  EXPECT_EQ(member.closed, secure::CloseReason::kRemoved);
+}
+
+TEST_F(DaemonTest, ARoomOpensClosesAndExpiresWhileItRuns) {
+  UnixSeconds wall{100};
+  RoomStore store{config_.rooms};
+  store.create({.door = {.name = "green", .access = key_of(2)}, .created = 0, .expires = 200});
+  Daemon daemon{clock_, loop_, config_, [&] { return wall; }, log_};
+  LiveJoiner blue{clock_, loop_, 1, daemon.local_address(), key_of(1)};
+  LiveJoiner green{clock_, loop_, 2, daemon.local_address(), key_of(2)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] {
+    return blue.connection.is_connected() && green.connection.is_connected();
+  }));
+  store.remove("blue");
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return !!blue.closed; }));
+  EXPECT_EQ(blue.closed, secure::CloseReason::kRemoved);
+  EXPECT_FALSE(green.closed);
+  wall = 200;
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return !!green.closed; }));
+  EXPECT_NE(log_.str().find("expired"), std::string::npos);
+  EXPECT_TRUE(store.rooms().empty());
+  // A room made a moment ago is open when somebody asks for it.
+  store.create({.door = {.name = "red", .access = key_of(3)}, .created = 0});
+  LiveJoiner red{clock_, loop_, 3, daemon.local_address(), key_of(3)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return red.connection.is_connected(); }));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "relay/daemon/caller_test_tools.hh"
+#include "transport/wire/datagram.hh"
 
 namespace cress::relay {
 namespace {
@@ -291,6 +292,180 @@ TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
   }
   EXPECT_EQ(joined, 12U);
   EXPECT_EQ(left, 12U);
+}
+
+// What the relay has to send now; where to, in order.
+std::vector<Address> sent_to(RelayWorld& world) {
+  std::vector<Address> to;
+  while (const auto transmit = world.relay.poll_transmit(world.now)) {
+    to.push_back(transmit->to);
+  }
+  return to;
+}
+
+std::vector<RelayEvent> events_of(RelayWorld& world) {
+  std::vector<RelayEvent> events;
+  while (auto event = world.relay.poll_event()) {
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+TEST(RelayMachine, AFloodIsIgnoredForATenthOfASecond) {
+  RelayMachineOptions options;
+  options.room.member_datagrams_per_second = 100;  // 50 at once
+  RelayWorld world{options};
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  Caller& caller = world.call(access_of(1));
+  world.run_for(500ms);
+  ASSERT_TRUE(caller.connection.is_connected());
+  const TimePoint flood = world.now + 1s;
+  uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
+  // The relay looks at what came when it is asked for what it sends.
+  const auto say = [&](TimePoint now) {
+    wire::Header header;
+    header.sequence = wire::WireSeq::wrap(sequence += 1000);
+    caller.connection.send(now, wire::DatagramBuilder{DataSize{100}}.finish(header));
+    while (const auto transmit = caller.connection.poll_transmit(now)) {
+      world.relay.handle_datagram(now, caller.address, transmit->bytes);
+    }
+    while (world.relay.poll_transmit(now)) {
+    }
+  };
+  for (int i = 0; i < 50; ++i) {
+    say(flood);
+  }
+  EXPECT_EQ(world.relay.room_stats().datagrams_over_limit, 0U);
+  say(flood);
+  EXPECT_EQ(world.relay.room_stats().datagrams_over_limit, 1U);
+  EXPECT_EQ(world.relay.listener_stats().ignored, 0U);
+  const uint64_t heard = world.relay.room_stats().datagrams_in;
+  say(flood + 100ms - Duration{1});
+  EXPECT_EQ(world.relay.listener_stats().ignored, 1U);
+  EXPECT_EQ(world.relay.room_stats().datagrams_in, heard);
+  say(flood + 100ms);
+  EXPECT_EQ(world.relay.listener_stats().ignored, 1U);
+  EXPECT_EQ(world.relay.room_stats().datagrams_in, heard + 1);
+}
+
+TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
+  constexpr size_t kMany = 20;
+  RelayMachineOptions options;
+  options.room.members_max = kMany;
+  options.listener.limits.handshakes_of_network = {.per_second = 100, .burst = 100};
+  RelayWorld world{options};
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
+  for (size_t i = 0; i < kMany; ++i) {
+    world.call(access_of(1));
+  }
+  world.run_for(500ms);
+  const Caller& alone = world.call(access_of(2));
+  world.run_for(500ms);
+  ASSERT_EQ(world.relay.members(), kMany + 1);
+  (void)sent_to(world);
+  // Everybody is sent a farewell; the kitchen's turn comes first.
+  world.relay.drain_members(world.now, 1s);
+  const auto to = sent_to(world);
+  ASSERT_GT(to.size(), kMany);
+  const auto garden = std::ranges::find(to, alone.address);
+  ASSERT_NE(garden, to.end());
+  EXPECT_EQ(garden - to.begin(), 16);
+}
+
+TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
+  RelayMachineOptions options;
+  options.live_rooms_max = 4;
+  RelayWorld world{options};
+  for (uint8_t room = 1; room <= 5; ++room) {
+    ASSERT_TRUE(world.relay.open({.name = std::string(1, static_cast<char>('a' + room - 1)),
+                                  .access = access_of(room),
+                                  .members_max = 2}));
+  }
+  for (const uint8_t room : std::initializer_list<uint8_t>{1, 1, 2, 3, 4}) {
+    world.call(access_of(room));
+  }
+  world.run_for(1s);
+  const auto joined = events_of(world);
+  ASSERT_EQ(joined.size(), 5U);
+  for (size_t i = 0; i < joined.size(); ++i) {
+    EXPECT_EQ(joined[i].kind, RelayEvent::Kind::kJoined);
+    EXPECT_EQ(joined[i].address, world.callers[i]->address);
+    EXPECT_EQ(joined[i].member, world.callers[i]->member->number());
+    EXPECT_EQ(joined[i].room, std::string(1, "aabcd"[i]));
+  }
+  const auto one_event = [&](RelayEvent::Kind kind, const char* room, const char* words) {
+    const auto events = events_of(world);
+    ASSERT_EQ(events.size(), 1U) << words;
+    EXPECT_EQ(events[0].kind, kind) << words;
+    EXPECT_EQ(events[0].room, room) << words;
+    EXPECT_STREQ(events[0].words, words);
+  };
+  using Kind = RelayEvent::Kind;
+  Caller& fifth = world.call(access_of(5));  // a fifth room
+  world.run_for(1s);
+  one_event(Kind::kRefused, "", "the relay is full");
+  EXPECT_EQ(fifth.closed, secure::CloseReason::kFull);
+  EXPECT_EQ(world.relay.live_rooms(), 4U);
+  world.relay.kick(world.now, "a", world.callers[0]->member->number());
+  world.run_for(2s);
+  one_event(Kind::kLeft, "a", "was removed");
+  world.callers[1]->connection.hang_up(world.now);
+  world.run_for(1s);
+  one_event(Kind::kLeft, "a", "left");
+  world.relay.close(world.now, "b", FarewellReason::kClosed);
+  world.run_for(2s);
+  one_event(Kind::kLeft, "b", "the room was closed");
+  world.relay.close(world.now, "c", FarewellReason::kExpired);
+  world.run_for(2s);
+  one_event(Kind::kLeft, "c", "the room has expired");
+  world.callers[4]->address = address_of(999);  // another network
+  world.run_for(2s);
+  const auto moved = events_of(world);
+  ASSERT_EQ(moved.size(), 1U);
+  EXPECT_EQ(moved[0], (RelayEvent{.kind = Kind::kPathChanged,
+                                  .room = "d",
+                                  .member = world.callers[4]->member->number(),
+                                  .address = address_of(999)}));
+  world.relay.drain_members(world.now, 1s);
+  world.run_for(5s);
+  one_event(Kind::kLeft, "d", "the relay is going away");
+  EXPECT_TRUE(world.relay.is_finished());
+}
+
+TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
+  RelayWorld world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 1}));
+  world.call(access_of(1));
+  world.run_for(1s);
+  EXPECT_EQ(world.relay.member_views("kitchen").size(), 1U);
+  EXPECT_TRUE(world.relay.member_views("garden").empty());
+  (void)events_of(world);
+  world.call(access_of(1));
+  world.run_for(2s);
+  const auto events = events_of(world);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_STREQ(events[1].words, "the room is full");
+  EXPECT_EQ(world.relay.room_stats().refused_joins, 1U);
+  EXPECT_EQ(world.relay.room_stats().joins, 1U);
+}
+
+TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
+  RelayMachineOptions options;
+  options.room.lost_after = 2s;
+  RelayWorld world{options};
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  world.call(access_of(1));
+  world.run_for(1s);
+  (void)events_of(world);
+  world.callers.clear();
+  world.run_for(1800ms);
+  EXPECT_EQ(world.relay.members(), 1U);
+  world.run_for(400ms);
+  EXPECT_EQ(world.relay.members(), 0U);
+  const auto events = events_of(world);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_STREQ(events[0].words, "was not heard any more");
 }
 
 }  // namespace

@@ -1,0 +1,162 @@
+#include "relay/daemon/metrics.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "relay/daemon/json_log.hh"
+
+namespace cress::relay {
+namespace {
+
+TEST(DurationHistogram, AValueOnABoundBelongsBelowIt) {
+  DurationHistogram histogram;
+  for (const Duration value :
+       std::initializer_list<Duration>{0ns, 100us, 100us + 1ns, 5ms, 100ms, 100ms + 1ns, 1h}) {
+    histogram.add(value);
+  }
+  const auto& counts = histogram.counts();
+  EXPECT_EQ(counts[0], 2U);
+  EXPECT_EQ(counts[1], 1U);
+  EXPECT_EQ(counts[5], 1U);
+  EXPECT_EQ(counts[9], 1U);
+  EXPECT_EQ(counts[10], 2U);
+  EXPECT_EQ(histogram.sum(), 200us + 5ms + 200ms + 2ns + 1h);
+}
+
+TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
+  RelayMetrics metrics;
+  metrics.members = 1;
+  metrics.live_rooms = 2;
+  metrics.open_rooms = 3;
+  metrics.is_draining = true;
+  metrics.resident_bytes = 5;
+  metrics.rooms.joins = 10;
+  metrics.rooms.leaves = 11;
+  metrics.rooms.frames_left_out = 12;
+  metrics.rooms.frames_missed = 13;
+  metrics.rooms.fragments_in = 14;
+  metrics.rooms.fragments_out = 15;
+  metrics.rooms.fragments_repeated = 16;
+  metrics.rooms.sounds_in = 17;
+  metrics.rooms.sounds_out = 18;
+  metrics.rooms.key_frame_requests = 19;
+  metrics.rooms.refused_joins = 20;
+  metrics.rooms.datagrams_over_limit = 21;
+  metrics.rooms.datagrams_malformed = 22;
+  metrics.rooms.messages_malformed = 23;
+  metrics.rooms.control_over_limit = 24;
+  metrics.rooms.fragments_refused = 25;
+  metrics.rooms.sounds_left_out = 26;
+  metrics.door.datagrams_received = 30;
+  metrics.door.datagrams_sent = 31;
+  metrics.door.bytes_received = 32;
+  metrics.door.bytes_sent = 33;
+  metrics.door.handshakes_begun = 34;
+  metrics.door.bad_tag = 35;
+  metrics.door.ignored = 36;
+  metrics.door.unknown_identity = 37;
+  metrics.network.send_too_large = 40;
+  metrics.network.send_overflow = 41;
+  metrics.wait.add(200us);
+  metrics.wait.add(2s);
+  const std::string text = format_metrics(metrics);
+  for (const char* line : {"members 1",
+                           "live_rooms 2",
+                           "open_rooms 3",
+                           "draining 1",
+                           "resident_bytes 5",
+                           "joins_total 10",
+                           "leaves_total 11",
+                           "frames_left_out_total 12",
+                           "frames_missed_total 13",
+                           "fragments_received_total 14",
+                           "fragments_forwarded_total 15",
+                           "fragments_repeated_total 16",
+                           "sounds_received_total 17",
+                           "sounds_forwarded_total 18",
+                           "key_frame_requests_total 19",
+                           "member_refused_total{reason=\"joins\"} 20",
+                           "member_refused_total{reason=\"datagrams_over_limit\"} 21",
+                           "member_refused_total{reason=\"datagrams_malformed\"} 22",
+                           "member_refused_total{reason=\"messages_malformed\"} 23",
+                           "member_refused_total{reason=\"control_over_limit\"} 24",
+                           "member_refused_total{reason=\"fragments\"} 25",
+                           "member_refused_total{reason=\"sounds\"} 26",
+                           "datagrams_received_total 30",
+                           "datagrams_sent_total 31",
+                           "bytes_received_total 32",
+                           "bytes_sent_total 33",
+                           "handshakes_total 34",
+                           "refused_total{reason=\"bad_tag\"} 35",
+                           "refused_total{reason=\"ignored\"} 36",
+                           "refused_total{reason=\"unknown_room\"} 37",
+                           "send_failed_total{reason=\"too_large\"} 40",
+                           "send_failed_total{reason=\"overflow\"} 41",
+                           "wait_seconds_bucket{le=\"0.0001\"} 0",
+                           "wait_seconds_bucket{le=\"0.00025\"} 1",
+                           "wait_seconds_bucket{le=\"0.1\"} 1",
+                           "wait_seconds_bucket{le=\"+Inf\"} 2",
+                           "wait_seconds_count 2",
+                           "wait_seconds_sum 2.0002"}) {
+    EXPECT_NE(text.find(std::string{"\ncress_relay_"} + line + "\n"), std::string::npos) << line;
+  }
+}
+
+TEST(RoomStats, AreAddedNumberByNumber) {
+  RoomStats one{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22};
+  one += one;
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = one;
+  uint64_t expected = 0;
+  for (const uint64_t value : {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v}) {
+    EXPECT_EQ(value, expected += 2);
+  }
+}
+
+TEST(MetricsServer, ListensOnlyWhereItCan) {
+  const MetricsServer server{"127.0.0.1:0"};
+  EXPECT_GT(server.port(), 0);
+  EXPECT_THROW(MetricsServer{"127.0.0.1:" + std::to_string(server.port())}, std::runtime_error);
+}
+
+Address of_ip(std::array<uint8_t, 16> ip) {
+  Address address;
+  address.ip = ip;
+  address.port = 4000;
+  return address;
+}
+
+TEST(JsonLog, AddressesLoseTheirEndUnlessTheOwnerSaysOtherwise) {
+  std::ostringstream out;
+  const Address four = of_ip({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 33});
+  const Address six =
+      of_ip({0x20, 0x01, 0x0d, 0xb8, 0x12, 0x34, 0x56, 0x78, 1, 2, 3, 4, 5, 6, 7, 8});
+  const JsonLog masked{out, false};
+  EXPECT_EQ(masked.shown(four), "192.0.2.0");
+  EXPECT_EQ(masked.shown(six), "[2001:db8:1234::]");
+  const JsonLog whole{out, true};
+  EXPECT_EQ(whole.shown(four), "192.0.2.33:4000");
+  EXPECT_EQ(whole.shown(six), "[2001:db8:1234:5678:102:304:506:708]:4000");
+}
+
+TEST(JsonLog, WhateverANameHoldsALineIsOneLineOfJson) {
+  std::ostringstream out;
+  JsonLog log{out, false};
+  log.write("warning", "refused", {{"room", "a\"\n{}\xff"}, {"member", 7}});
+  const std::string line = out.str();
+  ASSERT_EQ(std::ranges::count(line, '\n'), 1);
+  const auto parsed = nlohmann::json::parse(line);
+  EXPECT_EQ(parsed["level"], "warning");
+  EXPECT_EQ(parsed["event"], "refused");
+  EXPECT_EQ(parsed["member"], 7);
+  EXPECT_EQ(parsed["room"], "a\"\n{}\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace cress::relay
