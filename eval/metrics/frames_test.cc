@@ -44,6 +44,40 @@ TEST(Freezes, AGapOverThreeMeanGapsAndOver150MillisecondsMoreCounts) {
             (Freezes{.count = 1, .frozen = 400ms}));
 }
 
+/// Frames on screen every `pace`, with one gap after the 51st; the window ends right behind the
+/// last.
+Freezes with_one_gap(Duration pace, int gaps, Duration gap) {
+  std::vector<ShownFrame> frames{{.captured = at(2s - pace), .displayed = at(2s - pace)}};
+  Duration t{2s};
+  for (int i = 0; i <= gaps; ++i) {
+    frames.push_back({.captured = at(t), .displayed = at(t)});
+    t += i == 50 ? gap : pace;
+  }
+  const TimePoint last = frames.back().displayed;
+  frames.push_back({.captured = last + 1ms, .displayed = last + 1ms});
+  return freezes(frames, {.from = at(2s), .to = last + 1ms});
+}
+
+TEST(Freezes, BeginBeyondTheMeanGapAnd150Milliseconds) {
+  // 150 gaps of 40 ms and one of 191: their mean is 41 ms, so the limit is 191 ms.
+  EXPECT_EQ(with_one_gap(40ms, 151, 191ms), Freezes{});
+  EXPECT_EQ(with_one_gap(40ms, 151, 192ms), (Freezes{.count = 1, .frozen = 192ms}));
+}
+
+TEST(Freezes, BeginBeyondThreeMeanGapsOfSlowVideo) {
+  // 102 gaps of a second and one of 3.06: their mean is 1.02 s.
+  EXPECT_EQ(with_one_gap(1s, 103, 3060ms), Freezes{});
+  EXPECT_EQ(with_one_gap(1s, 103, 3061ms), (Freezes{.count = 1, .frozen = 3061ms}));
+}
+
+TEST(Freezes, TwoFramesAreAPace) {
+  const Window window{.from = at(2s), .to = at(3s)};
+  const auto shown = [](Duration t) { return ShownFrame{.captured = at(t), .displayed = at(t)}; };
+  EXPECT_EQ(freezes(std::vector{shown(1900ms), shown(2s), shown(2500ms)}, window), Freezes{});
+  EXPECT_EQ(freezes(std::vector{shown(1900ms), shown(2s)}, window),
+            (Freezes{.count = 1, .frozen = 1s}));
+}
+
 TEST(Freezes, SlowVideoIsMeasuredAgainstItsOwnPace) {
   // One frame a second: three seconds are its limit, not 150 ms.
   std::vector<ShownFrame> frames;

@@ -135,6 +135,52 @@ TEST(Bbr, HoldsFourSegmentsFor200MsWhenTheRoundTripIsTenSecondsOld) {
   EXPECT_GT(segments(bbr.window()), 4);  // what it had before
 }
 
+/// The rate in segments a second after the next acknowledgement of a flow of eight segments, each
+/// of which came after `gap`.
+double rate_after(Bbr& bbr, Duration& at, int64_t& number, Duration gap) {
+  at += 10ms;
+  AckEvent ack = ack_at(at, 80ms, ++number, 8);
+  ack.delivery_rate = DataRate::from(kTcpPayloadMax, gap);
+  bbr.on_ack(ack);
+  return bbr.rate();
+}
+
+TEST(Bbr, ForgetsARateAfterTenRounds) {
+  Bbr bbr{1};
+  Duration at{};
+  int64_t number = 0;
+  while (number < 40) {
+    EXPECT_NEAR(rate_after(bbr, at, number, 10ms), 100, 0.1);
+  }
+  int slower = 0;
+  while (rate_after(bbr, at, number, 20ms) > 75) {
+    ASSERT_LT(++slower, 200);
+  }
+  EXPECT_NEAR(bbr.rate(), 50, 0.1);
+  // Eight segments and the one that is acknowledged are a round.
+  EXPECT_GE(slower, 10 * 8);
+  EXPECT_LE(slower, 11 * 9);
+}
+
+TEST(Bbr, SamplesOfAHeldFlightOnlyRaiseTheRate) {
+  Bbr bbr{1};
+  Duration at{};
+  int64_t number = 0;
+  bbr.on_ack(ack_at(at, 40ms, ++number, 8));
+  while (bbr.mode() != BbrMode::kProbeRoundTrip) {
+    rate_after(bbr, at, number, 10ms);
+    ASSERT_LT(at, 11s);
+  }
+  for (int i = 0; i < 9; ++i) {  // what left before the flight was held counts as ever
+    rate_after(bbr, at, number, 10ms);
+  }
+  for (int i = 0; i < 300; ++i) {  // over thirty rounds of less: the flight was too small for more
+    ASSERT_NEAR(rate_after(bbr, at, number, 20ms), 100, 0.1) << i;
+  }
+  EXPECT_EQ(bbr.mode(), BbrMode::kProbeRoundTrip);
+  EXPECT_NEAR(rate_after(bbr, at, number, 5ms), 200, 0.1);
+}
+
 TEST(Bbr, KeepsAConstantLinkBusyWithLittleQueue) {
   const auto flow = steady_flow();
   flow->world.run_until(kTimeZero + 60s);
