@@ -50,7 +50,7 @@ set(eval_reproduce transport/base transport/sim transport/sprout traces relay/tu
     eval/schemes eval/harness eval/report eval/encoder)
 set(eval_cellsim transport/base transport/runtime transport/netns transport/sim traces/emulate eval/metrics)
 set(eval_sweep transport/base)
-set(eval_compare transport/base eval/report)
+set(eval_compare transport/base eval/report eval/sweep)
 set(eval_relay_load transport/base transport/runtime transport/secure relay/forward relay/daemon)
 set(eval ${eval_harness} eval/relay_load transport/runtime eval/harness eval/film eval/encoder eval/reproduce eval/sweep eval/compare eval/cellsim)
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "eval/compare/compare.hh"
+#include "eval/compare/run_record.hh"
 #include "eval/report/run_files.hh"
 #include "transport/base/text_file.hh"
 
@@ -22,19 +23,51 @@ constexpr const char* kExamples = R"(Examples:
   cress-eval compare a a --pair cress-cautious=cress  two schemes of one sweep
 Exit code 0: nothing got worse; 1: something did; 2: bad input.)";
 
-std::vector<report::RunResult> load_results(const std::string& path) {
+template <class T>
+T value_or_throw(Result<T, report::ParseError> parsed, const std::filesystem::path& file) {
+  if (!parsed) {
+    const size_t line = parsed.error().line;
+    throw std::runtime_error(fmt::format(
+        "{}{}: {}", file.string(), line > 0 ? fmt::format(":{}", line) : "", parsed.error().what));
+  }
+  return std::move(parsed).value();
+}
+
+/// A side's results, with the run.json that lies next to them.
+struct Side {
+  compare::RecordedResults recorded;
+  bool has_record = false;
+};
+
+Side load_side(const std::string& path, bool unchecked) {
   std::filesystem::path file = path;
   if (std::filesystem::is_directory(file)) {
     file /= "results.json";
   }
   constexpr DataSize kSizeMax{static_cast<int64_t>(report::kRunFileBytesMax)};
-  auto results = report::parse_results(load_text(file, kSizeMax));
-  if (!results) {
-    const size_t line = results.error().line;
-    throw std::runtime_error(fmt::format(
-        "{}{}: {}", file.string(), line > 0 ? fmt::format(":{}", line) : "", results.error().what));
+  const std::string text = load_text(file, kSizeMax);
+  Side side;
+  side.recorded.results = value_or_throw(report::parse_results(text), file);
+  const std::filesystem::path record = file.parent_path() / compare::kRecordName;
+  side.has_record = std::filesystem::exists(record);
+  if (!side.has_record) {
+    if (!unchecked) {
+      throw std::runtime_error(fmt::format(
+          "{}: no such file, so nothing says of what experiment {} is; run it again, or compare "
+          "with --unchecked",
+          record.string(), file.string()));
+    }
+    return side;
   }
-  return std::move(results).value();
+  constexpr DataSize kRecordSizeMax{static_cast<int64_t>(compare::kRecordBytesMax)};
+  side.recorded.record =
+      value_or_throw(compare::parse_record(load_text(record, kRecordSizeMax)), record);
+  try {
+    compare::check_belongs(side.recorded, text);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}: {}", record.string(), error.what()));
+  }
+  return side;
 }
 
 std::pair<std::string, std::string> parse_pair(const std::string& text) {
@@ -66,6 +99,8 @@ void add_compare_options(CLI::App& command, CompareArguments& a) {
       ->delimiter(',');
   command.add_flag("--all", a.all, "Show also what is the same");
   command.add_flag("--allow-missing", a.allow_missing, "Leave out rows that only one side has");
+  command.add_flag("--unchecked", a.unchecked,
+                   "Compare also results without a run.json, of whatever experiment they are");
   command.add_flag("--json", a.json, "As JSON");
 }
 
@@ -80,9 +115,13 @@ int execute_compare(const CompareArguments& arguments, std::ostream& out) {
   for (const std::string& pair : arguments.pairs) {
     options.pairs.push_back(parse_pair(pair));
   }
-  const auto before = load_results(arguments.before);
-  const auto after = load_results(arguments.after);
-  const compare::Comparison comparison = compare::compare(before, after, options);
+  Side before = load_side(arguments.before, arguments.unchecked);
+  Side after = load_side(arguments.after, arguments.unchecked);
+  if (before.has_record && after.has_record) {
+    compare::match_experiments(before.recorded, after.recorded, options.allow_missing);
+  }
+  const compare::Comparison comparison =
+      compare::compare(before.recorded.results, after.recorded.results, options);
   out << (arguments.json ? compare::comparison_json(comparison)
                          : compare::comparison_table(comparison, arguments.all));
   return count(comparison, compare::Verdict::kWorse) > 0 ? 1 : 0;

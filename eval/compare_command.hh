@@ -16,6 +16,7 @@ struct CompareArguments {
   std::vector<std::string> pairs;  ///< "OLD=NEW"
   bool all = false;
   bool allow_missing = false;
+  bool unchecked = false;
   bool json = false;
 };
 

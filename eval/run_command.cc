@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "eval/experiment.hh"
 #include "eval/first_error.hh"
 #include "eval/harness/outputs.hh"
 #include "eval/progress.hh"
@@ -22,6 +23,7 @@
 #include "media/source/recent_pictures.hh"
 #include "media/source/synthetic_camera.hh"
 #include "traces/links.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::eval {
 namespace {
@@ -292,6 +294,22 @@ void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>&
   error.rethrow();
 }
 
+/// What these results are of, for `compare`; nothing where no run finished.
+void save_record(const RunArguments& a, const harness::RunSpec& spec, const InputDigests& digests,
+                 const harness::OutputFolder& folder) {
+  if (folder.results().empty()) {
+    return;
+  }
+  compare::RunRecord record = new_record("run");
+  record.not_compared = {{"scheme", a.schemes}, {"seed", a.seed},           {"out", a.out},
+                         {"json", a.json},      {"no_report", a.no_report}, {"save", a.save},
+                         {"film", a.film},      {"jobs", a.jobs},           {"data", a.data},
+                         {"link", a.link},      {"down", a.down},           {"up", a.up}};
+  record.experiments = {experiment_of(a, spec, options_of(a, spec, a.video, a.audio), digests)};
+  save_text(compare::record_json(std::move(record), harness::results_json(folder.results())),
+            folder.path() / compare::kRecordName);
+}
+
 /// One line for each movie that is there.
 void list_movies(const std::filesystem::path& folder, std::ostream& out) {
   for (const std::filesystem::path& file : watchable_files(folder)) {
@@ -439,9 +457,14 @@ void execute_run(const RunArguments& arguments, std::ostream& out) {
   harness::RunSpec probe = specs.front();
   // Opened once before anything runs, so that a broken file is told at once.
   set_media(arguments, probe);
+  // Before the runs: what is in the files now is what they read.
+  const InputDigests digests = digests_of(arguments, specs.front().link);
   harness::OutputFolder folder{arguments.out};
   remove_watchable_files(folder.path());
-  run_all(arguments, specs, std::move(probe), folder);
+  FirstError error;
+  error.attempt([&] { run_all(arguments, specs, std::move(probe), folder); });
+  error.attempt([&] { save_record(arguments, specs.front(), digests, folder); });
+  error.rethrow();
   out << (arguments.json ? harness::results_json(folder.results())
                          : harness::results_table(folder.results()));
   if (!arguments.json) {

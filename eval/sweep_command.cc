@@ -10,10 +10,12 @@
 #include <iostream>
 #include <map>
 #include <ostream>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "eval/experiment.hh"
 #include "eval/report/seed_groups.hh"
 #include "eval/sweep/digest.hh"
 #include "eval/sweep/pool.hh"
@@ -170,6 +172,30 @@ std::string summary_table(const std::string& results) {
   return text + "(± : 95 % confidence, over seeds)\n";
 }
 
+/// What the results are of, each experiment once, for `compare`.
+void save_record(const Sweep& sweep, const sweep::RunStore& store, const std::string& results) {
+  const SweepArguments& a = sweep.arguments;
+  compare::RunRecord record = new_record("sweep");
+  record.not_compared = {{"plan", a.plan},
+                         {"out", a.out},
+                         {"jobs", a.jobs},
+                         {"data", a.data},
+                         {"allow_missing", a.allow_missing},
+                         {"program", this_program(a)}};
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const PlannedRun& run : sweep.runs) {
+    if (store.find(run.definition) && seen.insert({run.experiment.link, run.options}).second) {
+      record.experiments.push_back(run.experiment);
+    }
+  }
+  const auto file = store.folder() / compare::kRecordName;
+  if (record.experiments.empty()) {  // results.json is an empty list
+    std::filesystem::remove(file);
+    return;
+  }
+  sweep::save_whole(compare::record_json(std::move(record), results), file);
+}
+
 /// Results in the plan's order. Throws when a run is missing and that is not allowed.
 std::string merged(const Sweep& sweep, const sweep::RunStore& store) {
   Json all = Json::array();
@@ -194,6 +220,7 @@ void finish(const Sweep& sweep, const sweep::RunStore& store, std::ostream& out)
   const std::string results = merged(sweep, store);
   const auto file = store.folder() / "results.json";
   sweep::save_whole(results, file);
+  save_record(sweep, store, results);
   if (sweep.arguments.json) {
     out << results;
     return;

@@ -382,15 +382,20 @@ TEST_F(Compare, WrongInputsAreRefusedByName) {
   const std::string a = write("a.json", one);
   const std::string b = write("b.json", two);
   const std::string broken = write("broken.json", "[{\"scheme\":");
-  expect_refused("compare " + a, "B");
-  expect_refused("compare " + a + " " + out("absent"), "absent");
-  expect_refused("compare " + a + " " + broken, "broken.json");
-  expect_refused("compare " + a + " " + b, "--allow-missing");
-  expect_refused("compare " + a + " " + b + " --allow-missing", "nothing to compare");
-  expect_refused("compare " + a + " " + a + " --noise lots", "--noise");
-  expect_refused("compare " + a + " " + a + " --confidence 1", "--confidence");
-  expect_refused("compare " + a + " " + a + " --pair x", "--pair");
-  EXPECT_EQ(cress_eval("compare " + a + " " + b + " --pair a=b").exit_code, 0);
+  const std::string compare = "compare --unchecked ";  // no program wrote these
+  expect_refused(compare + a, "B");
+  expect_refused(compare + a + " " + out("absent"), "absent");
+  expect_refused(compare + a + " " + broken, "broken.json");
+  expect_refused(compare + a + " " + b, "--allow-missing");
+  expect_refused(compare + a + " " + b + " --allow-missing", "nothing to compare");
+  expect_refused(compare + a + " " + a + " --noise lots", "--noise");
+  for (const char* confidence : {"0", "1", "-0.5"}) {
+    expect_refused(compare + a + " " + a + " --confidence " + confidence, "--confidence");
+  }
+  for (const char* pair : {"x", "=x", "x="}) {
+    expect_refused(compare + a + " " + a + " --pair " + pair, "--pair");
+  }
+  EXPECT_EQ(cress_eval(compare + a + " " + b + " --pair a=b").exit_code, 0);
   EXPECT_NE(cress_eval("compare --help").output.find("Exit code"), std::string::npos);
 }
 

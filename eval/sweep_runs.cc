@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "eval/experiment.hh"
 #include "eval/harness/outputs.hh"
 #include "eval/sweep/digest.hh"
 #include "eval/sweep/pool.hh"
@@ -24,19 +25,6 @@ namespace {
 using sweep::Json;
 using sweep::Key;
 using sweep::PlanValue;
-
-bool is_video_file(const std::string& video) {
-  return !video.empty() && video != "synthetic" && !video.starts_with("synthetic:");
-}
-bool is_audio_file(const std::string& audio) { return audio != "synthetic" && audio != "none"; }
-
-std::string digest_of(const sim::DeliveryTrace& trace) {
-  sweep::Digest digest;
-  for (const sim::DeliveryOpportunity& opportunity : trace.opportunities) {
-    digest.add(opportunity.at.count());
-  }
-  return digest.hex();
-}
 
 struct NamedLink {
   harness::LinkSpec link;
@@ -157,26 +145,25 @@ class PlanReader {
 
   void define(size_t i, const NamedLink& link, PlannedRun& run) {
     const RunArguments& a = run.arguments;
-    Json options{{"duration_s", to_seconds(run.spec.duration)},
-                 {"skip_s", to_seconds(run.spec.skip)},
-                 {"delay_ms", to_milliseconds(run.spec.link.delay)},
-                 {"loss", a.loss},
-                 {"queue", a.queue}};
+    // Files as the plan says them: on another machine the same clip lies elsewhere.
+    const Json options =
+        options_of(a, run.spec, text(i, Key::kVideo), text(i, Key::kAudio, a.audio));
+    InputDigests digests{.down = link.down_digest, .up = link.up_digest};
     Json what{{"scheme", a.schemes.front()},
               {"link", link.link.name},
               {"down", link.down_digest},
               {"up", link.up_digest},
               {"seed", a.seed}};
     if (!a.video.empty()) {
-      // As the plan says it: on another machine the same clip lies elsewhere.
-      const std::string audio = text(i, Key::kAudio, a.audio);
-      options.update({{"video", text(i, Key::kVideo)}, {"audio", audio}, {"one_way", a.one_way}});
-      what["video"] = is_video_file(a.video) ? file_digest(a.video) : a.video;
-      what["audio"] = is_audio_file(a.audio) ? file_digest(a.audio) : a.audio;
+      digests.video = is_video_file(a.video) ? file_digest(a.video) : "";
+      digests.audio = is_audio_file(a.audio) ? file_digest(a.audio) : "";
+      what["video"] = digests.video.empty() ? a.video : digests.video;
+      what["audio"] = digests.audio.empty() ? a.audio : digests.audio;
     }
     what["options"] = options;
     run.options = options.dump();
     run.definition = {program_, what.dump()};
+    run.experiment = experiment_of(a, run.spec, options, digests);
   }
 
   /// The error of an option of run `i`, told as one of a plan: without dashes, with the line of the

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/compare/run_record.hh"
 #include "eval/harness/run.hh"
 #include "eval/run_command.hh"
 #include "eval/sweep/plan.hh"
@@ -17,6 +18,7 @@ struct PlannedRun {
   harness::RunSpec spec;  ///< without its media; the traces are shared
   sweep::RunDefinition definition;
   std::string options;  ///< JSON: what its results say of them
+  compare::Experiment experiment;
 };
 
 /// "PLAN:LINE: what", or without the line where none is to blame.

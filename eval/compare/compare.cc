@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "eval/compare/run_record.hh"
 #include "eval/report/seed_groups.hh"
 
 namespace cress::compare {
@@ -24,6 +25,17 @@ constexpr double kNegligibleShare = 0.25;
 std::string words_of(const SeriesKey& key, const std::string& options) {
   return fmt::format("{} over {} {}{}", key.scheme, key.link, key.direction,
                      options.empty() ? "" : fmt::format(" ({})", options));
+}
+
+/// Numbers of options as numbers, however they were written.
+std::vector<report::RunResult> normal(std::span<const report::RunResult> results) {
+  std::vector<report::RunResult> all{results.begin(), results.end()};
+  for (report::RunResult& result : all) {
+    for (auto& [name, text] : result.others) {
+      text = name == "options" ? normal_options(text) : text;
+    }
+  }
+  return all;
 }
 
 bool has_options(std::span<const report::RunResult> results) {
@@ -109,7 +121,10 @@ void judge(Change& change, const Noise& noise, double confidence) {
   const auto rule = noise.rule_of(measure.key);
   change.tolerance =
       (by_seeds ? kNegligibleShare : 1) * rule.value_or(measure.tolerance).of(before.mean);
-  bool counts = std::abs(difference) > change.tolerance;
+  // Some tools write no more than twelve digits.
+  constexpr double kRoundingShare = 1e-12;
+  bool counts =
+      std::abs(difference) > std::max(change.tolerance, kRoundingShare * std::abs(before.mean));
   if (by_seeds) {
     change.interval = welch_interval(before, after, confidence);
     counts = counts && (change.interval->low > 0 || change.interval->high < 0);
@@ -180,8 +195,10 @@ const char* word_of(Verdict verdict) {
 Comparison compare(std::span<const report::RunResult> before,
                    std::span<const report::RunResult> after, const Options& options) {
   const bool with_options = has_options(before) && has_options(after);
-  const Side old_side{before, with_options, "A"};
-  const Side new_side{after, with_options, "B"};
+  const std::vector<report::RunResult> old_results = normal(before);
+  const std::vector<report::RunResult> new_results = normal(after);
+  const Side old_side{old_results, with_options, "A"};
+  const Side new_side{new_results, with_options, "B"};
   const std::vector<std::string> told = report::telling_options(old_side.groups());
   const std::vector<std::string> told_new = report::telling_options(new_side.groups());
   Comparison comparison;

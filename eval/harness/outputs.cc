@@ -206,7 +206,7 @@ OutputFolder::OutputFolder(std::filesystem::path folder) : folder_(std::move(fol
                              error.message() + "; choose another with --out");
   }
   save_text(results_json({}), folder_ / "results.json");
-  for (const char* name : {"timeline.csv", "frames.csv", "worst.json"}) {
+  for (const char* name : {"timeline.csv", "frames.csv", "worst.json", "run.json"}) {
     std::filesystem::remove(folder_ / name, error);  // of an earlier command: they would not match
   }
   remove_pictures(folder_);

@@ -56,6 +56,18 @@ bool is_window(const json& value) {
   return value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
 }
 
+/// A seed as the program writes it, also where another tool made 1.0 of 1.
+std::string seed_text(const json& value) {
+  constexpr double kExactMax = 1e15;
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number >= 0 && number < kExactMax && number == std::floor(number)) {
+      return std::to_string(static_cast<uint64_t>(number));
+    }
+  }
+  return as_text(value);
+}
+
 /// Fills one member; the error's text where it does not fit, without naming the object.
 std::string read_member(const std::string& name, const json& value, RunResult& out) {
   const auto text = [&](std::string& into) {
@@ -83,7 +95,7 @@ std::string read_member(const std::string& name, const json& value, RunResult& o
     return {};
   }
   if (name == "seed") {
-    out.seed = as_text(value);
+    out.seed = seed_text(value);
   } else if (!is_number_key(name)) {
     out.others.emplace_back(name, as_text(value));
   } else if (value.is_number()) {

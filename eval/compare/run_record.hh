@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/report/run_files.hh"
+#include "transport/base/result.hh"
+
+/// run.json, the file next to a results.json that says of what experiment the results are: every
+/// option with its value, and the digests of all files that were read. Two sets of results are
+/// compared only when they are of the same experiment.
+/// Threads: pure functions.
+namespace cress::compare {
+
+inline constexpr const char* kRecordName = "run.json";
+inline constexpr size_t kRecordBytesMax = size_t{64} << 20;
+inline constexpr size_t kExperimentsMax = 50'000;
+
+/// All that a result depends on but its scheme, its seed and the program.
+struct Experiment {
+  std::string link;
+  /// As in results of `sweep`: `duration_s`, `skip_s`, `delay_ms`, `loss`, `queue`; of calls also
+  /// `video`, `audio`, `one_way`.
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  /// `down`, `up`; of calls also `video` and `audio`. Each is an object: a file's `digest`, or the
+  /// `name` of what the program makes itself, and its `seed`.
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::object();
+};
+
+/// Shape: one experiment for each link and set of options.
+struct RunRecord {
+  std::string program;
+  std::string commit;
+  std::string command;  ///< "run" or "sweep"
+  /// What may differ between two results that are compared: schemes, seeds, folders, films.
+  nlohmann::ordered_json not_compared = nlohmann::ordered_json::object();
+  std::vector<Experiment> experiments;
+  std::string digest{};  ///< of the experiments and the results, see digest_of
+};
+
+/// The same for the same values, however a JSON tool writes them and in whatever order the results
+/// are; another one for other values. `results`: a results.json that parse_results takes.
+std::string digest_of(const std::vector<Experiment>& experiments, std::string_view results);
+
+/// run.json's text, with the digest of `results`.
+std::string record_json(RunRecord record, std::string_view results);
+/// Total: any bytes give a record or one error.
+Result<RunRecord, report::ParseError> parse_record(std::string_view json);
+
+/// Some results and what run.json says of them.
+struct RecordedResults {
+  RunRecord record;
+  std::vector<report::RunResult> results;
+};
+
+/// Throws std::invalid_argument with one clear line: the record is that of other results than
+/// `results`, whose text is `text`.
+void check_belongs(const RecordedResults& recorded, std::string_view text);
+
+/// Writes the options of their experiment into all results, in the same words on both sides where
+/// the experiments are the same. Throws std::invalid_argument with one clear line that names the
+/// option and both values: there is an experiment on either side that the other has not (with
+/// `allow_missing`: and none that both have), or a file of the same name has other bytes.
+void match_experiments(RecordedResults& before, RecordedResults& after, bool allow_missing);
+
+/// A result's options with each number as a double, so that 60 and 60.0 are the same text.
+std::string normal_options(const std::string& options);
+
+}  // namespace cress::compare
