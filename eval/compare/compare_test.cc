@@ -148,6 +148,12 @@ TEST(Compare, RowsAreMatchedByTheirOptionsWhereBothSidesSayThem) {
   EXPECT_THROW(worse({result("a", 1, 100, 1000)}, after), std::invalid_argument);
 }
 
+TEST(Compare, OptionsAreTheSameHoweverTheirNumbersAreWritten) {
+  const Results before{result("a", 1, 100, 1000, R"({"loss":0,"duration_s":60})")};
+  const Results after{result("a", 1, 150, 1000, R"({"duration_s":6e1,"loss":0.0})")};
+  EXPECT_EQ(worse(before, after), 1U);
+}
+
 TEST(Compare, TheSameSeedTwiceIsRefused) {
   const Results twice{result("a", 1, 100, 1000), result("a", 1, 100, 1000)};
   EXPECT_THROW(compare(twice, twice, {}), std::invalid_argument);
