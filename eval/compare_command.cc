@@ -37,6 +37,8 @@ T value_or_throw(Result<T, report::ParseError> parsed, const std::filesystem::pa
 struct Side {
   compare::RecordedResults recorded;
   bool has_record = false;
+  /// Why nothing can be said of them for certain; empty: nothing is wrong.
+  std::string doubt{};
 };
 
 Side load_side(const std::string& path, bool unchecked) {
@@ -63,9 +65,16 @@ Side load_side(const std::string& path, bool unchecked) {
   side.recorded.record =
       value_or_throw(compare::parse_record(load_text(record, kRecordSizeMax)), record);
   try {
-    compare::check_belongs(side.recorded, text);
+    compare::check_belongs(side.recorded);
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(fmt::format("{}: {}", record.string(), error.what()));
+  }
+  if (!compare::has_values_of(side.recorded.record, text)) {
+    side.doubt = fmt::format(
+        "{} was written with other values than {} has now: one of them was changed, or is of "
+        "another "
+        "run; run the experiment again",
+        record.string(), file.string());
   }
   return side;
 }
@@ -122,9 +131,16 @@ int execute_compare(const CompareArguments& arguments, std::ostream& out) {
   }
   const compare::Comparison comparison =
       compare::compare(before.recorded.results, after.recorded.results, options);
+  const bool is_worse = count(comparison, compare::Verdict::kWorse) > 0;
+  for (const Side* side : {&before, &after}) {
+    // What is worse is worse whoever wrote it; what is not must be what was measured.
+    if (!is_worse && !side->doubt.empty()) {
+      throw std::runtime_error(side->doubt);
+    }
+  }
   out << (arguments.json ? compare::comparison_json(comparison)
                          : compare::comparison_table(comparison, arguments.all));
-  return count(comparison, compare::Verdict::kWorse) > 0 ? 1 : 0;
+  return is_worse ? 1 : 0;
 }
 
 }  // namespace cress::eval

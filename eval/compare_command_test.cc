@@ -2,6 +2,7 @@
 // whoever is A; the same experiment is taken from any JSON tool. Method: runs the program itself.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 class CompareRuns : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder() = fs::path{testing::TempDir()} / "cress-compare-runs";
+    folder() = fs::path{testing::TempDir()} / ("cress-compare-runs-" + std::to_string(::getpid()));
     fs::remove_all(folder());
     fs::create_directories(folder());
     write("a.down", lines(10));
@@ -159,8 +160,8 @@ TEST_F(CompareRuns, ResultsWithoutTheirRecordAreRefusedUnlessUnchecked) {
   EXPECT_EQ(compare("base/results.json", "bare", "--unchecked --noise none").exit_code, 0);
   // The record of another run does not become theirs.
   fs::copy_file(at("call/run.json"), at("bare/run.json"), fs::copy_options::overwrite_existing);
-  expect_refused(compare("bare", "base"), "not of these results");
-  expect_refused(compare("base", "bare", "--unchecked"), "not of these results");
+  expect_refused(compare("bare", "base"), "the experiments differ");
+  expect_refused(compare("base", "bare", "--unchecked"), "the experiments differ");
   const std::string whole = bytes_of(at("base/run.json"));
   for (const std::string& text :
        {std::string{}, std::string{"{"}, whole.substr(0, whole.size() / 2),
@@ -168,6 +169,18 @@ TEST_F(CompareRuns, ResultsWithoutTheirRecordAreRefusedUnlessUnchecked) {
     write("bare/run.json", text);
     expect_refused(compare("bare", "base"), "bare/run.json");
   }
+}
+
+TEST_F(CompareRuns, ChangedValuesMayBeWorseButNeverPass) {
+  fs::create_directories(folder() / "changed");
+  fs::copy_file(at("base/run.json"), at("changed/run.json"), fs::copy_options::overwrite_existing);
+  auto results = nlohmann::json::parse(bytes_of(at("base/results.json")));
+  for (auto& result : results) {
+    result["throughput_kbps"] = 0.9 * result["throughput_kbps"].get<double>();
+  }
+  write("changed/results.json", results.dump());
+  EXPECT_EQ(compare("base", "changed").exit_code, 1) << "a tenth less is a regression";
+  expect_refused(compare("changed", "base"), "was written with other values");
 }
 
 TEST_F(CompareRuns, RunJsonHoldsEveryOptionWithItsValue) {

@@ -349,12 +349,14 @@ Result<RunRecord, report::ParseError> parse_record(std::string_view text) {
   return record;
 }
 
-void check_belongs(const RecordedResults& recorded, std::string_view text) {
-  if (digest_of(recorded.record.experiments, text) != recorded.record.digest ||
-      std::ranges::count(experiments_of(recorded), nullptr) > 0) {
+bool has_values_of(const RunRecord& record, std::string_view text) {
+  return digest_of(record.experiments, text) == record.digest;
+}
+
+void check_belongs(const RecordedResults& recorded) {
+  if (std::ranges::count(experiments_of(recorded), nullptr) > 0) {
     throw std::invalid_argument(
-        "is not of these results: one of the two files was replaced or changed; run the "
-        "experiment again");
+        "is not of these results: one of the two files was replaced; run the experiment again");
   }
 }
 

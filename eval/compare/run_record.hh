@@ -56,9 +56,13 @@ struct RecordedResults {
   std::vector<report::RunResult> results;
 };
 
-/// Throws std::invalid_argument with one clear line: the record is that of other results than
-/// `results`, whose text is `text`.
-void check_belongs(const RecordedResults& recorded, std::string_view text);
+/// Whether the record was written with the results whose text is `text`. If not, values or options
+/// were changed since, or one of the two files is of another run.
+bool has_values_of(const RunRecord& record, std::string_view text);
+
+/// Throws std::invalid_argument with one clear line: there are results of no experiment in the
+/// record.
+void check_belongs(const RecordedResults& recorded);
 
 /// Writes the options of their experiment into all results, in the same words on both sides where
 /// the experiments are the same. Throws std::invalid_argument with one clear line that names the
