@@ -19,7 +19,7 @@ except ImportError as error:
     sys.exit(f"cress mutate: {error}; the Debian package python3-clang-16 brings it")
 from clang import cindex
 
-TRIES_MAX = 8
+SPARE = 4
 
 
 def parse_arguments(arguments):
@@ -72,14 +72,14 @@ def changed_lines(root, commit):
     return lines
 
 
-def draw(candidates, rng, count, avoid):
+def draw(candidates, rng, count):
     """At most `count` sites, one a line, none inside another."""
     chosen, lines, spans = [], set(), {}
     for site in rng.sample(candidates, len(candidates)):
         if len(chosen) == count:
             break
         near = spans.setdefault(site.path, [])
-        if site in avoid or (site.path, site.line) in lines or \
+        if (site.path, site.line) in lines or \
                 any(site.start < end and start < site.end for start, end in near):
             continue
         chosen.append(site)
@@ -124,16 +124,15 @@ class Folder:
     def choose(self, rng, count, constants):
         """(switched, built alone) that compile, `count` of both together where the folder has so many."""
         candidates = [site for site in self.sites if constants or not site.is_constant]
-        avoid = set()
-        for _ in range(TRIES_MAX):
-            chosen = draw(candidates, random.Random(rng), count, avoid)
-            switched = [site for site in chosen if not site.is_constant]
-            broken = self._broken(switched)
-            switched = [site for site in switched if site not in broken]
-            if not broken:
-                break
-            avoid |= broken
-        return switched, [site for site in chosen if site.is_constant]
+        # More than are asked for, as some do not compile and each look costs seconds.
+        chosen = draw(candidates, random.Random(rng), count + count // 2 + SPARE)
+        broken = True
+        while broken:
+            broken = self._broken([site for site in chosen if not site.is_constant])
+            chosen = [site for site in chosen if site not in broken]
+        chosen = sorted(random.Random(rng).sample(chosen, min(count, len(chosen))), key=lambda s: (s.path, s.start))
+        return ([site for site in chosen if not site.is_constant],
+                [site for site in chosen if site.is_constant])
 
     def put(self, switched):
         """Writes the switches into the copy. Ids are the places in `switched`, from 1 on."""
