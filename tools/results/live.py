@@ -1,0 +1,79 @@
+"""What is measured in real time: run again by name only, on a machine that is otherwise idle.
+
+A live block states its date, machine and spread. Written again, it shows what the programs printed, as they printed
+it: one run after the other, so that the spread can be seen.
+"""
+
+import os
+import re
+import subprocess
+import time
+
+from lab import Failed
+from tables import table
+
+RUNS = 3
+
+
+def machine():
+    cpu = "an unknown processor"
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        for line in info:
+            if line.startswith("model name"):
+                cpu = line.split(":", 1)[1].strip()
+                break
+    return f"{os.cpu_count()} cores of {cpu}, Linux {os.uname().release}, load average before it {os.getloadavg()[0]:.1f}"
+
+
+def first():
+    """Before other work where that is allowed, as `./cress measure` does it."""
+    tried = subprocess.run(["chrt", "--rr", "20", "true"], capture_output=True, check=False)
+    return ["chrt", "--rr", "20"] if tried.returncode == 0 else []
+
+
+def live(name, *commands, keep=".", runs=RUNS, cost=""):
+    """Registers a live table: these commands (of build/release/bin), `runs` times, and of what they print the lines
+    in which `keep` is found."""
+
+    @table(name, kind="live", cost=cost)
+    def make(lab):
+        began, where, before_others = time.strftime("%Y-%m-%d"), machine(), first()
+        lines = []
+        for i in range(runs):
+            for command in commands:
+                program, *arguments = command.split()
+                full = [*before_others, str(lab.bin / program), *(argument.strip("'") for argument in arguments)]
+                done = subprocess.run(full, cwd=lab.root, text=True, capture_output=True, check=False)
+                some = [line for line in done.stdout.splitlines() if re.search(keep, line)]
+                if not some:
+                    raise Failed(f"{command} returned {done.returncode} and printed no line with {keep}")
+                lines += [f"run {i + 1}: {line}" if runs > 1 else line for line in some]
+        shown = "\n".join(f"    {command}" for command in commands)
+        return f"Measured {began}, {where}; {runs} runs.\n\n{shown}\n\n```\n" + "\n".join(lines) + "\n```\n"
+
+
+NUMBERS = r"\d (ms|kbit/s|s|%|MB|µs)|\d+(\.\d+)? (ms|kbit/s|µs|MB)\b"
+
+live("live-calls", "eval-cellsim-test --gtest_filter='*LiveCallMeasured*'", keep=NUMBERS, cost="5 min")
+live("live-events", "eval-harness-test --gtest_filter='*LiveMeasured*'",
+     "app-live-test --gtest_filter='LiveNetwork.*:*AListenerThatIsBack*:LiveAttack*'", keep=NUMBERS, cost="10 min")
+live("live-hour", "app-live-test --gtest_also_run_disabled_tests --gtest_filter='*HourMeasured*'", keep=NUMBERS, runs=1,
+     cost="1 h")
+live("live-hd", "app-live-test --gtest_filter='*LiveLoopbackMeasured*'", "app-test --gtest_filter='CallMeasured*'",
+     keep=NUMBERS, cost="3 min")
+live("emulation", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Saturating*'", keep=NUMBERS, cost="1 min")
+live("emulation-cubic", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Cubic*'", keep=NUMBERS, cost="7 min")
+live("tunnel-live", "eval-cellsim-test --gtest_filter='LiveTunnelMeasured*'", keep=NUMBERS, cost="15 min")
+live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45 --first" for kind in (
+    "noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")), runs=2,
+     cost="15 min")
+live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73 --first",
+     runs=1, cost="2 min")
+live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --duration 14 --skip 4 --first --against-turn"
+                     for rooms in (24, 40, 50, 70, 100)), cost="10 min")
+BENCH = "--benchmark_min_time=0.2"
+live("speed-encoder", *(f"bench/{name}-bench {BENCH}" for name in ("media-rate", "media-codec", "app-call")), keep=r" (ns|us|ms|s) +",
+     cost="5 min")
+live("speed-transport", *(f"bench/{name}-bench {BENCH}" for name in ("transport-sprout", "transport-runtime",
+                                                                     "transport-secure")), keep=r" (ns|us|ms|s) +", cost="3 min")
+live("speed-lab", f"bench/eval-harness-bench {BENCH}", f"bench/eval-schemes-bench {BENCH}", keep=r" (ns|us|ms|s) +", cost="3 min")
