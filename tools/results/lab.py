@@ -96,7 +96,7 @@ class Lab:
                               duration=140 if short else duration or 260, skip=10 if short else skip or 60))
 
     def eval(self, *arguments, output):
-        """A future of one file (JSON) that `cress-eval` wrote into its folder."""
+        """A future of one JSON file that `cress-eval` wrote into its folder; "*.json": of all, by name."""
         return self._submit("cress-eval", list(arguments), output)
 
     def printed(self, program, *arguments, to_stdout_and_out=False):
@@ -127,7 +127,10 @@ class Lab:
         key = self._key(program, arguments, output)
         with self._lock:
             if key not in self._runs:
-                self._runs[key] = self._pool.submit(self._run_or_recall, key, program, arguments, output)
+                kept = self._recalled(key)
+                if kept is None:
+                    kept = self._pool.submit(self._run, key, program, arguments, output)
+                self._runs[key] = kept
             return self._runs[key]
 
     def _key(self, program, arguments, output):
@@ -146,9 +149,18 @@ class Lab:
                 self._digests[path] = hashlib.sha256(path.read_bytes()).hexdigest()
             return self._digests[path]
 
-    def _run_or_recall(self, key, program, arguments, output):
+    def _recalled(self, key):
+        """A finished future of a run that was kept; None where there is none."""
         kept = self.store / f"{key}.json"
-        if kept.exists():
+        if not kept.exists():
+            return None
+        future = concurrent.futures.Future()
+        future.set_result(json.loads(kept.read_text())["result"])
+        return future
+
+    def _run(self, key, program, arguments, output):
+        kept = self.store / f"{key}.json"
+        if kept.exists():  # Made by another process since it was asked for.
             return json.loads(kept.read_text())["result"]
         command = [str(self.bin / program), *arguments]
         self.log(" ".join([program, *arguments]))
@@ -163,9 +175,12 @@ class Lab:
                 # A test that fails prints its rows all the same; the table shows them, the test is for ctest to judge.
                 if not program.endswith("-test"):
                     raise Failed(f"{' '.join(command)} returned {done.returncode}: {done.stderr[-2000:]}")
-            result = pathlib.Path(folder, output).read_text() if output else done.stdout
-            if output and output.endswith(".json"):
-                result = json.loads(result)
+            if output == "*.json":
+                result = {path.stem: json.loads(path.read_text()) for path in pathlib.Path(folder).glob(output)}
+            else:
+                result = pathlib.Path(folder, output).read_text() if output else done.stdout
+                if output and output.endswith(".json"):
+                    result = json.loads(result)
         whole = {"command": [program, *arguments], "result": result}
         temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
         temporary.write_text(json.dumps(whole))

@@ -6,10 +6,10 @@ NAMES = ("fig1", "fig2", "fig7", "fig8", "fig9", "intro", "loss", "tunnel", "ver
          "forecast")
 
 
-def recipe(lab, name):
-    """What `cress-eval reproduce NAME` writes: rows of equal columns, a verdict in words."""
+def recipes(lab):
+    """A future of what `cress-eval reproduce all` writes, by name: rows of equal columns, a verdict in words."""
     lab.trace("Verizon-LTE-short", "down")  # Without recorded links it would take embedded ones.
-    return lab.eval("reproduce", name, "--jobs", "1", output=f"{name}.json")
+    return lab.eval("reproduce", "all", "--jobs", "1", output="*.json")
 
 
 def cell(value):
@@ -28,15 +28,15 @@ def whole(result):
 
 @table("reproduction-verdicts", cost="35 s")
 def verdicts(lab):
-    runs = {name: recipe(lab, name) for name in NAMES}
+    made = recipes(lab).result()
     return markdown(["name", "what", "verdict"],
-                    [[f"`{name}`", run.result()["title"], run.result()["verdict"]] for name, run in runs.items()])
+                    [[f"`{name}`", made[name]["title"], made[name]["verdict"]] for name in NAMES])
 
 
 def register(name):
     @table(f"reproduction-{name}", cost="as above")
     def make(lab):
-        return whole(recipe(lab, name).result())
+        return whole(recipes(lab).result()[name])
 
 
 for name in NAMES:
@@ -104,3 +104,11 @@ def like_paper(lab):
     rows.append(["Sprout's throughput over theirs, mean of ratios (paper)",
                  *(f"{mean[scheme]['times']} ({there})" for scheme, there in zip(schemes, ("2.2", "4.4", "1.9")))])
     return markdown(["link", *(f"`{scheme}`" for scheme in schemes)], rows)
+
+
+@table("like-fall", cost="1 s")
+def like_fall(lab):
+    one, = lab.test_lines("eval-schemes", "LikeOverALink.*", r"^lowered (?P<s>[\d.]+) s after the fall, from (?P<kbps>\d+) kbit/s; "
+                          r"worst delay (?P<worst>[\d.]+) s$")
+    return markdown(["target before the fall, kbit/s", "lowered after, s", "worst delay, s"],
+                    [[one["kbps"], one["s"], one["worst"]]])

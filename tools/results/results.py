@@ -47,6 +47,10 @@ def make(table, lab):
         return None, 0, f"failed: {error}"
 
 
+def say(line):
+    print(line, flush=True)
+
+
 def made(tables, lab):
     """Every table with what was made of it, derived ones last; independent ones at the same time."""
     plain = [table for table in tables if not table.is_derived]
@@ -64,13 +68,13 @@ def write(tables, lab):
     for table, (body, seconds, why) in made(tables, lab):
         block = pages.blocks(ROOT).get(table.name)
         if body is None or block is None:
-            print(f"{table.name:24} {why or 'has no markers on any page'}")
+            say(f"{table.name:24} {why or 'has no markers on any page'}")
             failures += not (why or "").startswith("skipped")
             continue
         same = body == block.body
         rest = f"; date: {time.strftime('%Y-%m-%d')}" if table.is_live else ""
         pages.replace(block, body, table.kind, at, rest)
-        print(f"{table.name:24} {'as before' if same else 'CHANGED':9} {seconds:6.1f} s  "
+        say(f"{table.name:24} {'as before' if same else 'CHANGED':9} {seconds:6.1f} s  "
               f"{block.page.relative_to(ROOT)}")
     return 1 if failures else 0
 
@@ -81,15 +85,15 @@ def check(tables, lab):
         block = pages.blocks(ROOT).get(table.name)
         if body is None and why.startswith("skipped"):
             skipped += 1
-            print(f"{table.name:24} {why}")
+            say(f"{table.name:24} {why}")
         elif body is None or block is None or body != block.body:
             bad += 1
-            print(f"{table.name:24} {why or ('differs from what the programs print:' if block else 'is on no page')}")
+            say(f"{table.name:24} {why or ('differs from what the programs print:' if block else 'is on no page')}")
             if body is not None and block is not None:
                 sys.stdout.writelines(difflib.unified_diff(
                     block.body.splitlines(True), body.splitlines(True), str(block.page.relative_to(ROOT)), "now"))
         else:
-            print(f"{table.name:24} same bytes {seconds:6.1f} s")
+            say(f"{table.name:24} same bytes {seconds:6.1f} s")
     print(f"results: {bad} of {len(tables)} tables differ" + (f", {skipped} could not be checked" if skipped else ""))
     return 1 if bad else 0
 
