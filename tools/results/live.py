@@ -22,7 +22,7 @@ def machine():
             if line.startswith("model name"):
                 cpu = line.split(":", 1)[1].strip()
                 break
-    return f"{os.cpu_count()} cores of {cpu}, Linux {os.uname().release}, load average before it {os.getloadavg()[0]:.1f}"
+    return f"{os.cpu_count()} cores of {cpu}, Linux {os.uname().release}, load average before {os.getloadavg()[0]:.1f}"
 
 
 def first():
@@ -64,16 +64,16 @@ live("live-hd", "app-live-test --gtest_filter='*LiveLoopbackMeasured*'", "app-te
 live("emulation", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Saturating*'", keep=NUMBERS, cost="1 min")
 live("emulation-cubic", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Cubic*'", keep=NUMBERS, cost="7 min")
 live("tunnel-live", "eval-cellsim-test --gtest_filter='LiveTunnelMeasured*'", keep=NUMBERS, cost="15 min")
-live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45 --first" for kind in (
-    "noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")), runs=2,
-     cost="15 min")
-live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73 --first",
-     runs=1, cost="2 min")
+HOSTILE = ("noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")
+live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45 --first"
+                        for kind in HOSTILE), runs=2, cost="15 min")
+live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73 "
+     "--first", runs=1, cost="2 min")
 live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --duration 14 --skip 4 --first --against-turn"
                      for rooms in (24, 40, 50, 70, 100)), cost="10 min")
-BENCH = "--benchmark_min_time=0.2"
-live("speed-encoder", *(f"bench/{name}-bench {BENCH}" for name in ("media-rate", "media-codec", "app-call")), keep=r" (ns|us|ms|s) +",
+BENCH, ROW = "--benchmark_min_time=0.2", r" (ns|us|ms|s) +"
+live("speed-encoder", *(f"bench/{name}-bench {BENCH}" for name in ("media-rate", "media-codec", "app-call")), keep=ROW,
      cost="5 min")
 live("speed-transport", *(f"bench/{name}-bench {BENCH}" for name in ("transport-sprout", "transport-runtime",
-                                                                     "transport-secure")), keep=r" (ns|us|ms|s) +", cost="3 min")
-live("speed-lab", f"bench/eval-harness-bench {BENCH}", f"bench/eval-schemes-bench {BENCH}", keep=r" (ns|us|ms|s) +", cost="3 min")
+                                                                     "transport-secure")), keep=ROW, cost="3 min")
+live("speed-lab", f"bench/eval-harness-bench {BENCH}", f"bench/eval-schemes-bench {BENCH}", keep=ROW, cost="3 min")

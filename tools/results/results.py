@@ -24,14 +24,16 @@ from lab import Failed, Lab, NoData  # noqa: E402
 from tables import KINDS, REGISTRY  # noqa: E402
 import calls, encoder, flows, live, reproduction, rooms, summary  # noqa: E402,E401,F401  They fill REGISTRY.
 
+CODE = ("app", "eval", "media", "relay", "traces", "transport", "cmake", "CMakeLists.txt")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def commit():
     """HEAD; a plus where code differs from it."""
-    head = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, text=True, capture_output=True, check=False)
-    changed = subprocess.run(["git", "status", "--porcelain", "--", ":!docs", ":!README.md", ":!tools/results"], cwd=ROOT,
-                             text=True, capture_output=True, check=False)
+    head = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, text=True, capture_output=True,
+                          check=False)
+    changed = subprocess.run(["git", "status", "--porcelain", "--", *CODE], cwd=ROOT, text=True,
+                             capture_output=True, check=False)
     return (head.stdout.strip() or "unknown") + ("_changed" if changed.stdout.strip() else "")
 
 
@@ -125,7 +127,8 @@ def main():
     for name in names:
         if name not in REGISTRY:
             parser.error(f'no table "{name}" (see --list)')
-    lab = Lab(ROOT, options.jobs, lambda line: print(f"  {line[:150]}", file=sys.stderr) if sys.stderr.isatty() else None)
+    log = (lambda line: print(f"  {line[:150]}", file=sys.stderr)) if sys.stderr.isatty() else None
+    lab = Lab(ROOT, options.jobs, log)
     tables = [REGISTRY[name] for name in names]
     return (check if options.check else write)(tables, lab)
 

@@ -54,7 +54,8 @@ class Markers(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    TEXT = "before\n<!-- results: a-b; kind: cheap; commit: 0123abc -->\n| x | y |\n|---|---|\n| **r** | 5 |\n<!-- end -->\nafter\n"
+    TEXT = ("before\n<!-- results: a-b; kind: cheap; commit: 0123abc -->\n| x | y |\n|---|---|\n| **r** | 5 |\n"
+            "<!-- end -->\nafter\n")
 
     def test_a_block_is_found_and_its_cells_are_read(self):
         match = pages.BLOCK.search(self.TEXT)
