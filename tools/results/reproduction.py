@@ -12,17 +12,19 @@ def recipes(lab):
     return lab.eval("reproduce", "all", "--jobs", "1", output="*.json")
 
 
-def cell(value):
-    if isinstance(value, str) or value is None:
-        return value if value is not None else "–"
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 20 else 3 if abs(value) <= 1 else 2
-    return number(value, digits)
+def cell(heading, value):
+    """A number with the digits that its column wants."""
+    if value is None or isinstance(value, str):
+        return value or "–"
+    if any(unit in heading for unit in ("kbit/s", " ms", "deliveries")):
+        return number(value)
+    return number(value, 3 if heading == "utilization" else 0 if abs(value) >= 100 else 2)
 
 
 def whole(result):
     """All rows, and the verdict below them."""
     heading = list(result["rows"][0])
-    return (markdown(heading, [[cell(row.get(name)) for name in heading] for row in result["rows"]]) + "\n"
+    return (markdown(heading, [[cell(name, row.get(name)) for name in heading] for row in result["rows"]]) + "\n"
             + wrap(result["verdict"]))
 
 
