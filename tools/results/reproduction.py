@@ -16,8 +16,10 @@ def cell(heading, value):
     """A number with the digits that its column wants."""
     if value is None or isinstance(value, str):
         return value or "–"
-    if any(unit in heading for unit in ("kbit/s", " ms", "deliveries")):
+    if not heading.endswith("%") and any(unit in heading for unit in ("kbit/s", " ms", "deliveries")):
         return number(value)
+    if heading.endswith("%"):
+        return number(value, 2 if heading in ("within 20 ms %", "published %") else 1)
     return number(value, 3 if heading == "utilization" else 0 if abs(value) >= 100 else 2)
 
 
