@@ -75,8 +75,10 @@ class Lab:
     def constant_trace(self, gap_ms):
         """A link with an opportunity of 1500 bytes every `gap_ms`."""
         path = self.store / f"constant-{gap_ms}ms"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{gap_ms}\n")
+        with self._lock:  # Others may be reading it.
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{gap_ms}\n")
         return path
 
     # Runs.
