@@ -10,7 +10,7 @@ FIT = (r"^ +(?P<clip>\S+?)(?P<hd> at 720)? +seed (?P<seed>\d+): over (?P<over>[\
 
 @table("encoder-fits", kind="long", cost="2 min")
 def encoder_fits(lab):
-    found = lab.test_lines("media-rate", "AdaptiveEncoder.FitsRecorded*:AdaptiveEncoder.FitsLarge*:*Measured*Fits*", FIT, 15)
+    found = lab.test_lines("media-rate", "AdaptiveEncoderMeasured.Fits*", FIT, 15)
     rows = []
 
     def gain(row):
