@@ -12,8 +12,8 @@
 namespace cress::compare {
 namespace {
 
-// One run moves by this much when only its start moves by milliseconds (docs/results.md, "How far
-// one run can be trusted"), or by what no viewer sees.
+// One run moves by this much when only its start moves by milliseconds (docs/results/flows.md,
+// "Twenty seeds"), or by what no viewer sees.
 constexpr Tolerance kRate{20, 0.03};
 constexpr Tolerance kDelay{10, 0.05};
 constexpr std::array<Measure, 16> kMeasures{{

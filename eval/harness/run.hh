@@ -27,7 +27,7 @@ struct LinkSpec {
 };
 
 /// What coding costs a real machine, by pixel of the camera's picture; measured with one core of
-/// the machine the results are from (docs/results.md, "What coding costs").
+/// the machine that the results are from.
 struct ProcessingTime {
   Duration encode_per_megapixel = 5200us;  ///< of one attempt
   Duration decode_per_megapixel = 2600us;

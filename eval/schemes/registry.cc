@@ -61,7 +61,7 @@ constexpr std::array kSchemes = {
         .call = true},
     SchemeInfo{.name = "sprout-instant",
                .what = "Sprout on a host that acts the moment something changes",
-               .source = "as sprout; docs/results.md says what the host costs",
+               .source = "as sprout; docs/results/flows.md says what the host costs",
                .saturating = true},
     SchemeInfo{.name = "sprout-tunnel",
                .what = "TCP Cubic through SproutTunnel: what Sprout does not let go waits, or goes",
@@ -182,7 +182,7 @@ constexpr DataSize kEthernetDatagram{1472};
 // (reference specification §7).
 constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
-// Small packets follow a small window more closely (docs/results.md).
+// Small packets follow a small window more closely (docs/experiments/0001).
 constexpr DataSize kCressPacket{252};
 // "sprout-" and a number below 100.
 constexpr std::string_view kConfidencePrefix = "sprout-";
@@ -508,7 +508,7 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
     return {end(kTimeZero, std::move(left)), end(right_start, std::move(right))};
   }
   app::CallOptions options;
-  // Only Sprout's belief needs it (docs/results.md).
+  // Only Sprout's belief needs it (docs/experiments/0009).
   options.pads_window = scheme == "sprout";
   options.trickles = !info.knows_link;  // its closed window is no guess
   sprout::CressControl::Options cress = sprout::call_control();

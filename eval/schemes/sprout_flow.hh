@@ -26,9 +26,8 @@ struct SproutHostModel {
 
   /// The original program on the machine where it was measured: select() for at most 10 ms
   /// (reference specification §7) and a little for waking up; emulator stages that round each
-  /// datagram up to their next whole millisecond. With it most measured rows are met within 8 %; an
-  /// instant host is 3 to 13 % too fast without loss and 9 to 31 % with it (docs/results.md,
-  /// "Sprout against its original").
+  /// datagram up to their next whole millisecond. An instant host is too fast, most of all under
+  /// loss (docs/results/flows.md).
   static SproutHostModel original() {
     return {.loop_interval = 10'200us, .wakeup_delay = 1ms, .jitter = 200us};
   }

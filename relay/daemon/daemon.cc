@@ -28,8 +28,7 @@ namespace {
 
 constexpr Duration kTick = 500ms;
 constexpr Duration kLookInterval = 100ms;
-// Nothing to a call; under load a third and more of the processor's time (docs/results.md, "The
-// relay").
+// Nothing to a call; under load a third and more of the processor's time (docs/experiments/0008).
 constexpr Duration kGather = 500us;
 constexpr Duration kGatherBusy = 1ms;
 // Good-byes are told within a second; who has not heard by then is not there.

@@ -22,7 +22,7 @@ inline sprout::CressControl::Options leg_control() {
   control.patience = 60ms;
   // Half as often as in a call of two: reports in datagrams of their own were nearly a third of all
   // that a relay handed to its kernel, and a member's way up is used no worse with fewer of them
-  // (docs/results.md, "The relay").
+  // (docs/experiments/0008).
   control.report_interval = 20ms;
   control.report_interval_clear = sprout::kSparingReports;
   return control;

@@ -11,7 +11,7 @@ namespace cress::runtime {
 /// One thread beside an EventLoop's, for what takes too long between two datagrams. It is scheduled
 /// as the loop's is. A lower place in line would be no favour: whoever else keeps the machine busy
 /// then stops it while it holds a lock (the allocator's), and the loop waits for both (measured:
-/// docs/results.md, "The relay").
+/// docs/experiments/0008).
 /// Threads: of the loop's; `work` alone is called in the other.
 class Worker {
  public:

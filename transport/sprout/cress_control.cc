@@ -19,7 +19,7 @@ constexpr Duration kStalledAfter = 300ms;
 // only makes it later: on a link that carries a packet a second, reports alone would be the queue.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
-// Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/results.md).
+// Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast lives on only because the way back is known to be slow.
 constexpr double kRateInSilence = 0.5;
