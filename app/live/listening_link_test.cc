@@ -75,6 +75,52 @@ TEST_F(ListeningLinkTest, AFileThatIsOfNoUseIsRefusedWithWhatToDo) {
   EXPECT_NE(refusal().find("cannot be read"), std::string::npos) << refusal();
 }
 
+TEST_F(ListeningLinkTest, WhiteSpaceAroundTheLinkIsLeftOut) {
+  for (const std::string space : {"", " ", "\t", "\r", "\n", " \t\r\n \n"}) {
+    hold(space + "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA" + space);
+    EXPECT_EQ(refusal(), "not refused");
+  }
+}
+
+TEST_F(ListeningLinkTest, NobodyElseMayHaveAnyRightToTheFile) {
+  for (const unsigned mode : {0610U, 0620U, 0640U, 0601U, 0602U, 0604U}) {
+    hold("cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA\n", fs::perms{mode});
+    EXPECT_NE(refusal().find("chmod 600"), std::string::npos) << std::oct << mode;
+  }
+  hold("cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA\n", fs::perms{0700});
+  EXPECT_EQ(refusal(), "not refused");
+}
+
+TEST_F(ListeningLinkTest, OnceWrittenItsHostStaysTheSame) {
+  ListeningLink kept{{}, file_};
+  const secure::Link link = kept.opened("first", 4433);
+  EXPECT_EQ(kept.opened("second", 5000), link);
+  ListeningLink fresh{{}, {}};
+  EXPECT_EQ(fresh.opened("first", 4433).host, "first");
+  EXPECT_EQ(fresh.opened("second", 5000).host, "second") << "nothing is kept of it";
+}
+
+TEST_F(ListeningLinkTest, WhatADeadListenerLeftIsReplaced) {
+  const fs::path unfinished = file_.string() + ".new";
+  std::ofstream{unfinished} << "half a li";
+  ListeningLink link{{}, file_};
+  (void)link.opened("h", 4433);
+  EXPECT_FALSE(fs::exists(unfinished));
+  EXPECT_EQ((ListeningLink{{}, file_}.secret()), link.secret());
+}
+
+TEST_F(ListeningLinkTest, WhatCouldNotBeWrittenWholeIsRemoved) {
+  ListeningLink link{{}, file_};
+  fs::create_directory(file_);  // which nothing can be renamed to
+  try {
+    (void)link.opened("h", 4433);
+    FAIL() << "a folder was replaced";
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(std::string{error.what()}, file_.string() + ": cannot be written: Is a directory");
+  }
+  EXPECT_FALSE(fs::exists(file_.string() + ".new"));
+}
+
 TEST_F(ListeningLinkTest, AFileThatCannotBeWrittenIsToldAndNothingIsLeft) {
   ListeningLink link{{}, "/no/such/folder/a.link"};
   EXPECT_THROW((void)link.opened("h", 1), std::runtime_error);

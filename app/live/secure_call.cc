@@ -74,7 +74,6 @@ std::optional<Transmit> SecureCall::poll_transmit(TimePoint now) {
       return std::nullopt;
     }
     connection_.send(now, *std::move(datagram));
-    drain_events(now);
   }
 }
 
@@ -86,14 +85,12 @@ TimePoint SecureCall::poll_timeout() const {
 void SecureCall::capture(TimePoint now, const media::PicturePtr& picture) {
   if (call_) {
     call_->capture(now, picture);
-    drain(now);
   }
 }
 
 void SecureCall::capture_sound(TimePoint now, const media::AudioFrame& samples) {
   if (call_) {
     call_->capture_sound(now, samples);
-    drain(now);
   }
 }
 
@@ -101,16 +98,13 @@ app::PlayedAudio SecureCall::play(TimePoint now) {
   if (!call_) {
     return {.samples = {}, .captured = now, .played = now, .kind = app::SoundKind::kComfort};
   }
-  app::PlayedAudio played = call_->play(now);
-  drain(now);
-  return played;
+  return call_->play(now);
 }
 
 void SecureCall::set_person(TimePoint now, app::PersonState person) {
   options_.person = std::move(person);
   if (call_) {
     call_->set_person(now, options_.person);
-    drain(now);
   }
 }
 
