@@ -45,6 +45,36 @@ struct Path {
   std::vector<std::pair<TimePoint, DataSize>> probes;
 };
 
+TEST(MtuSearch, AsksForIpv6OnEthernetUnlessToldOtherwise) {
+  MtuSearch search{kTimeZero, {}};
+  TimePoint now = kTimeZero;
+  while (search.poll_timeout() < now + 10s) {
+    now = search.poll_timeout();
+    if (const auto size = search.poll_probe(now)) {
+      search.handle_acknowledgement(now, *size);
+    }
+  }
+  EXPECT_EQ(search.size(), DataSize{1452});
+}
+
+TEST(MtuSearch, AfterARefusalThreeProbesAgainAMinuteLater) {
+  Path path{kEthernet};
+  path.run_for(10s);
+  path.probes.clear();
+  for (int i = 0; i < 8; ++i) {
+    path.search.handle_sent(kEthernet);
+  }
+  ASSERT_TRUE(path.search.poll_watch(path.now, 1));
+  const TimePoint since = path.now;
+  path.mtu = DataSize{1200};
+  path.search.handle_too_big(path.now, kEthernet);
+  path.run_for(1s);
+  path.search.handle_pong(path.now, 1, 0);  // which says that none arrived: it is known already
+  path.run_for(70s);
+  ASSERT_EQ(path.probes.size(), 3U);
+  EXPECT_EQ(path.probes.front().first, since + 60s);
+}
+
 TEST(MtuSearch, FindsTheLargestStepThatThePathCarries) {
   for (const auto& [mtu, found] : std::vector<std::pair<int, int>>{{1200, 1200},
                                                                    {1279, 1200},

@@ -341,6 +341,29 @@ TEST(Peer, IsUnreachableAfterThreeSecondsWithoutAnAnswer) {
   EXPECT_EQ(h.times_of<Ping>(kTimeZero + 6s), (Times{5500})) << "a second apart again";
 }
 
+TEST(Peer, PingsTheMomentItIsUnreachable) {
+  Harness h;
+  h.hears(Pong{});
+  h.run_until(kTimeZero + 500ms);
+  h.sends(100);
+  EXPECT_EQ(h.times_of<Ping>(kTimeZero + 4s), (Times{1000, 2000, 3000, 3500, 3700, 3900}));
+}
+
+TEST(Peer, SealsNothingOnceItIsOver) {
+  for (const bool is_closed_here : {false, true}) {
+    Harness h;
+    if (is_closed_here) {
+      h.peer.close(h.now, CloseCode::kHangUp, 3s);
+    } else {
+      h.hears(Close{CloseCode::kHangUp});
+    }
+    h.drain();
+    h.sends(100);
+    EXPECT_FALSE(h.peer.seal(h.now, plain_datagram(1'000'000)));
+    EXPECT_TRUE(h.drain().empty());
+  }
+}
+
 TEST(Peer, IsNotUnreachableBeforeItWasHeard) {
   Harness h;
   h.run_until(kTimeZero + 10s);
