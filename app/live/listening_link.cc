@@ -16,7 +16,7 @@
 namespace cress::live {
 namespace {
 
-constexpr mode_t kMode = 0600;
+constexpr mode_t kMode = S_IRUSR | S_IWUSR;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
