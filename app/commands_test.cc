@@ -100,6 +100,128 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
   }
 }
 
+/// Whether these arguments of a headless call are taken: what is wrong then is a later one.
+bool are_taken(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "--headless");
+  arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0", "--video-in", "/no/such/clip.y4m"});
+  const Answer result = answer(arguments);
+  EXPECT_EQ(result.status, 2);
+  return result.err.find("/no/such/clip.y4m") != std::string::npos;
+}
+
+TEST(CommandLine, SizesAndNumbersHaveLimits) {
+  for (const char* size : {"16x16", "4096x16", "16x4096", "4096x4096", "640x360"}) {
+    EXPECT_TRUE(are_taken({"--size", size})) << size;
+  }
+  for (const char* size : {"15x16", "16x15", "4097x16", "16x4097", "640x360x", "640x", "640",
+                           "x360", "-640x360", "", "640x360 "}) {
+    EXPECT_FALSE(are_taken({"--size", size})) << size;
+  }
+  const std::vector<std::pair<const char*, std::vector<const char*>>> taken{
+      {"--fps", {"1", "60"}}, {"--duration", {"0.1", "1000000"}}, {"--wait", {"0.1", "1000000"}}};
+  for (const auto& [option, values] : taken) {
+    for (const char* value : values) {
+      EXPECT_TRUE(are_taken({option, value})) << option << " " << value;
+    }
+  }
+  const std::vector<std::pair<const char*, std::vector<const char*>>> refused{
+      {"--fps", {"0", "61", "2.5", "many"}},
+      {"--duration", {"0.09", "1000001", "-1"}},
+      {"--wait", {"0.09", "1000001", "0"}}};
+  for (const auto& [option, values] : refused) {
+    for (const char* value : values) {
+      EXPECT_FALSE(are_taken({option, value})) << option << " " << value;
+    }
+  }
+}
+
+TEST(CommandLine, WhatNeedsNoScreenIsRefusedWithAWindow) {
+  for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
+                             "--frames", "--duration", "--wait"}) {
+    const Answer result = answer({option, "1"});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.err, std::string{"cress-call: "} + option + ": only with --headless\n");
+  }
+}
+
+TEST(CommandLine, AReasonOfTwoLinesIsPrintedAsOne) {
+  const Answer result =
+      answer({"--headless", "--listen", "127.0.0.1:0", "--video-in", "/no\nclip"});
+  EXPECT_EQ(result.err.find("cress-call: --video-in /no clip: "), 0U) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+}
+
+/// The program with a window of SDL's dummy driver, which needs no screen.
+struct WindowProgram {
+  explicit WindowProgram(const std::string& arguments) {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    pipe = popen(
+        ("echo $$; export SDL_VIDEODRIVER=dummy HOME=" + folder.string() +
+         " XDG_CONFIG_HOME=" + folder.string() + "; exec " CRESS_BIN "/cress-call " + arguments)
+            .c_str(),
+        "r");
+    pid = std::stoi(line());
+  }
+  ~WindowProgram() {
+    end();
+    fs::remove_all(folder);
+  }
+  WindowProgram(const WindowProgram&) = delete;
+  WindowProgram& operator=(const WindowProgram&) = delete;
+
+  std::string line() {
+    std::array<char, 4096> text{};
+    return fgets(text.data(), text.size(), pipe) == nullptr ? "" : without_end(text.data());
+  }
+  int end() {
+    if (pipe == nullptr) {
+      return -1;
+    }
+    kill(pid, SIGTERM);
+    const int status = pclose(std::exchange(pipe, nullptr));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  const fs::path folder = fs::path{testing::TempDir()} / "cress-window";
+  FILE* pipe = nullptr;
+  pid_t pid = 0;
+};
+
+TEST(CommandLine, AWindowListensWithTheDevicesItWasGiven) {
+  WindowProgram window{
+      "--listen 127.0.0.1:0 --name Lea --camera test --microphone test --speaker none "
+      "--size 160x90 --fps 10 --link-file " +
+      (fs::path{testing::TempDir()} / "cress-window.link").string()};
+  const std::string link = window.line();
+  ASSERT_TRUE(link.starts_with("cress://127.0.0.1:")) << link;
+  std::ifstream kept{fs::path{testing::TempDir()} / "cress-window.link"};
+  std::string text;
+  std::getline(kept, text);
+  EXPECT_EQ(text, link);
+  Program joiner{"--headless --video-in test --size 160x90 --duration 2.5 --stats - '" + link +
+                 "'"};
+  nlohmann::json last;
+  for (std::string line = joiner.line(); !line.empty(); line = joiner.line()) {
+    const auto json = nlohmann::json::parse(line);
+    last = json.contains("frames_shown") ? json : last;
+  }
+  EXPECT_EQ(joiner.wait(), 0);
+  EXPECT_GT(last.at("frames_shown"), 5);
+  EXPECT_LT(last.at("frames_shown"), 50) << "10 a second, not 30";
+  EXPECT_GT(last.at("sound_played"), 0);
+  EXPECT_EQ(window.end(), 0);
+  fs::remove(fs::path{testing::TempDir()} / "cress-window.link");
+}
+
+TEST(CommandLine, AWindowJoinsALinkAtOnce) {
+  Program listener{"--headless --listen 127.0.0.1:0 --video-in test --size 160x90 --duration 1"};
+  const std::string link = without_end(listener.line());
+  WindowProgram window{"--camera test --microphone test --speaker none '" + link + "'"};
+  EXPECT_EQ(listener.wait(), 0) << "somebody came";
+  EXPECT_EQ(window.end(), 0);
+}
+
 TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress-headless";
   fs::remove_all(folder);
