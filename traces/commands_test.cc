@@ -13,6 +13,7 @@
 #include "traces/links.hh"
 #include "traces/model_json.hh"
 #include "traces/trace_plot.hh"
+#include "transport/base/golden_test_tools.hh"
 
 namespace cress::traces {
 namespace {
@@ -179,6 +180,56 @@ TEST_F(TraceProgram, ConvertsThroughEveryFormatAndBack) {
   EXPECT_NEAR(lines(read("c.down")), lines(read("a.down")), 1);
 }
 
+TEST_F(TraceProgram, WhatItPrintsIsAsRecorded) {
+  std::string golden;
+  for (const std::string arguments :
+       {"--help", "generate --help", "fit --help", "stat --help", "convert --help",
+        "generate --link outages --direction up --seconds 30 --seed 5 -o a.up",
+        "generate --link wifi --seconds 12.3456 -o b.down", "generate --link 3g -o c.steps",
+        "stat a.up --plot a.svg", "stat b.down", "stat c.steps", "stat a.up --json",
+        "convert a.up a.csv", "convert a.up a2.csv --to steps",
+        "convert b.down b.steps --interval 1.5", "convert a2.csv again --from steps",
+        "stat again --json"}) {
+    const Outcome outcome = run(arguments);
+    golden += "$ " + arguments + "\n";
+    golden += arguments.ends_with("--help") ? golden_digest(outcome.out) + "\n" : outcome.out;
+    golden += outcome.messages;
+  }
+  for (const char* name :
+       {"a.up", "b.down", "c.steps", "a.svg", "a.csv", "a2.csv", "b.steps", "again"}) {
+    golden += std::string{name} + " " + golden_digest(read(name)) + "\n";
+  }
+  expect_golden("program", golden);
+}
+
+TEST_F(TraceProgram, NumbersAreAcceptedUpToTheirLimits) {
+  write("a.down", "1\n20\n");
+  for (const char* arguments :
+       {"generate --link 3g -o b --seconds 0.001", "generate --link 3g -o b --seed 0 --seconds 1",
+        "generate --link 3g -o b --seed 18446744073709551615 --seconds 1",
+        "convert a.down b --to steps --interval 0.001",
+        "convert a.down b --to steps --interval 3600"}) {
+    EXPECT_EQ(run(arguments).status, 0) << arguments;
+  }
+  expect_refused("generate --link 3g -o c --seconds 0.0009", "from 0.001 to 604800");
+  expect_refused("generate --link 3g -o c --seconds 604800.1", "from 0.001 to 604800");
+  expect_refused("generate --link 3g -o c --seed 18446744073709551616", "2^64 - 1");
+  expect_refused("generate --link 3g -o c --seed 1x", "not a whole number");
+  expect_refused("convert a.down c --to steps --interval 0.0009", "from 0.001 to 3600");
+  expect_refused("convert a.down c --to steps --interval 3600.1", "from 0.001 to 3600");
+}
+
+TEST_F(TraceProgram, AModelFileMayHaveAMillionBytes) {
+  std::string model = format_model(embedded_model("3g", Direction::kDown));
+  model.resize(1'000'000, ' ');
+  write("a.json", model);
+  write("b.json", model + " ");
+  EXPECT_EQ(run("generate --model a.json --seconds 1 -o a.down").status, 0);
+  EXPECT_EQ(run("generate --model a.json --seconds 1 --seed 1 -o b.down").status, 0);
+  EXPECT_EQ(read("a.down"), read("b.down")) << "a model's own seed is 1";
+  expect_refused("generate --model b.json --seconds 1 -o c.down", "b.json: ");
+}
+
 TEST_F(TraceProgram, RefusesBadArgumentsInOneLine) {
   expect_refused("", "A subcommand is required");
   expect_refused("fly", "no command \"fly\"; there are generate, fit, stat, convert, saturate");
@@ -264,9 +315,10 @@ TEST_F(TraceProgram, WritesToAPipeWhenAskedTo) {
                                        embedded_seed("3g", Direction::kDown))));
 }
 
+// Two opportunities are enough to fit.
 // Method: the command in this process, with a stream that stands for the terminal.
 TEST_F(TraceProgram, ShowsProgressOnATerminalOnlyAndWipesIt) {
-  write("a.down", "1\n20\n50\n");
+  write("a.down", "1\n20\n");
   for (const bool terminal : {true, false}) {
     std::ostringstream out;
     std::ostringstream messages;
@@ -274,6 +326,10 @@ TEST_F(TraceProgram, ShowsProgressOnATerminalOnlyAndWipesIt) {
     EXPECT_EQ(run_cress_trace({"fit", input}, {out, messages, terminal}), 0);
     EXPECT_EQ(messages.str().find("fitting [") != std::string::npos, terminal);
     EXPECT_EQ(messages.str().ends_with("\r\033[K"), terminal);
+    EXPECT_EQ(messages.str().find("\rfitting [#####.........................] 18 %\r") !=
+                  std::string::npos,
+              terminal);
+    EXPECT_EQ(messages.str().empty(), !terminal);
   }
 }
 
