@@ -47,6 +47,8 @@ struct TestMemberOptions {
   /// It does not ask what the relay allows.
   std::optional<DataRate> video_rate{};
   int layers = 3;
+  /// Parity fragments of each frame.
+  int parity = 0;
 };
 
 class TestMember {
@@ -196,7 +198,7 @@ class TestMember {
       newest_sent_base_ = id;
     }
     for (const auto& message :
-         media::fragment(frame, endpoint_.message_max() - kMemberHeadSize, parity_)) {
+         media::fragment(frame, endpoint_.message_max() - kMemberHeadSize, options_.parity)) {
       const auto message_id =
           endpoint_.send(now, session::kVideoFlow, build_member_message(0, message));
       carried_[message_id] = {id, kind};
@@ -323,7 +325,6 @@ class TestMember {
   TimePoint next_picture_;
   TimePoint next_sound_;
   uint64_t sounds_ = 0;
-  int parity_ = 0;
 
   uint32_t next_id_ = 0;
   uint32_t anchored_at_ = 0;
