@@ -638,5 +638,16 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
 }
 
+TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
+  Room room{kTimeZero, {.members_max = 1}};
+  for (size_t i = 0; i < kLegsMax; ++i) {
+    EXPECT_TRUE(room.join(kTimeZero)) << i;
+  }
+  EXPECT_EQ(room.stats().refused_joins, kLegsMax - 1);
+  EXPECT_FALSE(room.join(kTimeZero));
+  EXPECT_EQ(room.stats().refused_joins, kLegsMax);
+  EXPECT_EQ(room.stats().joins, 1U);
+}
+
 }  // namespace
 }  // namespace cress::relay
