@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <set>
+#include <sstream>
 
 #include "relay/daemon/caller_test_tools.hh"
+#include "transport/base/golden_test_tools.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
@@ -50,6 +53,7 @@ class RelayWorld {
   Duration gather{};  // the relay's driver hands over at once what came in such a time
   RelayMachine relay;
   std::vector<std::unique_ptr<Caller>> callers;
+  std::function<void(const Transmit&)> on_sent;  // by the relay; may be empty
 
  private:
   struct Flying {
@@ -87,10 +91,17 @@ class RelayWorld {
     }
   }
   void drain() {
+    while (auto work = relay.poll_work()) {
+      work->run();
+      relay.handle_work(now, *std::move(work));
+    }
     while (waiting_.empty()) {
       auto transmit = relay.poll_transmit(now);
       if (!transmit) {
         break;
+      }
+      if (on_sent) {
+        on_sent(*transmit);
       }
       flying_.push_back({now + kOneWay, address_of(0), *std::move(transmit)});
     }
@@ -466,6 +477,140 @@ TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
   const auto events = events_of(world);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_STREQ(events[0].words, "was not heard any more");
+}
+
+/// Lines about a world: one each period, one for each event.
+class RelayHistory {
+ public:
+  explicit RelayHistory(RelayWorld& world) : world_(world) {
+    text_ << "ms: members, rooms live/open; joins/leaves/refused; datagrams in/unknown/over "
+             "limit/malformed/out; fragments in/out/missed/left out; sounds in/out/left out; key "
+             "frames asked; datagrams received/sent, bytes sent, opened; of door: without "
+             "session/handshakes/cookies/unknown room/full/ignored/not connected; digest of when "
+             "how much was sent where; next time-out in us\n";
+    world_.on_sent = [this](const Transmit& sent) {
+      sent_ << to_milliseconds(world_.now - kTimeZero) << ' ' << static_cast<int>(sent.to.ip[14])
+            << '.' << static_cast<int>(sent.to.ip[15]) << ' ' << sent.bytes.size() << '\n';
+    };
+  }
+
+  void run_for(Duration duration) {
+    constexpr Duration kPeriod = 250ms;
+    for (const TimePoint end = world_.now + duration; world_.now < end;) {
+      world_.run_for(std::min(kPeriod, end - world_.now));
+      write();
+    }
+  }
+  void say(const std::string& words) {
+    write_events();
+    text_ << "- " << words << '\n';
+  }
+  std::string finish() {
+    say("finished: " + std::to_string(static_cast<int>(world_.relay.is_finished())));
+    for (const auto& caller : world_.callers) {
+      text_ << "caller " << caller->seed << ": number "
+            << (caller->member ? caller->member->number() : kNobody) << ", closed "
+            << (caller->closed ? static_cast<int>(*caller->closed) : -1) << '\n';
+    }
+    return text_.str();
+  }
+
+ private:
+  void write_events() {
+    while (const auto event = world_.relay.poll_event()) {
+      text_ << "  event " << static_cast<int>(event->kind) << " room " << event->room << " member "
+            << event->member << " at " << static_cast<int>(event->address.ip[14]) << '.'
+            << static_cast<int>(event->address.ip[15]) << ": " << event->words << '\n';
+    }
+  }
+  void write() {
+    write_events();
+    const RoomStats room = world_.relay.room_stats();
+    const secure::ListenerStats& door = world_.relay.listener_stats();
+    text_ << to_milliseconds(world_.now - kTimeZero) << ": " << world_.relay.members() << ", "
+          << world_.relay.live_rooms() << '/' << world_.relay.open_rooms() << "; " << room.joins
+          << '/' << room.leaves << '/' << room.refused_joins << "; " << room.datagrams_in << '/'
+          << room.datagrams_unknown << '/' << room.datagrams_over_limit << '/'
+          << room.datagrams_malformed << '/' << room.datagrams_out << "; " << room.fragments_in
+          << '/' << room.fragments_out << '/' << room.frames_missed << '/' << room.frames_left_out
+          << "; " << room.sounds_in << '/' << room.sounds_out << '/' << room.sounds_left_out << "; "
+          << room.key_frame_requests << "; " << door.datagrams_received << '/'
+          << door.datagrams_sent << ", " << door.bytes_sent << ", " << door.records_opened << "; "
+          << door.without_session << '/' << door.handshakes_begun << '/' << door.cookies_sent << '/'
+          << door.unknown_identity << '/' << door.full << '/' << door.ignored << '/'
+          << door.not_connected << "; " << golden_digest(sent_.str()) << "; "
+          << (world_.relay.poll_timeout() == kNever
+                  ? -1
+                  : (world_.relay.poll_timeout() - world_.now) / 1us)
+          << '\n';
+    sent_.str({});
+  }
+
+  RelayWorld& world_;
+  std::ostringstream text_;
+  std::ostringstream sent_;
+};
+
+// What a relay does with rooms that fill, empty, close and expire, a stranger, a flood, one who
+// moves and one who falls silent. What it says is sealed with random keys, but how much, when and
+// to which member it speaks is the same each time.
+TEST(RelayMachine, WhatItDoesIsAsItWas) {
+  RelayMachineOptions options;
+  options.live_rooms_max = 2;
+  options.listener.hands_out_work = true;
+  options.room.video_rate_max = DataRate::kilobits_per_second(300);
+  options.room.thumbnail_rate = DataRate::kilobits_per_second(150);
+  options.room.member_datagrams_per_second = 300;
+  options.room.lost_after = 2s;
+  options.room.farewell_time = 500ms;
+  RelayWorld world{options};
+  RelayHistory history{world};
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 3}));
+  ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
+  ASSERT_TRUE(world.relay.open({.name = "attic", .access = access_of(3)}));
+  world.call(access_of(1), true);
+  Caller& flooding = world.call(access_of(1));
+  world.call(access_of(2), true);
+  world.call(access_of(9));
+  history.run_for(500ms);
+  history.say("the kitchen fills, the attic has no place");
+  Caller& third = world.call(access_of(1));
+  world.call(access_of(1));
+  world.call(access_of(3));
+  history.run_for(1s);
+  history.say("a member floods");
+  const MemberNumber flooding_number = flooding.member->number();
+  flooding.member.reset();
+  uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
+  for (int i = 0; i < 150; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      wire::Header header;
+      header.sequence = wire::WireSeq::wrap(sequence += 100);
+      flooding.connection.send(world.now, wire::DatagramBuilder{DataSize{100}}.finish(header));
+    }
+    world.run_for(2ms);
+  }
+  history.run_for(500ms);
+  history.say("one is sent away, one moves, the garden expires, the attic has a place");
+  ASSERT_TRUE(world.relay.kick(world.now, "kitchen", flooding_number));
+  third.address = address_of(700);
+  ASSERT_TRUE(world.relay.close(world.now, "garden", FarewellReason::kExpired));
+  history.run_for(700ms);
+  world.gather = 3ms;
+  world.call(access_of(3), true);
+  Caller& silent = world.call(access_of(3));
+  Caller& leaving = world.call(access_of(3));
+  history.run_for(800ms);
+  history.say("one falls silent, one leaves");
+  const uint64_t silent_seed = silent.seed;
+  std::erase_if(world.callers, [&](const auto& caller) { return caller->seed == silent_seed; });
+  leaving.connection.hang_up(world.now);
+  history.run_for(2500ms);
+  history.say("all are sent away, one more comes");
+  world.relay.drain_members(world.now, 1s);
+  world.call(access_of(1));
+  history.run_for(3s);
+  expect_golden("relay_machine", history.finish());
 }
 
 }  // namespace
