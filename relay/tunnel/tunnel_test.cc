@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <sstream>
+#include <string>
 
 #include "relay/tunnel/greeting.hh"
 #include "relay/tunnel/secure_tunnel.hh"
+#include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
@@ -107,6 +110,7 @@ class End final : public sim::Host {
       return std::nullopt;
     }
     const DataSize size{static_cast<int64_t>(bytes->size())};
+    note(now, *bytes);
     return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
   }
   TimePoint poll_timeout() const override {
@@ -117,13 +121,20 @@ class End final : public sim::Host {
     return next;
   }
 
+  Tunnel& tunnel() { return tunnel_; }
   const Tunnel& tunnel() const { return tunnel_; }
+  /// All that it has sent and given to its device since the last call, and when.
+  std::string take_history() { return std::exchange(history_, {}); }
   std::map<uint16_t, Seen> seen;
   DataSize queued_max;
 
  private:
   void take(TimePoint now) {
+    while (const auto said = tunnel_.poll_note()) {
+      note(now, *said);
+    }
     while (const auto packet = tunnel_.poll_packet()) {
+      note(now, *packet);
       const Numbered said = read_packet(*packet);
       Seen& flow = seen[said.flow];
       ++flow.count;
@@ -133,9 +144,15 @@ class End final : public sim::Host {
     }
   }
 
+  void note(TimePoint now, const Bytes& bytes) {
+    history_ += std::to_string(now.time_since_epoch().count());
+    history_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
   std::vector<Source> sources_;
   ControlMaker controls_;
   Tunnel tunnel_;
+  std::string history_;
 };
 
 /// 1500 bytes every `step`, with nothing between `from` and `to`.
@@ -234,6 +251,51 @@ TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
   }
   EXPECT_GT(left.tunnel().stats().packets_cut, 300U);
   EXPECT_GT(right.tunnel().assembler().abandoned, 0U) << "a lost part loses its packet";
+}
+
+/// A line about an end: what it did in all, what waits, and a digest of what it sent and gave out.
+std::string golden_line(End& end, TimePoint now) {
+  const Tunnel& tunnel = end.tunnel();
+  const TunnelStats& stats = tunnel.stats();
+  std::ostringstream text;
+  text << "in " << stats.packets_in << '/' << stats.bytes_in.bytes() << " out " << stats.packets_out
+       << '/' << stats.bytes_out.bytes() << " not " << stats.packets_not_carried << " cut "
+       << stats.packets_cut << " dropped " << stats.packets_dropped << " lost "
+       << stats.messages_lost << " delivered " << stats.messages_delivered << " padded "
+       << stats.paddings_sent << " abandoned " << tunnel.assembler().abandoned << " malformed "
+       << tunnel.assembler().malformed << " waits " << tunnel.queued().bytes() << " flows "
+       << tunnel.flows() << " next "
+       << (tunnel.poll_timeout() == kNever ? -1 : (tunnel.poll_timeout() - now) / 1us) << ' '
+       << golden_digest(end.take_history()) << '\n';
+  return text.str();
+}
+
+// Bulk, sparse and large packets, a pause, an outage, losses, notes and a smaller path.
+TEST_P(TunnelOf, WhatItCarriesIsAsItWas) {
+  End left{GetParam(),
+           {{.flow = 1, .size = 1000, .interval = 2ms},
+            {.flow = 2, .size = 160, .interval = 20ms},
+            {.flow = 3, .size = 4000, .interval = 97ms},
+            {.flow = 4, .size = 1280, .interval = 2500ms, .next = kTimeZero + 2500ms}}};
+  End right{GetParam(),
+            {{.flow = 1, .size = 1200, .interval = 1600ms, .next = kTimeZero + 200ms},
+             {.flow = 2, .size = 90, .interval = 50ms}}};
+  Path path{trace_of(6ms, 10s, 4s, 4600ms), 0.02};
+  sim::World world{{left, right, path.forward, path.reverse}};
+  std::string text;
+  for (int period = 1; period <= 24; ++period) {
+    const TimePoint now = kTimeZero + period * 250ms;
+    world.run_until(now);
+    if (period == 8) {
+      left.tunnel().send_note(now, Bytes(20, std::byte{9}));
+      right.tunnel().send_note(now, Bytes(700, std::byte{8}));
+      left.tunnel().set_datagram_max(DataSize{1000});
+      left.tunnel().send(now, Bytes(50));
+    }
+    text += std::to_string(period * 250) + " left: " + golden_line(left, now);
+    text += "     right: " + golden_line(right, now);
+  }
+  expect_golden(std::string{"tunnel_"} + name_of(GetParam()), text);
 }
 
 INSTANTIATE_TEST_SUITE_P(Controls, TunnelOf,
