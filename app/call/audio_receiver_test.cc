@@ -8,15 +8,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <numbers>
 #include <set>
+#include <sstream>
 #include <string>
+#include <tuple>
 
 #include "app/call/audio_sender.hh"
 #include "media/codec/opus_decoder.hh"
+#include "media/codec/versions.hh"
 #include "media/playout/audio_message.hh"
 #include "media/source/audio_synthetic_voice.hh"
+#include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/link.hh"
 
@@ -166,24 +172,49 @@ struct Talk {
   }
 };
 
+/// What a sender makes of a voice. It is coded once for all tests, as coding takes most of their
+/// time, and as far as the longest of them needs it.
+struct Speech {
+  AudioSender sender;
+  std::vector<Message> messages;
+  std::vector<TimePoint> spoken;
+  std::vector<AudioSenderStats> stats;  // after each frame
+};
+
+const Speech& speech_of(media::AudioSource& source, const TalkOptions& options, uint64_t frames) {
+  static std::map<std::tuple<std::string, DataRate, double>, Speech> all;
+  const auto [found, is_new] =
+      all.try_emplace({source.description(), options.rate, options.told_loss});
+  Speech& speech = found->second;
+  if (is_new) {
+    speech.sender.set_rate(options.rate);
+    speech.sender.handle_loss(options.told_loss);
+  }
+  for (uint64_t i = speech.stats.size(); i < frames; ++i) {
+    const TimePoint now = kTimeZero + static_cast<int64_t>(i + 1) * kAudioFrameLength;
+    const uint64_t silent_before = speech.sender.stats().silent;
+    if (auto bytes = speech.sender.capture(now, source.frame(i))) {
+      speech.messages.push_back({.when = now, .bytes = std::move(*bytes)});
+    }
+    if (speech.sender.stats().silent == silent_before) {
+      speech.spoken.push_back(now - kAudioFrameLength - 6'500us);
+    }
+    speech.stats.push_back(speech.sender.stats());
+  }
+  return speech;
+}
+
 Talk talk(media::AudioSource& source, const Path& path, const TalkOptions& options = {}) {
   Talk result;
-  AudioSender sender;
-  sender.set_rate(options.rate);
-  sender.handle_loss(options.told_loss);
-  std::vector<Message> messages;
   const auto frames = static_cast<uint64_t>(options.length / kAudioFrameLength);
-  for (uint64_t i = 0; i < frames; ++i) {
-    const TimePoint now = kTimeZero + static_cast<int64_t>(i + 1) * kAudioFrameLength;
-    const uint64_t silent_before = sender.stats().silent;
-    if (auto bytes = sender.capture(now, source.frame(i))) {
-      messages.push_back({.when = now, .bytes = std::move(*bytes)});
-    }
-    if (sender.stats().silent == silent_before) {
-      result.spoken.push_back(now - kAudioFrameLength - 6'500us);
-    }
-  }
-  result.sent = sender.stats();
+  const Speech& speech = speech_of(source, options, frames);
+  const TimePoint last_sent = kTimeZero + static_cast<int64_t>(frames) * kAudioFrameLength;
+  std::vector<Message> messages;
+  std::ranges::copy_if(speech.messages, std::back_inserter(messages),
+                       [=](const Message& message) { return message.when <= last_sent; });
+  std::ranges::copy_if(speech.spoken, std::back_inserter(result.spoken),
+                       [=](TimePoint begin) { return begin < last_sent - kAudioFrameLength; });
+  result.sent = speech.stats.at(frames - 1);
   AudioReceiver receiver{options.receiver};
   const std::vector<Message> arriving = path(std::move(messages));
   auto next = arriving.begin();
@@ -525,6 +556,55 @@ TEST(AudioReceiver, ADriverThatSleptDoesNotPlayWhatItMissed) {
   }
   EXPECT_EQ(frames, 1);
   EXPECT_EQ(receiver.poll_timeout(), at(10s + 20ms));
+}
+
+// What each second of a call was made of, and how loud it was. A letter a frame: normal, fec,
+// concealed, silence, unknown; then how long after its capture the last one was played.
+void write_talk(std::ostringstream& text, const char* what, const Talk& talk) {
+  text << what << ": malformed " << talk.receiver.malformed << ", undecodable "
+       << talk.receiver.undecodable << ", skipped " << talk.receiver.skipped << ", shortened "
+       << talk.receiver.shortened << ", lengthened " << talk.receiver.lengthened << ", late "
+       << talk.buffer.late << ", copies " << talk.sent.copies << ", bytes "
+       << talk.sent.bytes.bytes();
+  double energy = 0;
+  for (size_t i = 0; i < talk.played.size(); ++i) {
+    const PlayedAudio& frame = talk.played[i];
+    text << (i % 50 == 0 ? "\n" : "") << "nfcsu"[static_cast<size_t>(frame.kind)];
+    for (const int16_t sample : frame.samples) {
+      energy += static_cast<double>(sample) * sample;
+    }
+    if (i % 50 == 49) {
+      text << " " << std::lround(to_milliseconds(frame.played - frame.captured)) << " ms "
+           << std::lround(std::sqrt(energy / (50.0 * media::kAudioFrameSamples)));
+      energy = 0;
+    }
+  }
+  text << "\n";
+}
+
+TEST(AudioReceiver, PlaysWhatComesOverBadPathsAsRecorded) {
+  media::SyntheticVoice voice;
+  const TalkOptions copies{.length = 15s, .rate = kbps(36), .told_loss = 0.1};
+  const TalkOptions fec{.length = 15s, .told_loss = 0.1};
+  std::ostringstream text;
+  text << media::codec_versions() << "\n";
+  write_talk(text, "losses", talk(voice, lossy(40ms, 0.15), copies));
+  write_talk(text, "jitter", talk(voice, jittery(40ms, 40ms), fec));
+  write_talk(text, "short stall", talk(voice, stalled(40ms, at(5s), at(5'150ms)), fec));
+  write_talk(text, "outage", talk(voice, stalled(40ms, at(4s), at(7s)), copies));
+  write_talk(text, "longer, then shorter",
+             talk(voice, each([](TimePoint sent) {
+                    return sent + (sent >= at(4s) && sent < at(9s) ? 140ms : 40ms);
+                  }),
+                  copies));
+  write_talk(
+      text, "ever slower clock",
+      talk(voice, each([](TimePoint sent) { return sent + 40ms + (sent - kTimeZero) / 100; }),
+           fec));
+  if (!golden_begins("audio_receiver", media::codec_versions())) {
+    GTEST_SKIP() << "recorded with other codecs than " << media::codec_versions();
+  }
+  expect_golden("audio_receiver", text.str());
 }
 
 struct RecordedLink {

@@ -3,9 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
+#include <sstream>
+#include <string>
 
+#include "media/codec/versions.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
+#include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/sim/world.hh"
 #include "transport/sprout/cress_control.hh"
@@ -17,9 +23,12 @@ namespace {
 /// A call with a small synthetic camera as a host of the simulated world.
 class CallHost final : public sim::Host {
  public:
-  explicit CallHost(uint64_t seed)
+  explicit CallHost(uint64_t seed, bool pads_window = false)
       : camera_({.width = 160, .height = 96, .seed = seed}),
-        call_(kTimeZero, {.endpoint = {}, .video = VideoSenderOptions{.width = 160, .height = 96}},
+        call_(kTimeZero,
+              {.endpoint = {},
+               .video = VideoSenderOptions{.width = 160, .height = 96},
+               .pads_window = pads_window},
               std::make_unique<sprout::CressControl>(sprout::call_control())) {}
 
   void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
@@ -49,6 +58,7 @@ class CallHost final : public sim::Host {
   }
 
   Call& call() { return call_; }
+  const Call& call() const { return call_; }
   const std::vector<ShownFrame>& shown() const { return shown_; }
   const std::vector<CodedVideo>& coded() const { return coded_; }
   const std::vector<PlayedAudio>& played() const { return played_; }
@@ -118,6 +128,16 @@ struct Scene {
   sim::World world{{left, right, forward, reverse}};
 };
 
+/// Ten seconds on a clean link: several tests look at the same call.
+const Scene& clean_scene() {
+  static const std::unique_ptr<const Scene> ran = [] {
+    auto scene = std::make_unique<Scene>();
+    scene->world.run_until(kTimeZero + 10s);
+    return scene;
+  }();
+  return *ran;
+}
+
 Duration longest_gap(const std::vector<ShownFrame>& shown, TimePoint from) {
   Duration longest{};
   for (size_t i = 1; i < shown.size(); ++i) {
@@ -129,8 +149,7 @@ Duration longest_gap(const std::vector<ShownFrame>& shown, TimePoint from) {
 }
 
 TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
-  Scene scene;
-  scene.world.run_until(kTimeZero + 10s);
+  const Scene& scene = clean_scene();
   for (const CallHost* host : {&scene.left, &scene.right}) {
     ASSERT_GT(host->shown().size(), 280U);
     EXPECT_LT(host->shown().front().shown, kTimeZero + 500ms);
@@ -142,9 +161,7 @@ TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
 }
 
 TEST(Call, TheVoiceIsHeardSoonAndInStepWithThePicture) {
-  Scene scene;
-  scene.world.run_until(kTimeZero + 10s);
-  const auto& played = scene.right.played();
+  const auto& played = clean_scene().right.played();
   ASSERT_GT(played.size(), 450U);
   int real = 0;
   int made_up = 0;
@@ -160,19 +177,15 @@ TEST(Call, TheVoiceIsHeardSoonAndInStepWithThePicture) {
 }
 
 TEST(Call, EveryCapturedPictureIsAccountedFor) {
-  Scene scene;
-  scene.world.run_until(kTimeZero + 5s);
-  const auto& coded = scene.left.coded();
-  ASSERT_EQ(coded.size(), 151U);
+  const auto& coded = clean_scene().left.coded();
+  ASSERT_EQ(coded.size(), 301U);
   for (size_t i = 0; i < coded.size(); ++i) {
     EXPECT_EQ(coded[i].frame_id, i);
   }
 }
 
 TEST(Call, OnlyTheFirstFrameIsAKeyFrameOnACleanLink) {
-  Scene scene;
-  scene.world.run_until(kTimeZero + 10s);
-  EXPECT_EQ(scene.left.key_frames().size(), 1U);
+  EXPECT_EQ(clean_scene().left.key_frames().size(), 1U);
 }
 
 TEST(Call, LossesCostNoKeyFrameAndNoFreeze) {
@@ -245,6 +258,93 @@ TEST(Call, PeopleHearOfEachOtherAtOnceAndThenOnceASecond) {
   EXPECT_EQ(scene.right.call().peer_link()->forecast, early) << "not yet again";
   scene.world.run_until(kTimeZero + 2'200ms);
   EXPECT_NE(scene.right.call().peer_link()->forecast, early);
+}
+
+// ---- As recorded: two calls over a bad network, period by period ----
+
+/// A link whose rate wanders between 150 kbit/s and 3 Mbit/s, with an outage.
+std::shared_ptr<const sim::DeliveryTrace> wandering_link(uint64_t seed, Duration silence_from,
+                                                         Duration silence_to) {
+  auto trace = std::make_shared<sim::DeliveryTrace>();
+  Rng rng{seed};
+  double log_gap = std::log(0.015);
+  for (Duration since = 1ms; since <= 30s;) {
+    log_gap = std::clamp(log_gap + 0.1 * rng.normal(), std::log(0.004), std::log(0.08));
+    since += from_seconds(std::exp(log_gap));
+    if (since < silence_from || since >= silence_to) {
+      trace->opportunities.push_back({since});
+    }
+  }
+  return trace;
+}
+
+/// What an end did in one period: pictures coded and displayed, 20 ms pieces of audio by kind.
+void write_period(std::ostringstream& text, const CallHost& host, TimePoint from, TimePoint to) {
+  DataSize coded;
+  DataSize budget;
+  int skipped = 0;
+  int keys = 0;
+  int attempts = 0;
+  for (const CodedVideo& frame : host.coded()) {
+    if (frame.captured >= from && frame.captured < to) {
+      coded += frame.size;
+      budget += frame.budget;
+      skipped += frame.size == DataSize{} ? 1 : 0;
+      keys += frame.key_frame ? 1 : 0;
+      attempts += frame.attempts;
+    }
+  }
+  text << " coded " << coded.bytes() << " of " << budget.bytes() << " x" << attempts << " skipped "
+       << skipped << " keys " << keys << ", displayed";
+  for (const ShownFrame& frame : host.shown()) {
+    if (frame.shown >= from && frame.shown < to) {
+      text << " " << frame.frame_id << "+"
+           << std::lround(to_milliseconds(frame.shown - frame.captured));
+    }
+  }
+  text << ", heard ";
+  for (const PlayedAudio& played : host.played()) {
+    if (played.played >= from && played.played < to) {
+      text << "nfcsu"[static_cast<size_t>(played.kind)];
+    }
+  }
+}
+
+TEST(Call, GoesOverABadNetworkAsRecorded) {
+  std::ostringstream text;
+  text << media::codec_versions() << "\n";
+  for (const bool pads_window : {false, true}) {
+    sim::Link forward{
+        {.trace = wandering_link(51, 3s, 4'300ms), .loss = 0.05, .seed = 1, .queue = nullptr}};
+    sim::Link reverse{
+        {.trace = wandering_link(52, 1h, 1h), .loss = 0.05, .seed = 2, .queue = nullptr}};
+    CallHost left{1, pads_window};
+    CallHost right{2, pads_window};
+    sim::World world{{left, right, forward, reverse}};
+    const TimePoint end = kTimeZero + (pads_window ? 3s : 8s);
+    for (TimePoint now = kTimeZero; now < end; now += 250ms) {
+      if (now == kTimeZero + 1s) {
+        left.call().set_person(now, {.name = "Ann", .camera_off = true});
+      }
+      world.run_until(now + 250ms - 1ns);
+      for (const CallHost* host : {&left, &right}) {
+        const Call& call = host->call();
+        write_period(text, *host, now, now + 250ms);
+        text << ", loss " << std::lround(1000 * call.loss()) << ", datagrams "
+             << call.endpoint().stats().datagrams_sent << "/"
+             << call.endpoint().stats().datagrams_received;
+        if (call.peer_link()) {
+          text << ", " << call.peer()->name << " "
+               << std::lround(call.peer_link()->forecast.kilobits_per_second());
+        }
+        text << "\n";
+      }
+    }
+  }
+  if (!golden_begins("call", media::codec_versions())) {
+    GTEST_SKIP() << "recorded with other codecs than " << media::codec_versions();
+  }
+  expect_golden("call", text.str());
 }
 
 TEST(Call, HostileBytesOnEveryFlowChangeNothingForTheViewer) {
