@@ -242,7 +242,7 @@ TEST_F(EncoderCommand, FinishedCellsAreKeptWhenALaterOneFails) {
 TEST_F(EncoderCommand, ARecordedClipIsBenchedToo) {
   const fs::path clip = fs::path{CRESS_DATA} / "video" / "foremanI_cif_30.mp4";
   if (!fs::exists(clip)) {
-    GTEST_SKIP() << "no recorded clips in " << CRESS_DATA;
+    GTEST_SKIP() << "no data: recorded clips in " << CRESS_DATA;
   }
   const Ran ran = encoder("--video " + clip.string() +
                           " --encoder cbr --budget constant:400 --frames 60 --json" + out());

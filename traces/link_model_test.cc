@@ -357,7 +357,7 @@ TEST(LinkModelFit, TracesFromARecordingsFitAreLikeTheRecording) {
 TEST(LinkModelFitMeasured, TracesFromEachRecordingsFitAreLikeTheRecording) {
   const auto folder = std::filesystem::path{CRESS_DATA} / "traces" / "cellular";
   if (!std::filesystem::is_directory(folder)) {
-    GTEST_SKIP() << "no recorded links in " << folder;
+    GTEST_SKIP() << "no data: recorded links in " << folder;
   }
   int seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator{folder}) {

@@ -619,7 +619,7 @@ class AudioOverRecordedLink : public ::testing::TestWithParam<RecordedLink> {};
 TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyHeard) {
   const fs::path path = fs::path(CRESS_DATA) / "traces/cellular" / GetParam().name;
   if (!fs::exists(path)) {
-    GTEST_SKIP() << "no recorded links in " << CRESS_DATA << "/traces/cellular";
+    GTEST_SKIP() << "no data: recorded links in " << CRESS_DATA << "/traces/cellular";
   }
   media::SyntheticVoice voice;
   const auto trace = std::make_shared<sim::DeliveryTrace>(sim::load_trace(path));

@@ -87,7 +87,7 @@ TEST_F(CellsimMeasured, TheKernelsCubicIsTheSimulatedCubic) {
        {Against{"3g", "infinite"}, Against{"Verizon-LTE-short", "droptail:100"}}) {
     if (!traces::is_embedded(c.link) &&
         !std::filesystem::exists(std::filesystem::path{CRESS_DATA} / "traces" / "cellular")) {
-      GTEST_SKIP() << "no recorded links in " << CRESS_DATA;
+      GTEST_SKIP() << "no data: recorded links in " << CRESS_DATA;
     }
     const traces::NamedLink named = traces::resolve_link(c.link, CRESS_DATA);
     harness::RunSpec spec;

@@ -39,7 +39,7 @@ class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
       GTEST_SKIP() << why;
     }
     if (!fs::exists(kClip) || !fs::exists(kData / "traces" / "cellular")) {
-      GTEST_SKIP() << "no clips or recorded links in " << kData;
+      GTEST_SKIP() << "no data: clips or recorded links in " << kData;
     }
     fs::create_directories(folder_);
   }

@@ -65,7 +65,7 @@ class LiveTunnelMeasured : public ::testing::Test {
       GTEST_SKIP() << why;
     }
     if (!fs::exists(kData / "traces" / "cellular")) {
-      GTEST_SKIP() << "no clips or recorded links in " << kData;
+      GTEST_SKIP() << "no data: clips or recorded links in " << kData;
     }
     fs::create_directories(folder_);
   }

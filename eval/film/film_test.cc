@@ -365,7 +365,7 @@ TEST_F(WholeFilm, IsTheSameToTheByteThoughItsFeedsRunInThreads) {
 TEST_F(WholeFilm, OfRecordedClipsLooksInWebmAsItWasDrawn) {
   const fs::path clip = fs::path(CRESS_DATA) / "video" / "gesture_man_640x480_30.mp4";
   if (!fs::exists(clip)) {
-    GTEST_SKIP() << "no recorded clips in " << CRESS_DATA << "/video";
+    GTEST_SKIP() << "no data: recorded clips in " << CRESS_DATA << "/video";
   }
   const std::shared_ptr<media::VideoSource> decoded = media::open_video(clip);
   // Its own for each feed, because they run at the same time; pictures themselves never change.

@@ -106,7 +106,7 @@ class CressMeasured : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(kData / "traces" / "cellular")) {
-      GTEST_SKIP() << "no recorded links at " << kData << " (set CRESS_DATA)";
+      GTEST_SKIP() << "no data: recorded links at " << kData << " (set CRESS_DATA)";
     }
   }
   schemes::SchemeContext context_;
@@ -502,7 +502,7 @@ VideoResult one_way_call(const char* name, double loss, uint64_t seed, const fs:
 TEST_F(CressMeasured, CallsBesideRealProgramsOnTheSameLinks) {
   const fs::path clip = kData / "video" / "gesture_man_640x480_30.mp4";
   if (!fs::exists(clip)) {
-    GTEST_SKIP() << "no clip at " << clip;
+    GTEST_SKIP() << "no data: clip at " << clip;
   }
   struct Row {
     const char* link;

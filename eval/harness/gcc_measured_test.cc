@@ -115,7 +115,7 @@ class MeasuredProgramsChromium : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(kData / "reference" / "chromium-measured.csv")) {
-      GTEST_SKIP() << "no measurements at " << kData << " (set CRESS_DATA)";
+      GTEST_SKIP() << "no data: measurements at " << kData << " (set CRESS_DATA)";
     }
   }
 

@@ -179,7 +179,7 @@ std::vector<Seen> simulated_call(const LinkSpec& link) {
 
 TEST(LiveMeasuredStart, IsUpWithin300MsAndThePictureWithin600OnAPathOf40Ms) {
   if (!fs::exists(kData / "video" / kClip)) {
-    GTEST_SKIP() << "no clips in " << kData;
+    GTEST_SKIP() << "no data: clips in " << kData;
   }
   const media::GstRuntime gstreamer;
   const runtime::MonotonicClock clock;
@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(Links, LiveMeasured, ::testing::Values("Verizon-LTE-sho
 
 TEST_P(LiveMeasured, TheLiveCallIsTheSimulatedCall) {
   if (!fs::exists(kData / "traces" / "cellular")) {
-    GTEST_SKIP() << "no recorded links in " << kData;
+    GTEST_SKIP() << "no data: recorded links in " << kData;
   }
   const media::GstRuntime gstreamer;
   const traces::NamedLink named = traces::resolve_link(GetParam(), kData);

@@ -79,7 +79,7 @@ class MeasuredPrograms : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(kData / "reference" / "sprout-measured.csv")) {
-      GTEST_SKIP() << "no measurements at " << kData << " (set CRESS_DATA)";
+      GTEST_SKIP() << "no data: measurements at " << kData << " (set CRESS_DATA)";
     }
   }
 

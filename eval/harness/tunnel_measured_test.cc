@@ -79,7 +79,7 @@ void print(const char* name, const Outcome& outcome) {
 
 TEST(TunnelMeasured, ACallBesideABulkTransferGetsItsRateAndASmallPartOfItsDelayThroughTheTunnel) {
   if (!fs::exists(kLinks)) {
-    GTEST_SKIP() << "no recorded links in " << kLinks;
+    GTEST_SKIP() << "no data: recorded links in " << kLinks;
   }
   const schemes::SchemeContext context;
   const Outcome alone = share(context, std::nullopt, false);

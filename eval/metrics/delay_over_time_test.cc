@@ -230,7 +230,7 @@ std::vector<Measured> measured_links() {
 TEST(Omniscient, AgreesWithWhatWasMeasuredOnAllEightLinks) {
   const std::vector<Measured> links = measured_links();
   if (links.empty()) {
-    GTEST_SKIP() << "no reference/sprout-measured.csv in " CRESS_DATA;
+    GTEST_SKIP() << "no data: reference/sprout-measured.csv in " CRESS_DATA;
   }
   EXPECT_EQ(links.size(), 8U);
   for (const Measured& row : links) {

@@ -52,7 +52,7 @@ class LikeOverRecordedLinks : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(data_ / "traces" / "cellular")) {
-      GTEST_SKIP() << "no recorded links at " << data_ << ": set CRESS_DATA";
+      GTEST_SKIP() << "no data: recorded links at " << data_ << ": set CRESS_DATA";
     }
   }
   Trace load(const std::string& name) const {

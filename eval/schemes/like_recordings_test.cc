@@ -192,7 +192,7 @@ class LikeRecordings : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(data_ / "recordings") || !fs::exists(data_ / "traces" / "cellular")) {
-      GTEST_SKIP() << "no recordings of real programs in " << data_ << ": set CRESS_DATA";
+      GTEST_SKIP() << "no data: recordings of real programs in " << data_ << ": set CRESS_DATA";
     }
   }
   std::vector<Recording> load(std::span<const RecordingInfo> infos) const {

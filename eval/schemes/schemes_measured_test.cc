@@ -114,7 +114,7 @@ class SchemesMeasured : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(kData / "traces" / "cellular")) {
-      GTEST_SKIP() << "no recorded links in " << kData << ": set CRESS_DATA";
+      GTEST_SKIP() << "no data: recorded links in " << kData << ": set CRESS_DATA";
     }
   }
   const Row& row(const std::string& scheme) {
@@ -235,7 +235,7 @@ TEST_F(SchemesMeasured, LessConfidenceInTheForecastIsMoreThroughputAndMoreDelay)
 TEST_F(SchemesMeasured, BbrIsTheKernels) {
   const fs::path table = kData / "reference" / "sprout-measured.csv";
   if (!fs::exists(table)) {
-    GTEST_SKIP() << "no " << table;
+    GTEST_SKIP() << "no data: " << table;
   }
   std::map<std::string, std::pair<double, double>> kernel;  // utilization, delay95
   std::ifstream file{table};

@@ -292,7 +292,7 @@ TEST(TcpOverRecordedLinks, HasTheKernelsThroughputAndDelay) {
   const std::filesystem::path data{CRESS_DATA};
   const auto table = data / "reference" / "sprout-measured.csv";
   if (!std::filesystem::exists(table)) {
-    GTEST_SKIP() << "no " << table << ": set CRESS_DATA to the folder with recorded links";
+    GTEST_SKIP() << "no data: " << table << ": set CRESS_DATA to the folder with recorded links";
   }
   const std::vector<MeasuredRow> rows = measured_rows(table);
   ASSERT_EQ(rows.size(), 16U);

@@ -99,7 +99,7 @@ TEST_F(GstAudio, TheSoundOfAFilmIsTakenAndItsPicturesAreLeftAlone) {
 TEST_F(GstAudio, RecordedSpeechIsReadTheSameEveryTime) {
   const fs::path path = fs::path(CRESS_DATA) / "audio" / "kitchen_man.flac";
   if (!fs::exists(path)) {
-    GTEST_SKIP() << "no recorded speech in " << CRESS_DATA << "/audio";
+    GTEST_SKIP() << "no data: recorded speech in " << CRESS_DATA << "/audio";
   }
   const auto source = open_audio(path);
   EXPECT_EQ(source->description(), "kitchen_man.flac");

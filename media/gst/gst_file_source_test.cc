@@ -92,7 +92,7 @@ TEST_F(GstFile, AClipMadeByGStreamerItselfIsReadWholeAndLoops) {
 
 TEST_F(GstFile, RecordedClipsHaveTheirKnownShape) {
   if (!fs::exists(clip("kitchen_man_640x360_25.mp4"))) {
-    GTEST_SKIP() << "no recorded clips in " << CRESS_DATA << "/video";
+    GTEST_SKIP() << "no data: recorded clips in " << CRESS_DATA << "/video";
   }
   const auto source = open_video(clip("kitchen_man_640x360_25.mp4"));
   EXPECT_EQ(source->width(), 640);

@@ -638,14 +638,14 @@ void expect_recorded_clips_fit(const std::vector<const char*>& clips,
 
 TEST(AdaptiveEncoder, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
-    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+    GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
   expect_recorded_clips_fit({kClips[0], kClips[3], kClips[5]}, {1}, 100);
 }
 
 TEST(AdaptiveEncoderMeasured, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
-    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+    GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
   expect_recorded_clips_fit({kClips.begin(), kClips.end()}, {1, 2}, 200);
 }
@@ -682,14 +682,14 @@ void expect_large_clips_fit(const std::vector<const char*>& clips, int frames) {
 
 TEST(AdaptiveEncoder, FitsLargeClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
-    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+    GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
   expect_large_clips_fit({kClips[4]}, 60);
 }
 
 TEST(AdaptiveEncoderMeasured, FitsLargeClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
-    GTEST_SKIP() << "no recorded clips in " << kClipFolder;
+    GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
   expect_large_clips_fit({kClips[1], kClips[2], kClips[4]}, 120);
 }

@@ -66,7 +66,7 @@ double measure(VideoSource& source, const Shape& shape, DataRate rate, uint32_t 
 TEST(Layers, CostNoMoreThanTheyMayAtEqualBytes) {
   const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
   if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "no recorded clips in " << folder;
+    GTEST_SKIP() << "no data: recorded clips in " << folder;
   }
   const GstRuntime runtime;
   const auto source = open_video(folder / "gesture_man_640x480_30.mp4");
@@ -81,7 +81,7 @@ TEST(Layers, CostNoMoreThanTheyMayAtEqualBytes) {
 TEST(LayersMeasured, WhatLayersAndAnchorsCostAtEqualBytes) {
   const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
   if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "no recorded clips in " << folder;
+    GTEST_SKIP() << "no data: recorded clips in " << folder;
   }
   const GstRuntime runtime;
   double cost = 0;

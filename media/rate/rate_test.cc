@@ -260,14 +260,14 @@ void expect_clips_fit(const std::vector<const char*>& clips, int frames, bool co
 
 TEST(QuantizerModel, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kModelClips)) {
-    GTEST_SKIP() << "no recorded clips in " << kModelClips;
+    GTEST_SKIP() << "no data: recorded clips in " << kModelClips;
   }
   expect_clips_fit({"gesture_man_640x480_30.mp4", "foremanI_cif_30.mp4"}, 140, false);
 }
 
 TEST(QuantizerModelMeasured, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kModelClips)) {
-    GTEST_SKIP() << "no recorded clips in " << kModelClips;
+    GTEST_SKIP() << "no data: recorded clips in " << kModelClips;
   }
   expect_clips_fit(
       {"gesture_man_640x480_30.mp4", "kitchen_man_640x360_25.mp4", "asl_signers_640x480_30.mp4",

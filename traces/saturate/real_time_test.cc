@@ -140,7 +140,7 @@ TEST(SaturateInRealTime, GivesAnEmbeddedLinkBackOverRealSockets) {
 TEST(SaturateInRealTime, GivesARecordedLinkBackOverRealSockets) {
   const std::filesystem::path folder{CRESS_DATA};
   if (!std::filesystem::exists(folder / "traces/cellular/Verizon-LTE-short.down")) {
-    GTEST_SKIP() << "no recorded links in " << folder;
+    GTEST_SKIP() << "no data: recorded links in " << folder;
   }
   expect_given_back(resolve_link("Verizon-LTE-short", folder), "127.0.0.1:0", 12s);
 }

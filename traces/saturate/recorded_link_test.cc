@@ -147,7 +147,7 @@ class RecordedLink : public ::testing::TestWithParam<const char*> {
     const std::filesystem::path folder{CRESS_DATA};
     if (!std::filesystem::exists(folder / "traces/cellular" /
                                  (std::string{GetParam()} + ".down"))) {
-      GTEST_SKIP() << "no recorded links in " << folder;
+      GTEST_SKIP() << "no data: recorded links in " << folder;
     }
     const NamedLink link = resolve_link(GetParam(), folder);
     plan_.down = link.down;

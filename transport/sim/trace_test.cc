@@ -309,7 +309,7 @@ TEST_F(TraceFiles, SavingThroughALinkKeepsTheLink) {
 TEST(Trace, EveryRecordedLinkSurvivesTheRoundTrip) {
   const std::filesystem::path folder = std::filesystem::path{CRESS_DATA} / "traces";
   if (!std::filesystem::is_directory(folder)) {
-    GTEST_SKIP() << "no recorded links in " << folder;
+    GTEST_SKIP() << "no data: recorded links in " << folder;
   }
   int seen = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{folder}) {

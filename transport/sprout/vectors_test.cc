@@ -55,7 +55,7 @@ class SproutVectors : public testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(kVectors)) {
-      GTEST_SKIP() << "no recorded forecasts at " << kVectors << " (set CRESS_DATA)";
+      GTEST_SKIP() << "no data: recorded forecasts at " << kVectors << " (set CRESS_DATA)";
     }
   }
 };
