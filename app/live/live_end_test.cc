@@ -64,7 +64,7 @@ TEST_F(EndOfACall, AloneItShowsItsOwnPictureAndNothingIsPlayed) {
   EXPECT_TRUE(alone.events.empty());
 }
 
-TEST_F(EndOfACall, ItsSampleAndEventsTellOfTheCall) {
+TEST_F(EndOfACall, ItsSampleAndEventsDescribeTheCall) {
   join();
   ASSERT_TRUE(run_until([&] {
     const LiveSample sample = jo->call->sample();
@@ -130,6 +130,7 @@ TEST_F(EndOfACall, HangingUpEndsBothWithTheirReasons) {
   EXPECT_EQ(jo->find(Kind::kEnded)->words, secure::describe(secure::CloseReason::kHungUp));
   EXPECT_EQ(lea->find(Kind::kEnded)->words, secure::describe(secure::CloseReason::kPeerHungUp));
   EXPECT_GE(jo->find(Kind::kEnded)->at, since + 1s) << "the close may have to be repeated";
+  EXPECT_LT(jo->find(Kind::kEnded)->at, since + 2800ms) << "nor is it waited for longer";
   EXPECT_LT(lea->find(Kind::kEnded)->at, jo->find(Kind::kEnded)->at) << "nothing left to say";
   const size_t events = jo->events.size();
   jo->call->choose_camera("gst:videotestsrc num-buffers=1");
@@ -139,7 +140,7 @@ TEST_F(EndOfACall, HangingUpEndsBothWithTheirReasons) {
   EXPECT_EQ(jo->events.back().kind, Kind::kEnded);
 }
 
-TEST_F(EndOfACall, AWrongSecretIsToldAndTheListenerServesOn) {
+TEST_F(EndOfACall, AWrongSecretIsReportedAndTheListenerServesOn) {
   lea = std::make_unique<SmallEnd>(*this, listener());
   LiveCallOptions wrong = joiner_at(lea->call->local_address());
   wrong.secret = secure::make_secret();

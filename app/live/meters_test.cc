@@ -65,7 +65,7 @@ TEST(DelayMeter, TakesTheLeastOfItsDelaysForTheLeastThatIsKnown) {
   EXPECT_EQ(meter.quantile(at(300ms), 1, 0ms), Duration{40ms});
 }
 
-TEST(DelayMeter, TellsOfTheLastSecondAlone) {
+TEST(DelayMeter, ReportsTheLastSecondAlone) {
   DelayMeter meter;
   EXPECT_EQ(meter.quantile(at(0s), 0.5, 0ms), std::nullopt);
   meter.add(at(1s), at(1s));

@@ -49,7 +49,7 @@ struct VirtualEnd {
   media::SyntheticCamera camera;
   media::SyntheticVoice voice;
   uint64_t pictures = 0;
-  uint64_t sounds = 0;
+  uint64_t voiced = 0;
   bool is_running = true;
   bool has_devices = true;
   std::vector<std::pair<TimePoint, secure::Event>> events;
@@ -120,7 +120,7 @@ class VirtualCall {
     return kTimeZero + end.camera.frame_rate().time_of(end.pictures);
   }
   static TimePoint next_sound(const VirtualEnd& end) {
-    return kTimeZero + static_cast<int64_t>(end.sounds + 1) * media::kAudioFrameLength;
+    return kTimeZero + static_cast<int64_t>(end.voiced + 1) * media::kAudioFrameLength;
   }
   static TimePoint next_capture(const VirtualEnd& end) {
     return end.has_devices ? std::min(next_picture(end), next_sound(end)) : kNever;
@@ -165,7 +165,7 @@ class VirtualCall {
       drain(end);
     }
     while (next_sound(end) <= now_) {
-      end.call->capture_sound(now_, end.voice.frame(end.sounds++));
+      end.call->capture_sound(now_, end.voice.frame(end.voiced++));
       end.played.push_back(end.call->play(now_));
       drain(end);
     }

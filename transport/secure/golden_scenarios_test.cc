@@ -115,8 +115,8 @@ class Scenario {
     network.run_for(length);
     std::ostringstream numbers;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      for (; told_[i] < nodes_[i]->events.size(); ++told_[i]) {
-        const auto& [at, event] = nodes_[i]->events[told_[i]];
+      for (; printed_[i] < nodes_[i]->events.size(); ++printed_[i]) {
+        const auto& [at, event] = nodes_[i]->events[printed_[i]];
         numbers << "node " << i << " " << to_milliseconds(at - kTimeZero) << " " << words_of(event)
                 << "\n";
       }
@@ -132,7 +132,7 @@ class Scenario {
  private:
   FlightLog& log_;
   std::vector<Node*> nodes_;
-  std::map<size_t, size_t> told_;
+  std::map<size_t, size_t> printed_;
 };
 
 bool is_handshake(const Flight& flight) {
@@ -222,12 +222,12 @@ TEST(Golden, AListenerBehavesAsItDid) {
     log.title(hands_out ? "work is handed out" : "work is done at once");
     relay.works = true;
     relay.watch = [&](const Flight& flight) { return log.note(flight); };
-    size_t told = 0;
+    size_t printed = 0;
     const auto run_for = [&](Duration length) {
       relay.run_for(length);
       std::ostringstream numbers;
-      for (; told < relay.events.size(); ++told) {
-        const auto& [at, event] = relay.events[told];
+      for (; printed < relay.events.size(); ++printed) {
+        const auto& [at, event] = relay.events[printed];
         numbers << "peer " << event.peer.value << " " << to_milliseconds(at - kTimeZero) << " "
                 << words_of(event.event) << "\n";
       }

@@ -45,7 +45,7 @@ struct Path {
   std::vector<std::pair<TimePoint, DataSize>> probes;
 };
 
-TEST(MtuSearch, AsksForIpv6OnEthernetUnlessToldOtherwise) {
+TEST(MtuSearch, AsksForIpv6OnEthernetByDefault) {
   MtuSearch search{kTimeZero, {}};
   TimePoint now = kTimeZero;
   while (search.poll_timeout() < now + 10s) {
