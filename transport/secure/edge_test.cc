@@ -248,6 +248,17 @@ TEST_F(Rejoin, TheNewCallHasTenSecondsToBeHeard) {
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
 }
 
+TEST_F(Rejoin, ANewcomerReplacesWhoWasNotHeardForTwoSeconds) {
+  network.run_for(1s);
+  right.is_running = false;
+  network.join(kOther, kListens);
+  network.run_for(4s);
+  ASSERT_TRUE(left.when<Closed>());
+  // The last heartbeat came in the 50 ms before.
+  EXPECT_GE(*left.when<Closed>(), kTimeZero + 2950ms);
+  EXPECT_LE(*left.when<Closed>(), kTimeZero + 3020ms);
+}
+
 TEST_F(Rejoin, AReplacedPeerIsNotifiedForAMinute) {
   for (const bool is_late : {false, true}) {
     ScriptedNetwork dark;
