@@ -75,6 +75,17 @@ TEST(MtuSearch, AfterARefusalThreeProbesAgainAMinuteLater) {
   EXPECT_EQ(path.probes.front().first, since + 60s);
 }
 
+TEST(MtuSearch, AfterARefusedProbeThreeProbesAgainAMinuteLater) {
+  Path path{DataSize{1200}};
+  path.run_for(500ms);
+  ASSERT_EQ(path.probes.size(), 1U);
+  path.probes.clear();
+  path.search.handle_too_big(path.now, DataSize{1280});
+  path.run_for(65s);
+  ASSERT_EQ(path.probes.size(), 3U);
+  EXPECT_EQ(path.probes.front().first, kTimeZero + 60'500ms);
+}
+
 TEST(MtuSearch, FindsTheLargestStepThatThePathCarries) {
   for (const auto& [mtu, found] : std::vector<std::pair<int, int>>{{1200, 1200},
                                                                    {1279, 1200},
