@@ -9,10 +9,14 @@
 #include <cmath>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "eval/schemes/gcc_packets.hh"
 #include "eval/schemes/registry.hh"
+#include "eval/schemes/tcp_segment.hh"
 #include "media/codec/versions.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
@@ -46,19 +50,21 @@ std::shared_ptr<const sim::DeliveryTrace> walk(uint64_t seed, double least, doub
   return trace;
 }
 
-/// A deep queue with random loss, and one that is short or managed.
+/// A deep queue with random loss, one that is short or managed, and datagrams that come twice, late
+/// or cut.
 struct Conditions {
   double rate_min;
   double rate_max;
   double loss;
   bool short_queue;
   uint64_t seed;
+  bool shaken = false;
 };
 constexpr std::array kFlowConditions = {Conditions{30, 700, 0.01, false, 1},
                                         Conditions{80, 500, 0, true, 2},
-                                        Conditions{400, 400, 0, false, 3}};
+                                        Conditions{400, 400, 0, false, 3, true}};
 constexpr std::array kCallConditions = {Conditions{15, 150, 0.01, false, 3},
-                                        Conditions{30, 250, 0.002, true, 4}};
+                                        Conditions{30, 250, 0.002, true, 4, true}};
 
 std::unique_ptr<sim::Queue> queue_of(const Conditions& conditions, std::string_view asked) {
   if (asked.starts_with("red")) {
@@ -69,6 +75,49 @@ std::unique_ptr<sim::Queue> queue_of(const Conditions& conditions, std::string_v
   }
   return conditions.short_queue ? std::make_unique<sim::DropTailQueue>(DataSize{30'000}) : nullptr;
 }
+
+/// Hands an end some datagrams twice, some after the next few, and some cut short.
+class Shaken final : public sim::Host {
+ public:
+  Shaken(sim::Host& host, bool shakes, uint64_t seed) : host_(host), shakes_(shakes), rng_(seed) {}
+
+  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
+    if (!shakes_) {
+      host_.handle_datagram(now, datagram);
+      return;
+    }
+    const double drawn = rng_.uniform();
+    if (drawn < 0.01 && held_.empty()) {
+      held_ = {datagram};
+      after_ = 1 + rng_.below(8);
+      return;
+    }
+    host_.handle_datagram(now, datagram);
+    if (drawn > 0.99) {
+      host_.handle_datagram(now, datagram);
+    } else if (drawn > 0.98) {
+      sim::Datagram cut = datagram;
+      cut.bytes.resize(rng_.below(cut.bytes.size() + 1));
+      host_.handle_datagram(now, cut);
+    }
+    if (!held_.empty() && --after_ == 0) {
+      host_.handle_datagram(now, held_.front());
+      held_.clear();
+    }
+  }
+  void handle_timeout(TimePoint now) override { host_.handle_timeout(now); }
+  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+    return host_.poll_transmit(now);
+  }
+  TimePoint poll_timeout() const override { return host_.poll_timeout(); }
+
+ private:
+  sim::Host& host_;
+  bool shakes_;
+  Rng rng_;
+  std::vector<sim::Datagram> held_;
+  uint64_t after_ = 0;
+};
 
 struct Path {
   Path(const Conditions& conditions, std::string_view queue)
@@ -128,8 +177,10 @@ std::string drained(SchemeHost& /*end*/) { return {}; }
 /// A word each second (kilobytes in, the sender's window in kilobytes and forecast in kbit/s), and
 /// a digest of every packet, frame and sample.
 template <typename Pair>
-std::string outcome(Pair& pair, Path& path, Duration length) {
-  sim::World world{{*pair.left, *pair.right, path.forward, path.reverse}};
+std::string outcome(Pair& pair, Path& path, const Conditions& conditions, Duration length) {
+  Shaken left_end{*pair.left, conditions.shaken, 5};
+  Shaken right_end{*pair.right, conditions.shaken, 6};
+  sim::World world{{left_end, right_end, path.forward, path.reverse}};
   std::string line;
   std::string all;
   for (Duration at = kSampleEvery; at <= length; at += kSampleEvery) {
@@ -156,7 +207,7 @@ std::string flows(std::initializer_list<std::string_view> names, Duration length
       Path path{conditions, queue};
       FlowPair pair = make_flow(name, context, conditions.seed,
                                 {.forward = path.forward.options().trace, .queue = queue});
-      text += fmt::format("{}{}\n", name, outcome(pair, path, length));
+      text += fmt::format("{}{}\n", name, outcome(pair, path, conditions, length));
     }
   }
   return text;
@@ -184,10 +235,103 @@ void expect_calls(std::string_view golden, std::initializer_list<std::string_vie
       CallPair pair = make_call(
           name, context, conditions.seed, both ? media(1) : silent(), both ? media(2) : CallMedia{},
           {.forward = path.forward.options().trace, .reverse = path.reverse.options().trace});
-      text += fmt::format("{}{}\n", name, outcome(pair, path, length));
+      text += fmt::format("{}{}\n", name, outcome(pair, path, conditions, length));
     }
   }
   expect_golden(golden, text);
+}
+
+/// Of each datagram every cut, lengths beyond, and every byte as another; of a long one the same of
+/// its first and last bytes: what is read.
+template <typename Describe>
+std::string readings(const std::vector<std::vector<std::byte>>& datagrams, Describe describe) {
+  constexpr size_t kEnds = 24;
+  std::string text;
+  for (const std::vector<std::byte>& datagram : datagrams) {
+    std::string all = describe(datagram) + "\n";
+    for (size_t i = 0; i <= datagram.size() + 2; ++i) {
+      if (i > 3 * kEnds && i + kEnds / 4 < datagram.size()) {
+        continue;
+      }
+      std::vector<std::byte> cut = datagram;
+      cut.resize(i);
+      all += describe(cut) + "\n";
+      for (const int value : {0, 1, 2, 3, 4, 5, 6, 0x7f, 0x80, 0xff}) {
+        std::vector<std::byte> changed = datagram;
+        if (i < changed.size()) {
+          changed[i] = static_cast<std::byte>(value);
+          all += describe(changed) + "\n";
+        }
+      }
+    }
+    text += describe(datagram).substr(0, 80) + " " + golden_digest(all) + "\n";
+  }
+  return text;
+}
+
+std::string read_gcc(const std::vector<std::byte>& datagram) {
+  const auto packet = parse_gcc_packet(datagram);
+  if (!packet) {
+    return fmt::format("error {}", static_cast<int>(packet.error()));
+  }
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(packet->kind),
+                                 packet->media.transport_sequence, packet->media.media_sequence,
+                                 packet->media.sent_again, packet->media.round_trip / 1ms,
+                                 packet->media.fragment.size(), packet->padding.transport_sequence,
+                                 packet->feedback.first_sequence, packet->feedback.held / 1us);
+  for (const auto& arrival : packet->feedback.arrivals) {
+    text += fmt::format(" {}", arrival ? (*arrival - kTimeZero) / 1us : -1);
+  }
+  for (const uint32_t sequence : packet->nack.media_sequences) {
+    text += fmt::format(" {}", sequence);
+  }
+  return text;
+}
+
+std::string read_tcp(const std::vector<std::byte>& datagram) {
+  const auto segment = parse_tcp_segment(datagram);
+  if (!segment) {
+    return fmt::format("error {}", static_cast<int>(segment.error()));
+  }
+  std::string text = fmt::format("{} {} {} {} {} {}", segment->sequence, segment->payload.bytes(),
+                                 segment->acknowledgement, segment->window.bytes(),
+                                 (segment->timestamp - kTimeZero) / 1us,
+                                 segment->echo ? (*segment->echo - kTimeZero) / 1us : -1);
+  for (const TcpRange& range : segment->sacks) {
+    text += fmt::format(" {}-{}", range.begin, range.end);
+  }
+  return text;
+}
+
+TEST(GoldenSchemes, DatagramsAreReadAsRecorded) {
+  const std::vector<std::byte> fragment(7, std::byte{9});
+  const auto at = [](Duration time) { return std::optional{kTimeZero + time}; };
+  std::string text = readings(
+      {encode(GccMedia{.transport_sequence = 70'000,
+                       .media_sequence = 258,
+                       .sent_again = true,
+                       .round_trip = 300ms,
+                       .fragment = fragment}),
+       encode(GccMedia{.round_trip = 70s, .fragment = fragment}),
+       encode(GccPadding{65'537}, DataSize{9}), encode(GccPadding{2}, kGccPaddingHeader),
+       encode(GccFeedback{.first_sequence = 600,
+                          .arrivals = {at(3ms), std::nullopt, at(2ms), at(16s)},
+                          .held = 5ms}),
+       encode(GccFeedback{
+           .first_sequence = 1, .arrivals = std::vector(kGccFeedbackMax, at(1ms)), .held = 5000s}),
+       encode(GccNack{{1, 300, 70'000}}), encode(GccNack{std::vector<uint32_t>(kGccNackMax, 7)}),
+       encode(GccKeyFrameRequest{})},
+      read_gcc);
+  text +=
+      readings({encode(TcpSegment{
+                    .sequence = 70'000, .payload = kTcpPayloadMax, .timestamp = kTimeZero + 1s}),
+                encode(TcpSegment{.acknowledgement = 1 << 20,
+                                  .window = DataSize{100'000},
+                                  .timestamp = kTimeZero + 2s,
+                                  .echo = kTimeZero + 1s,
+                                  .sacks = {{1 << 21, 1 << 22}, {5 << 20, 6 << 20}}})},
+               read_tcp);
+  expect_golden("datagrams", text);
 }
 
 TEST(GoldenSchemes, FlowsByLossAreAsRecorded) {
