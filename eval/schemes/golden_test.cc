@@ -220,20 +220,25 @@ void expect_calls(std::string_view golden, std::initializer_list<std::string_vie
   if (!golden_begins(golden, media::codec_versions())) {
     GTEST_SKIP() << golden << " was recorded with other codecs than " << media::codec_versions();
   }
-  const auto media = [](uint64_t seed) {
-    return CallMedia{.camera = std::make_shared<media::SyntheticCamera>(
-                         media::SyntheticCameraOptions{.width = 160, .height = 96, .seed = seed}),
-                     .microphone = std::make_shared<media::SyntheticVoice>(
-                         media::SyntheticVoiceOptions{.seed = seed})};
+  const auto media = [](uint64_t seed, int width = 160) {
+    return CallMedia{
+        .camera = std::make_shared<media::SyntheticCamera>(
+            media::SyntheticCameraOptions{.width = width, .height = width * 9 / 16, .seed = seed}),
+        .microphone =
+            std::make_shared<media::SyntheticVoice>(media::SyntheticVoiceOptions{.seed = seed})};
   };
-  const auto silent = [&media] { return CallMedia{.camera = media(1).camera, .microphone = {}}; };
+  const auto silent = [&media](std::string_view name) {
+    // Large enough for the quality scaler to have a smaller size.
+    return CallMedia{.camera = media(1, name == "gcc" ? 480 : 160).camera, .microphone = {}};
+  };
   for (const std::string_view name : names) {
     for (const Conditions& conditions : kCallConditions) {
       Path path{conditions, {}};
       // The second call shows one side alone, silently: half of the work.
       const bool both = !conditions.short_queue;
       CallPair pair = make_call(
-          name, context, conditions.seed, both ? media(1) : silent(), both ? media(2) : CallMedia{},
+          name, context, conditions.seed, both ? media(1) : silent(name),
+          both ? media(2) : CallMedia{},
           {.forward = path.forward.options().trace, .reverse = path.reverse.options().trace});
       text += fmt::format("{}{}\n", name, outcome(pair, path, conditions, length));
     }
