@@ -133,5 +133,60 @@ TEST(Registry, WhatASchemeAsksOfItsPathIsNotLeftOut) {
   EXPECT_THROW((void)make_flow("gcc", context, 1, FlowPath{}), std::invalid_argument);
 }
 
+template <typename Act>
+std::string refusal_of(Act act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Registry, AnUnknownNameGetsTheNearestScheme) {
+  const std::pair<std::string, std::string> typed[] = {{"cubik", "cubic"},
+                                                       {"cubi", "cubic"},
+                                                       {"xcubic", "cubic"},
+                                                       {"ubic", "cubic"},
+                                                       {"sprot", "sprout"},
+                                                       {"", "bbr"},
+                                                       {"gccc", "gcc"},
+                                                       {"verus-r5", "verus-r2"},
+                                                       {"facetime", "facetime-like"},
+                                                       {"cress-kautious", "cress-cautious"},
+                                                       {"omnicient", "cress"},
+                                                       {"bbrr", "bbr"}};
+  for (const auto& [name, nearest] : typed) {
+    EXPECT_EQ(refusal_of([&] { (void)find_scheme(name); }),
+              "unknown scheme \"" + name + "\"; did you mean \"" + nearest +
+                  "\"? `cress-eval schemes` lists them all");
+  }
+}
+
+TEST(Registry, RefusalsSayWhatTheSchemeAsksFor) {
+  const SchemeContext context;
+  EXPECT_EQ(refusal_of([&] { (void)make_flow("gcc", context, 1); }),
+            "scheme \"gcc\" only carries calls; give it pictures with --video");
+  EXPECT_EQ(refusal_of([&] { (void)make_flow("cubic-codel", context, 1); }),
+            "scheme \"cubic-codel\" asks for --queue codel, which this run does not give it");
+  EXPECT_EQ(refusal_of([&] {
+              (void)make_flow("cubic-codel", context, 1, {.forward = {}, .queue = "red"});
+            }),
+            "scheme \"cubic-codel\" asks for --queue codel; leave --queue out");
+  EXPECT_EQ(refusal_of([&] { (void)make_flow("omniscient", context, 1); }),
+            "scheme \"omniscient\" has to know the link, which this run does not tell it");
+  EXPECT_EQ(refusal_of([&] { (void)make_flow("omniscient", context, 1, FlowPath{}); }),
+            "scheme \"omniscient\" has to know the link");
+  EXPECT_EQ(refusal_of([&] { (void)make_call("cubic", context, 1, {}, {}); }),
+            "scheme \"cubic\" carries no call; run it without --video");
+  const std::string no_link =
+      "scheme \"omniscient\" has to know the link, which this run does not tell it";
+  for (const CallPath& path : {CallPath{}, CallPath{.forward = wandering(), .reverse = {}},
+                               CallPath{.forward = {}, .reverse = wandering()}}) {
+    EXPECT_EQ(refusal_of([&] { (void)make_call("omniscient", context, 1, {}, {}, path); }),
+              no_link);
+  }
+}
+
 }  // namespace
 }  // namespace cress::schemes
