@@ -51,7 +51,7 @@ void Vegas::on_ack(const AckEvent& ack) {
     least_this_round_ = std::min(least_this_round_.value_or(*ack.round_trip), *ack.round_trip);
     ++samples_;
   }
-  if (ack.in_recovery || ack.repairing) {
+  if (ack.repairing) {
     judging_ = false;
     grow(ack);
     return;
