@@ -102,6 +102,23 @@ TEST(TcpReceiver, EchoesTheOldestSegmentThatIsNotYetAcknowledged) {
   EXPECT_EQ(talk.send(kTimeZero + 9ms, 2)[0].echo, kTimeZero + 9ms);
 }
 
+// RFC 7323 §4.3: a datagram that the network delayed must not make round trips look longer.
+TEST(TcpReceiver, AnOldDuplicatesTimestampIsNotEchoed) {
+  Talk talk;
+  talk.send(kTimeZero + 5ms, 0);
+  talk.send(kTimeZero + 6ms, 1);
+  EXPECT_EQ(talk.send(kTimeZero + 7ms, 2).size() + talk.send(kTimeZero + 8ms, 3).size(), 1U);
+  const TcpSegment late{.sequence = 0,
+                        .payload = kTcpPayloadMax,
+                        .acknowledgement = 0,
+                        .window = DataSize{},
+                        .timestamp = kTimeZero + 1ms,
+                        .echo = std::nullopt,
+                        .sacks = {}};
+  talk.receiver.handle_datagram(kTimeZero + 9ms, {encode(late), wire_size(late)});
+  EXPECT_EQ(talk.answers(kTimeZero + 9ms).at(0).echo, kTimeZero + 7ms);
+}
+
 TEST(TcpReceiver, AnswersADuplicateAtOnceAndCountsItOnce) {
   Talk talk;
   talk.send(kTimeZero, 0);
