@@ -649,5 +649,43 @@ TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
   EXPECT_EQ(room.stats().joins, 1U);
 }
 
+// Frames that refer to one of two parts, whose second part comes last: those that the leg then
+// gets.
+uint64_t sent_after_reference_is_whole(uint32_t back) {
+  RoomBench bench;
+  const MemberNumber from = bench.join_blind();
+  bench.join();
+  bench.run_until(bench.now + 300ms);
+  const uint32_t id = 1000;
+  const auto frame = [&](uint32_t number, uint32_t reference, size_t size) {
+    return media::fragment({.id = number,
+                            .reference_id = reference,
+                            .key_frame = number == reference,
+                            .anchor = true,
+                            .data = std::vector<std::byte>(size)},
+                           DataSize{120}, 0);
+  };
+  const auto say = [&](const std::vector<std::byte>& part) {
+    bench.say(from, session::kVideoFlow, build_member_message(0, part));
+    bench.run_until(bench.now + 1ms);
+  };
+  const auto key = frame(id, id, 150);
+  EXPECT_EQ(key.size(), 2U);
+  say(key[0]);
+  say(frame(id + back, id, 50)[0]);
+  const uint64_t before = bench.room.stats().fragments_out;
+  EXPECT_EQ(before, 1U);
+  say(key[1]);
+  // Nobody reports what arrived, so that the leg may hold the last one back.
+  const bool waits = bench.room.member_views()[1].waiting > DataSize{};
+  return bench.room.stats().fragments_out - before + (waits ? 1 : 0);
+}
+
+TEST(RoomLimit, AFrameWaitsForAReferenceSixtyFourBefore) {
+  EXPECT_EQ(sent_after_reference_is_whole(1), 2U);
+  EXPECT_EQ(sent_after_reference_is_whole(64), 2U);
+  EXPECT_EQ(sent_after_reference_is_whole(65), 1U);
+}
+
 }  // namespace
 }  // namespace cress::relay
