@@ -26,7 +26,6 @@
 namespace cress::relay {
 namespace {
 
-constexpr Duration kTick = 500ms;
 constexpr Duration kLookInterval = 100ms;
 // Nothing to a call; under load a third and more of the processor's time (docs/experiments/0008).
 constexpr Duration kGather = 500us;
@@ -121,7 +120,7 @@ class Daemon::Impl {
     log_.write("info", "listening",
                {{"address", runtime::format_address(socket_.local_address())},
                 {"rooms", relay_.open_rooms()}});
-    ticks_.arm(clock.now() + kTick);
+    ticks_.arm(clock.now() + config_.tick);
   }
 
   Address local_address() const { return socket_.local_address(); }
@@ -140,7 +139,7 @@ class Daemon::Impl {
 
  private:
   void tick() {
-    ticks_.arm(clock_.now() + kTick);
+    ticks_.arm(clock_.now() + config_.tick);
     if (!drain_until_) {
       look_at_store();
     }

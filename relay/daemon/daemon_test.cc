@@ -68,6 +68,7 @@ class DaemonTest : public ::testing::Test {
     config_.listen = "127.0.0.1:0";
     config_.metrics = "";
     config_.rooms = folder_ / "rooms.db";
+    config_.tick = 20ms;
     RoomStore store{config_.rooms};
     store.create({.door = {.name = "blue", .access = key_of(1)}, .created = 0});
   }
@@ -143,6 +144,10 @@ TEST_F(DaemonTest, WhatHappensIsLogged) {
   EXPECT_NE(log_.str().find("listening"), std::string::npos);
   EXPECT_TRUE(runtime::run_until(clock_, loop_,
                                  [&] { return log_.str().find("joined") != std::string::npos; }));
+  // As a relay's owner wants it by default: without the last byte of the address.
+  EXPECT_NE(log_.str().find(R"("event":"joined","room":"blue","member":1,"address":"127.0.1.0")"),
+            std::string::npos)
+      << log_.str();
   RoomStore{config_.rooms}.ask_to_kick("blue", 1);
   EXPECT_TRUE(runtime::run_until(
       clock_, loop_, [&] { return log_.str().find("was removed") != std::string::npos; }));

@@ -21,6 +21,9 @@ struct RelayConfig {
   bool log_addresses = false;
   /// What members are told when the relay ends: come back in so long.
   Duration drain_again_in = 2s;
+  /// How often changes of the rooms' file are looked for, and metrics are published. Not read from
+  /// a file: shorter in tests alone.
+  Duration tick = 500ms;
   RelayMachineOptions machine{};
 };
 
