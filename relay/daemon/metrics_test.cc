@@ -1,6 +1,10 @@
 #include "relay/daemon/metrics.hh"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -113,6 +117,49 @@ TEST(MetricsServer, ListensOnlyWhereItCan) {
   const MetricsServer server{"127.0.0.1:0"};
   EXPECT_GT(server.port(), 0);
   EXPECT_THROW(MetricsServer{"127.0.0.1:" + std::to_string(server.port())}, std::runtime_error);
+}
+
+// All that the server answers to one request.
+std::string answer_to(int port, const std::string& path) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  const std::string request =
+      "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  EXPECT_EQ(::send(socket, request.data(), request.size(), 0),
+            static_cast<ssize_t>(request.size()));
+  std::string answer;
+  std::array<char, 4096> some{};
+  for (ssize_t size = 0; (size = ::recv(socket, some.data(), some.size(), 0)) > 0;) {
+    answer.append(some.data(), static_cast<size_t>(size));
+  }
+  ::close(socket);
+  return answer;
+}
+
+TEST(MetricsServer, AnswersWithWhatWasPublishedLast) {
+  MetricsServer server{"127.0.0.1:0"};
+  EXPECT_EQ(answer_to(server.port(), "/metrics"),
+            "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+  RelayMetrics metrics;
+  metrics.members = 7;
+  server.publish(metrics);
+  const std::string text = format_metrics(metrics);
+  EXPECT_EQ(answer_to(server.port(), "/metrics"),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+            "Content-Length: " +
+                std::to_string(text.size()) + "\r\nConnection: close\r\n\r\n" + text);
+  EXPECT_EQ(answer_to(server.port(), "/healthz"),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n"
+            "Connection: close\r\n\r\nok\n");
+  metrics.is_draining = true;
+  server.publish(metrics);
+  EXPECT_EQ(answer_to(server.port(), "/healthz"),
+            "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
+            "Content-Length: 9\r\nConnection: close\r\n\r\ndraining\n");
 }
 
 Address of_ip(std::array<uint8_t, 16> ip) {
