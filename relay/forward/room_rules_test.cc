@@ -687,5 +687,14 @@ TEST(RoomLimit, AFrameWaitsForAReferenceSixtyFourBefore) {
   EXPECT_EQ(sent_after_reference_is_whole(65), 1U);
 }
 
+TEST(RoomLimit, NumbersAreGivenInOrderAndNoneTwice) {
+  Room room{kTimeZero, {}};
+  for (MemberNumber expected = 1; expected <= 200; ++expected) {
+    const auto number = room.join(kTimeZero);
+    EXPECT_EQ(number, expected);
+    room.leave(kTimeZero, *number, LeaveReason::kLeft);
+  }
+}
+
 }  // namespace
 }  // namespace cress::relay
