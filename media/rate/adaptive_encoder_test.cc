@@ -89,7 +89,7 @@ class Budgets {
   double log_;
 };
 
-TEST(AdaptiveEncoder, TenThousandFramesWithLossesAndRejectionsStayInStepBitForBit) {
+void expect_in_step(uint32_t frames) {
   constexpr int kWidth = 104;  // no whole number of macroblocks, either way
   constexpr int kHeight = 72;
   SyntheticCamera camera{{.width = kWidth, .height = kHeight}};
@@ -101,7 +101,7 @@ TEST(AdaptiveEncoder, TenThousandFramesWithLossesAndRejectionsStayInStepBitForBi
   int compared = 0;
   int lost = 0;
   int multiple = 0;
-  for (uint32_t id = 0; id < 10'000; ++id) {
+  for (uint32_t id = 0; id < frames; ++id) {
     deliver(news, id, encoder);
     const TimePoint now = kTimeZero + FrameRate{}.time_of(id);
     const DataSize budget = id == 0 ? DataSize{20'000} : budgets.next();
@@ -112,7 +112,7 @@ TEST(AdaptiveEncoder, TenThousandFramesWithLossesAndRejectionsStayInStepBitForBi
     }
     ASSERT_LE(coded.frame.size(), budget);
     ASSERT_EQ(coded.frame.key_frame, id == 0);
-    const bool is_lost = id > 0 && rng.chance(id / 1000 % 2 == 0 ? 0.05 : 0.3);
+    const bool is_lost = id > 0 && rng.chance(id / 500 % 2 == 0 ? 0.05 : 0.3);
     const bool decoded = !is_lost && receiver.handle_frame(coded.frame);
     lost += is_lost ? 1 : 0;
     if (decoded) {
@@ -124,13 +124,17 @@ TEST(AdaptiveEncoder, TenThousandFramesWithLossesAndRejectionsStayInStepBitForBi
     }
   }
   EXPECT_EQ(encoder.stats().key_frames, 1U);
-  EXPECT_GT(compared, 3000);
-  EXPECT_GT(lost, 800);
-  EXPECT_GT(multiple, 2000);
-  EXPECT_GT(encoder.stats().skipped, 50U);
+  const int many = static_cast<int>(frames / 100);
+  EXPECT_GT(compared, 30 * many);
+  EXPECT_GT(lost, 8 * many);
+  EXPECT_GT(multiple, 20 * many);
+  EXPECT_GT(encoder.stats().skipped, frames / 200);
 }
 
-TEST(AdaptiveEncoder, AnyUpperLayersMayBeDroppedAndTheRestDecodesBitForBit) {
+TEST(AdaptiveEncoder, FramesWithLossesAndRejectionsStayInStepBitForBit) { expect_in_step(3'000); }
+TEST(AdaptiveEncoderMeasured, TenThousandFramesStayInStepBitForBit) { expect_in_step(10'000); }
+
+void expect_layers_droppable(uint32_t frames) {
   constexpr int kWidth = 96;
   constexpr int kHeight = 80;
   for (const int layers : {2, 3}) {
@@ -146,7 +150,7 @@ TEST(AdaptiveEncoder, AnyUpperLayersMayBeDroppedAndTheRestDecodesBitForBit) {
     int highest = layers - 1;
     int dropped = 0;
     int compared = 0;
-    for (uint32_t id = 0; id < 3000; ++id) {
+    for (uint32_t id = 0; id < frames; ++id) {
       deliver(news, id, encoder);
       const AdaptedFrame coded =
           encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id),
@@ -172,10 +176,15 @@ TEST(AdaptiveEncoder, AnyUpperLayersMayBeDroppedAndTheRestDecodesBitForBit) {
       news.push_back({id + 1 + static_cast<uint32_t>(rng.below(9)), id, true});
     }
     EXPECT_EQ(encoder.stats().key_frames, 1U);
-    EXPECT_GT(dropped, 500);
-    EXPECT_GT(compared, 1200);
+    EXPECT_GT(dropped, static_cast<int>(frames / 6));
+    EXPECT_GT(compared, static_cast<int>(2 * frames / 5));
   }
 }
+
+TEST(AdaptiveEncoder, UpperLayersMayBeDroppedAndTheRestDecodesBitForBit) {
+  expect_layers_droppable(1'000);
+}
+TEST(AdaptiveEncoderMeasured, UpperLayersMayBeDroppedForLong) { expect_layers_droppable(3'000); }
 
 TEST(AdaptiveEncoder, AnchorsAloneAndAnchorsWithTheBaseDecodeBitForBit) {
   constexpr int kWidth = 96;
@@ -297,11 +306,11 @@ TEST(AdaptiveEncoder, AKeyFrameThatNeverFitsGoesAfterABoundedWait) {
 
 // A first key frame into any budget: one that the size model thinks wide enough and is not, one for
 // which an earlier attempt was better than the last, one into which nothing fits.
-TEST(AdaptiveEncoder, NoKeyFrameTakesMoreThanItsAttempts) {
+void expect_key_frames_within_attempts(double step) {
   constexpr std::pair<int, int> kSize{322, 182};
   for (int attempts_max = 1; attempts_max <= 3; ++attempts_max) {
     int went_too_large = 0;
-    for (double bytes = 60; bytes < 40'000; bytes *= 1.15) {
+    for (double bytes = 60; bytes < 40'000; bytes *= step) {
       SCOPED_TRACE(std::to_string(bytes) + " bytes, attempts " + std::to_string(attempts_max));
       SyntheticCamera camera{{.width = kSize.first, .height = kSize.second}};
       AdaptiveEncoder encoder{
@@ -323,8 +332,15 @@ TEST(AdaptiveEncoder, NoKeyFrameTakesMoreThanItsAttempts) {
   }
 }
 
+TEST(AdaptiveEncoder, NoKeyFrameTakesMoreThanItsAttempts) {
+  expect_key_frames_within_attempts(1.45);
+}
+TEST(AdaptiveEncoderMeasured, NoKeyFrameTakesMoreThanItsAttempts) {
+  expect_key_frames_within_attempts(1.15);
+}
+
 // Lost references, steps of the size, budgets from nothing to plenty.
-TEST(AdaptiveEncoder, NoPictureTakesMoreThanItsAttempts) {
+void expect_pictures_within_attempts(uint32_t frames) {
   for (int attempts_max = 1; attempts_max <= 3; ++attempts_max) {
     SCOPED_TRACE("at most " + std::to_string(attempts_max));
     SyntheticCamera camera{{.width = 322, .height = 182}};
@@ -332,12 +348,12 @@ TEST(AdaptiveEncoder, NoPictureTakesMoreThanItsAttempts) {
     Receiver receiver;
     Budgets budgets{11, 60, 9000};
     Rng rng{12};
-    for (uint32_t id = 0; id < 700; ++id) {
+    for (uint32_t id = 0; id < frames; ++id) {
       const TimePoint now = kTimeZero + FrameRate{}.time_of(id);
       if (rng.chance(0.02)) {
         encoder.handle_references_lost(now);
       }
-      const bool narrow = id >= 200 && id < 400;
+      const bool narrow = id >= 100 && id < 300;
       const DataSize budget = narrow ? DataSize{90} : budgets.next();
       const AdaptedFrame coded = encoder.encode(now, id, camera.picture(id % 300), budget);
       ASSERT_LE(coded.attempts, attempts_max) << "picture " << id;
@@ -351,6 +367,11 @@ TEST(AdaptiveEncoder, NoPictureTakesMoreThanItsAttempts) {
     EXPECT_GT(encoder.stats().key_frames, 5U);
     EXPECT_GT(encoder.stats().resolution_steps, 0U);
   }
+}
+
+TEST(AdaptiveEncoder, NoPictureTakesMoreThanItsAttempts) { expect_pictures_within_attempts(400); }
+TEST(AdaptiveEncoderMeasured, NoPictureTakesMoreThanItsAttempts) {
+  expect_pictures_within_attempts(700);
 }
 
 // The first attempt must already be good: with no second one, pictures are rarely lost, and the
@@ -598,8 +619,9 @@ struct Bars {
     attempts.push_back(fit.attempts);
     gain_db.push_back(fit.psnr_mean - constant.psnr_mean);
   }
-  void expect() const {
-    EXPECT_GE(median(use_p50), 0.90);
+  // `use_min`: lower where there are so few frames that the model still learns during most of them.
+  void expect(double use_min) const {
+    EXPECT_GE(median(use_p50), use_min);
     EXPECT_LE(median(attempts), 1.6);
     EXPECT_GE(median(gain_db), -0.3) << "dB against libvpx's CBR at the same bytes";
     std::printf("  medians: use p50 %.2f  attempts %.2f  PSNR %+.2f dB\n", median(use_p50),
@@ -607,14 +629,21 @@ struct Bars {
   }
 };
 
-TEST(AdaptiveEncoder, FitsTheSyntheticCameraIntoAWanderingBudget) {
+void expect_synthetic_camera_fits(int frames) {
   SyntheticCamera camera{{.width = 640, .height = 480}};
   Bars bars;
-  bars.measure("synthetic camera", camera, {}, 1);
+  bars.measure("synthetic camera", camera, {}, 1, frames);
   // A pan over a wall with a fine pattern: one quantizer index is a quarter of the frame.
   EXPECT_GE(bars.use_p50[0], 0.85);
   EXPECT_LE(bars.attempts[0], 1.7);
   EXPECT_GE(bars.gain_db[0], -0.3);
+}
+
+TEST(AdaptiveEncoder, FitsTheSyntheticCameraIntoAWanderingBudget) {
+  expect_synthetic_camera_fits(60);
+}
+TEST(AdaptiveEncoderMeasured, FitsTheSyntheticCameraIntoAWanderingBudget) {
+  expect_synthetic_camera_fits(200);
 }
 
 constexpr std::array<const char*, 6> kClips{
@@ -624,7 +653,7 @@ constexpr std::array<const char*, 6> kClips{
 const std::filesystem::path kClipFolder = std::filesystem::path(CRESS_DATA) / "video";
 
 void expect_recorded_clips_fit(const std::vector<const char*>& clips,
-                               const std::vector<uint64_t>& seeds, int frames) {
+                               const std::vector<uint64_t>& seeds, int frames, double use_min) {
   const GstRuntime runtime;
   Bars bars;
   for (const char* name : clips) {
@@ -633,21 +662,21 @@ void expect_recorded_clips_fit(const std::vector<const char*>& clips,
       bars.measure(name, *source, {}, seed, frames);
     }
   }
-  bars.expect();
+  bars.expect(use_min);
 }
 
 TEST(AdaptiveEncoder, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
     GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
-  expect_recorded_clips_fit({kClips[0], kClips[3], kClips[5]}, {1}, 100);
+  expect_recorded_clips_fit({kClips[0], kClips[3], kClips[5]}, {1}, 50, 0.87);
 }
 
 TEST(AdaptiveEncoderMeasured, FitsRecordedClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
     GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
-  expect_recorded_clips_fit({kClips.begin(), kClips.end()}, {1, 2}, 200);
+  expect_recorded_clips_fit({kClips.begin(), kClips.end()}, {1, 2}, 200, 0.90);
 }
 
 // Another source at another size.
@@ -670,28 +699,28 @@ class Resized final : public VideoSource {
   int height_;
 };
 
-void expect_large_clips_fit(const std::vector<const char*>& clips, int frames) {
+void expect_large_clips_fit(const std::vector<const char*>& clips, int frames, double use_min) {
   const GstRuntime runtime;
   Bars bars;
   for (const char* name : clips) {
     Resized source{open_video(kClipFolder / name), 1280, 720};
     bars.measure(std::string(name) + " at 720", source, {.low = 300e3, .high = 4000e3}, 1, frames);
   }
-  bars.expect();
+  bars.expect(use_min);
 }
 
 TEST(AdaptiveEncoder, FitsLargeClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
     GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
-  expect_large_clips_fit({kClips[4]}, 60);
+  expect_large_clips_fit({kClips[4]}, 30, 0.87);
 }
 
 TEST(AdaptiveEncoderMeasured, FitsLargeClipsIntoAWanderingBudget) {
   if (!std::filesystem::exists(kClipFolder)) {
     GTEST_SKIP() << "no data: recorded clips in " << kClipFolder;
   }
-  expect_large_clips_fit({kClips[1], kClips[2], kClips[4]}, 120);
+  expect_large_clips_fit({kClips[1], kClips[2], kClips[4]}, 120, 0.90);
 }
 
 }  // namespace
