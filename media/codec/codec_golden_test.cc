@@ -85,8 +85,9 @@ TEST(Vp8Encoder, CodesAsRecorded) {
             {.width = 320,
             .height = 180,
             .rate_mode = kConstantBitrate,
-            .target = target(40),
-            .drop_frames = true},
+            .target = target(12),
+            .drop_frames = true,
+            .quantizer_max = 30},
             60,
             ask_nothing},
        }) {

@@ -265,6 +265,18 @@ TEST(AudioJitterBuffer, ACopyIsNotHeldWhereTheFrameIsOrItsTimeIsOver) {
   EXPECT_EQ(buffer.find(2)->captured, kTimeZero + 40ms);
 }
 
+TEST(AudioJitterBuffer, ACopyOfTheNextFrameToBePlayedIsHeld) {
+  AudioJitterBuffer buffer;
+  arrive(buffer, 0);
+  buffer.drop_before(1);
+  SoundMessage message = sound(4, kTimeZero + 80ms);
+  message.copy_distance = 3;
+  message.copy = {std::byte{99}};
+  buffer.handle_message(kTimeZero + 130ms, message, false);
+  ASSERT_NE(buffer.find(1), nullptr);
+  EXPECT_EQ(buffer.find(1)->captured, kTimeZero + 20ms);
+}
+
 TEST(AudioJitterBuffer, AFrameBeforeTheFirstIsLateWhateverItsNumber) {
   AudioJitterBuffer buffer;
   arrive(buffer, 0);
