@@ -336,6 +336,21 @@ TEST(Vp8Encoder, TheSameSizeAgainIsNoChange) {
   }
 }
 
+TEST(Vp8Encoder, ConstantBitrateUsesQuantizers2To56) {
+  for (const auto& [kbps, expected] : {std::pair{20'000, 2}, {5, 56}}) {
+    SyntheticCamera camera{{.width = 64, .height = 48}};
+    Vp8Encoder encoder{{.width = 64,
+                        .height = 48,
+                        .rate_mode = RateMode::kConstantBitrate,
+                        .target = DataRate::kilobits_per_second(kbps)}};
+    int last = 0;
+    for (uint64_t i = 0; i < 30; ++i) {
+      last = encoder.encode(*camera.picture(i)).quantizer;
+    }
+    EXPECT_EQ(last, expected) << kbps << " kbit/s";
+  }
+}
+
 TEST(Vp8Encoder, AChangeOfSizeKeepsTheTarget) {
   const auto bytes_after = [](int64_t kbps) {
     SyntheticCamera camera{{.width = 128, .height = 96}};
