@@ -194,6 +194,22 @@ def progress(what):
     return tell
 
 
+def build_switched(world, parts, switched, targets):
+    """Builds with switches; returns those that are in. What only the compiler of the build rejects is left out."""
+    while True:
+        parts.put(switched)
+        try:
+            world.build(targets)
+            return switched
+        except worlds.BuildError as error:
+            places = set(re.findall(r"/mutate/source/(\S+?:\d+):\d+: error", str(error)))
+            kept = [site for site in switched if f"{site.path}:{site.line}" not in places]
+            if len(kept) == len(switched):
+                raise
+            parts.take_out(switched)
+            switched = kept
+
+
 def run_folder(world, folder, options, lines, seed):
     """The outcome of each bug of one folder, as a list of objects."""
     others = [name for name in options.tests.split(",") if name]
@@ -201,8 +217,7 @@ def run_folder(world, folder, options, lines, seed):
     targets = [f"{name.replace('/', '-')}-test" for name in tested]
     parts = Folder(world, folder, lines)
     switched, constants = parts.choose(seed, options.count, not options.no_constants)
-    parts.put(switched)
-    world.build(targets)
+    switched = build_switched(world, parts, switched, targets)
     programs = test_programs(world, tested, options.leave_out)
     jobs = os.cpu_count() or 1
     found = runs.catch_all(programs, range(1, len(switched) + 1), jobs, progress(folder))

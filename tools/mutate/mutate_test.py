@@ -70,6 +70,10 @@ class Sites(unittest.TestCase):
     def test_headers_of_the_folder_are_read_too(self):
         self.assertIn(("> is >=: count > 64", "count >= 64"), self.of_line(2, "limits.hh"))
 
+    def test_octal_numbers_are_numbers(self):
+        self.assertEqual(sites._literals("0600", "="), [("(0600 + 1)", "one more"), ("(0600 - 1)", "one less"),
+                                                        ("(0600 * 2)", "twice as much")])
+
     def test_template_arguments_are_no_comparison(self):
         self.assertFalse([site for site in self.sites if "static_cast<=" in site.text])
 

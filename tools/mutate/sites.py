@@ -299,7 +299,9 @@ def _literals(word, before):
         return [(other, f"{word} is {other}")]
     number = NUMBER.match(word)
     if number:
-        value = int(number.group(1).replace("'", ""), 0)
+        digits = number.group(1).replace("'", "")
+        is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+        value = int(digits, 8 if is_octal else 0)
         changes = [(f"({word} + 1)", "one more")]
         if value > 0 and before != "-":
             changes.append((f"({word} - 1)", "one less"))

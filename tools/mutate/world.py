@@ -73,7 +73,7 @@ class World:
                    f"-DCMAKE_CXX_STANDARD_LIBRARIES={library}"])
 
     def build(self, targets):
-        self._run(["ninja", "-C", self.out, *targets])
+        self._run(["ninja", "-C", self.out, "-k", "0", *targets])
 
     def production_files(self, folder):
         return sorted(f"{folder}/{name}" for name in os.listdir(f"{self.source}/{folder}")
@@ -105,4 +105,4 @@ class World:
     def _run(self, command):
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise BuildError(f"{shlex.join(command)[:200]}\n{done.stdout[-20000:]}\n{done.stderr[-5000:]}")
+            raise BuildError(f"{shlex.join(command)[:200]}\n{done.stdout[-200000:]}\n{done.stderr[-5000:]}")
