@@ -51,13 +51,11 @@ class Curve {
   double width(size_t i) const { return x_[i + 1] - x_[i]; }
   double secant(size_t i) const { return (y_[i + 1] - y_[i]) / width(i); }
 
-  /// The slope at an end, from the parabola through three points, kept from overshooting.
+  /// The slope at an end, from the parabola through three points, kept from turning back. Both
+  /// secants rise, or there is no curve.
   static double end_slope(double h0, double h1, double s0, double s1) {
     const double slope = ((2 * h0 + h1) * s0 - h0 * s1) / (h0 + h1);
-    if (slope * s0 <= 0) {
-      return 0;
-    }
-    return s0 * s1 <= 0 && std::abs(slope) > 3 * std::abs(s0) ? 3 * s0 : slope;
+    return std::max(slope, 0.0);
   }
 
   void set_slopes() {
