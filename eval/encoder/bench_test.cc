@@ -270,6 +270,9 @@ TEST(IvfVideo, BrokenFilesAreNamed) {
   write({5, 7, 11}, true);
   EXPECT_EQ(IvfVideo{path}.clip_length(), 4U);
   EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{15, 1}));
+  write({0, 4, 5, 6}, true);  // the rhythm is the shortest time, wherever it is
+  EXPECT_EQ(IvfVideo{path}.clip_length(), 7U);
+  EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{30, 1}));
   save_text(load_text(path, DataSize{1 << 20}).substr(0, 60), path);
   expect_refused("ends inside");
   EXPECT_THROW(IvfVideo(path, DataSize{100}), std::runtime_error);

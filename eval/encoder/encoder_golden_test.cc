@@ -82,6 +82,10 @@ TEST(EncoderGolden, BudgetsOfEveryFormAreAsRecorded) {
                              "step:100,200,1.25s",
                              "step:100",
                              "step:100,0",
+                             "step:100,200,0.001s",
+                             "step:100,200,0.0009s",
+                             "step:100,200,1000000s",
+                             "step:100,200,1000001s",
                              "walk:150,2500",
                              "walk:150,2500,0.25",
                              "walk:150,2500,4",
@@ -189,6 +193,14 @@ TEST(EncoderGolden, ChartsAndAxesAreDrawnAsRecorded) {
     golden += digested("chart", chart_svg(chart, i % 2 == 0 ? 900 : 440, i % 3 == 0 ? 300 : 220));
   }
   for (const bool logarithmic : {false, true}) {
+    // Ticks at both ends.
+    for (const double high : {10.0, 100.0, 1000.0}) {
+      Chart chart;
+      chart.x = {.title = "x", .low = 1, .high = high, .logarithmic = logarithmic};
+      chart.y = {.title = "y", .low = 2, .high = 2 * high, .logarithmic = logarithmic};
+      chart.lines.push_back({.colour = 1, .points = {{1, 2.0}, {high, high}, {2 * high, 1.0}}});
+      golden += digested("ends", chart_svg(chart, 900, 300));
+    }
     for (const std::vector<double>& values : {std::vector<double>{},
                                               {0},
                                               {5},
@@ -313,6 +325,9 @@ TEST(EncoderGolden, TablesAndPagesOfScriptedCellsAreAsRecorded) {
   golden += digested("page", body_of(report_page(cells, false, {})));
   golden += digested("page without budgets", body_of(report_page({cells[12]}, false, {})));
   golden += digested("long page", body_of(report_page({cells[15], cells[16]}, false, {})));
+  Rng rng{2};
+  golden += digested("page of means of two",
+                     body_of(report_page({scripted_cell(rng, "cbr", "none", 900)}, false, {})));
   CellOutput empty = cells[0];
   empty.encode_times.clear();
   golden += timing_json({empty}) + results_table({empty});
