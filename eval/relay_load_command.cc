@@ -19,53 +19,21 @@ double milliseconds(const std::optional<Duration>& duration) {
   return duration ? to_milliseconds(*duration) : 0;
 }
 
-void print(const relay_load::HostileResult& hostile, std::ostream& out) {
-  out << fmt::format("hostile        {} datagrams sent, {} joins begun\n", hostile.datagrams_sent,
-                     hostile.joins_begun);
+std::string text_of(const relay_load::HostileResult& hostile) {
+  std::string text = fmt::format("hostile        {} datagrams sent, {} joins begun\n",
+                                 hostile.datagrams_sent, hostile.joins_begun);
   const auto line = [&](const char* when, const relay_load::SoundDelay& delay) {
-    out << fmt::format("{}  p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms in other rooms\n", when,
-                       milliseconds(delay.p50), milliseconds(delay.p99), milliseconds(delay.p999));
+    text += fmt::format("{}  p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms in other rooms\n", when,
+                        milliseconds(delay.p50), milliseconds(delay.p99), milliseconds(delay.p999));
   };
   line("  while quiet  ", hostile.calm);
   line("  while at it  ", hostile.attacked);
-  out << fmt::format("  p99 grows      {:+.0f} % (median of {} pairs)\n",
-                     100 * (hostile.p99_growth - 1), hostile.pairs);
+  text += fmt::format("  p99 grows      {:+.0f} % (median of {} pairs)\n",
+                      100 * (hostile.p99_growth - 1), hostile.pairs);
   for (const auto& [reason, count] : hostile.refused) {
-    out << fmt::format("  refused        {} {}\n", count, reason);
+    text += fmt::format("  refused        {} {}\n", count, reason);
   }
-}
-
-void print(const relay_load::RelayLoadResult& result, std::ostream& out) {
-  out << fmt::format("members        {} in, {} not, {} joins\n", result.members, result.not_let_in,
-                     result.joins);
-  out << fmt::format("streams        {:.0f}, {:.0f} kbit/s each as sent by the relay\n",
-                     result.streams, result.stream_kbps);
-  out << fmt::format("datagrams      {:.0f} in, {:.0f} out a second\n", result.datagrams_in_per_s,
-                     result.datagrams_out_per_s);
-  out << fmt::format(
-      "relay          {:.1f} % of a core: {:.0f} streams, {:.0f} datagrams/s a core\n",
-      100 * result.relay_cpu, result.streams_per_core, result.datagrams_out_per_core_s);
-  out << fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, socket to socket\n",
-                     milliseconds(result.sound.p50), milliseconds(result.sound.p99),
-                     milliseconds(result.sound.p999));
-  out << fmt::format("in the relay   p50 <= {:.2f}, p99 <= {:.2f} ms until looked at\n",
-                     milliseconds(result.wait_p50), milliseconds(result.wait_p99));
-  const auto megabytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  out << fmt::format("memory         {:.1f} MB, at most {:.1f} MB, then {:.1f} MB\n",
-                     megabytes(result.resident_begin), megabytes(result.resident_most),
-                     megabytes(result.resident_end));
-  if (result.hostile) {
-    print(*result.hostile, out);
-  }
-  if (result.turn) {
-    out << fmt::format(
-        "turnserver     {:.1f} % of a core: {:.0f} datagrams/s a core, {} of {} delivered, p50 "
-        "{:.2f}, p99 {:.2f} ms\n",
-        100 * result.turn->cpu, result.turn->datagrams_per_core_s, result.turn->delivered,
-        result.turn->sent, milliseconds(result.turn->p50), milliseconds(result.turn->p99));
-    out << fmt::format("relay / turn   {:.2f} datagrams for the same processor time\n",
-                       result.datagrams_out_per_core_s / result.turn->datagrams_per_core_s);
-  }
+  return text;
 }
 
 nlohmann::ordered_json to_json(const relay_load::SoundDelay& delay) {
@@ -117,6 +85,44 @@ nlohmann::ordered_json to_json(const relay_load::RelayLoadResult& result) {
 }
 
 }  // namespace
+
+std::string relay_load_text(const relay_load::RelayLoadResult& result) {
+  std::string text = fmt::format("members        {} in, {} not, {} joins\n", result.members,
+                                 result.not_let_in, result.joins);
+  text += fmt::format("streams        {:.0f}, {:.0f} kbit/s each as sent by the relay\n",
+                      result.streams, result.stream_kbps);
+  text += fmt::format("datagrams      {:.0f} in, {:.0f} out a second\n", result.datagrams_in_per_s,
+                      result.datagrams_out_per_s);
+  text +=
+      fmt::format("relay          {:.1f} % of a core: {:.0f} streams, {:.0f} datagrams/s a core\n",
+                  100 * result.relay_cpu, result.streams_per_core, result.datagrams_out_per_core_s);
+  text += fmt::format("sound's way    p50 {:.2f}, p99 {:.2f}, p99.9 {:.2f} ms, socket to socket\n",
+                      milliseconds(result.sound.p50), milliseconds(result.sound.p99),
+                      milliseconds(result.sound.p999));
+  text += fmt::format("in the relay   p50 <= {:.2f}, p99 <= {:.2f} ms until looked at\n",
+                      milliseconds(result.wait_p50), milliseconds(result.wait_p99));
+  const auto megabytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  text += fmt::format("memory         {:.1f} MB, at most {:.1f} MB, then {:.1f} MB\n",
+                      megabytes(result.resident_begin), megabytes(result.resident_most),
+                      megabytes(result.resident_end));
+  if (result.hostile) {
+    text += text_of(*result.hostile);
+  }
+  if (result.turn) {
+    text += fmt::format(
+        "turnserver     {:.1f} % of a core: {:.0f} datagrams/s a core, {} of {} delivered, p50 "
+        "{:.2f}, p99 {:.2f} ms\n",
+        100 * result.turn->cpu, result.turn->datagrams_per_core_s, result.turn->delivered,
+        result.turn->sent, milliseconds(result.turn->p50), milliseconds(result.turn->p99));
+    text += fmt::format("relay / turn   {:.2f} datagrams for the same processor time\n",
+                        result.datagrams_out_per_core_s / result.turn->datagrams_per_core_s);
+  }
+  return text;
+}
+
+std::string relay_load_json(const relay_load::RelayLoadResult& result) {
+  return to_json(result).dump(2) + "\n";
+}
 
 void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
   command.add_option("--rooms", arguments.rooms, "Rooms")
@@ -189,11 +195,7 @@ int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, s
   if (shows) {
     err << "\r     \r";
   }
-  if (arguments.json) {
-    out << to_json(result).dump(2) << "\n";
-  } else {
-    print(result, out);
-  }
+  out << (arguments.json ? relay_load_json(result) : relay_load_text(result));
   return result.not_let_in == 0 ? 0 : 1;
 }
 

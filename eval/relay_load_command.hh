@@ -5,6 +5,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "eval/relay_load/relay_load.hh"
+
 namespace cress::eval {
 
 /// The arguments of `cress-eval relay-load`, as typed.
@@ -27,5 +29,9 @@ void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments);
 /// 0: all members were let in and stayed; 1: not all.
 /// Throws std::runtime_error with one clear line. The caller has one thread: the relay is forked.
 int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, std::ostream& err);
+
+/// What is printed of a result: lines for people, or one JSON object.
+std::string relay_load_text(const relay_load::RelayLoadResult& result);
+std::string relay_load_json(const relay_load::RelayLoadResult& result);
 
 }  // namespace cress::eval
