@@ -703,6 +703,48 @@ void expect_scenes(const char* name, const std::vector<Scene>& scenes, bool with
 
 TEST(Screens, TheLobbyIsDrawnAsCommitted) { expect_scenes("lobby", lobby_scenes(), true); }
 
+TEST(Screens, TheLimitsOfASmallWindowAreAsCommitted) {
+  const std::string first = letters();
+  if (!golden_begins("limits", first.substr(0, first.size() - 1))) {
+    GTEST_SKIP() << "the golden file is of other letters than " << first;
+  }
+  const CallView start = lobby_view(Screen::kStart);
+  std::vector<Scene> scenes{
+      {"start", start},
+      {"a box pointed at", start, [](Sight& s) { s.point_at("choose-camera"); }},
+      {"a box held", start,
+       [](Sight& s) {
+         s.controls.handle_press(s.now, s.middle_of("choose-speaker"));
+         s.controls.handle_leave();
+       }},
+      {"buttons pointed at and held", start, [](Sight& s) {
+         s.controls.handle_press(s.now, s.middle_of("start"));
+         s.controls.handle_leave();
+       }}};
+  CallView ended = lobby_view(Screen::kEnded);
+  ended.notices = kNotices;
+  scenes.push_back({"ended", ended});
+  const CallView call = pair_view();
+  scenes.push_back({"call", call});
+  scenes.push_back({"a round button pointed at", call, [](Sight& s) { s.point_at("hang-up"); }});
+  scenes.push_back({"a round button held", call, [](Sight& s) {
+                      s.controls.handle_press(s.now, s.middle_of("mute"));
+                      s.controls.handle_leave();
+                      s.pass(5s);
+                    }});
+  scenes.push_back({"a menu stays", call, [](Sight& s) {
+                      s.click("devices");
+                      s.pass(5s);
+                    }});
+  scenes.push_back({"panel", call, [](Sight& s) { s.click("panel"); }});
+  std::string all = first;
+  for (const auto& [width, height] :
+       {std::pair{719.0F, 559.0F}, {720.0F, 560.0F}, {952.0F, 596.0F}, {1100.0F, 640.0F}}) {
+    all += scenes_in({width, height, ThemeChoice::kDark, {}}, scenes, false);
+  }
+  expect_golden("limits", all);
+}
+
 TEST(Screens, ACallOfTwoIsDrawnAsCommitted) { expect_scenes("call", pair_scenes(), true); }
 
 TEST(Screens, ARoomIsDrawnAsCommitted) { expect_scenes("room", room_scenes(), false); }
