@@ -223,7 +223,6 @@ void drag(Ui& ui, const Rect& room, const ControlState& state, Rect& place) {
     ui.state.own_grab.reset();
     ui.state.own_corner =
         corner_of(place.center().x < room.center().x, place.center().y < room.center().y);
-    ui.wake_at(ui.now);
   }
   if (state.arrow != Point{}) {
     const Corner now = ui.state.own_corner;
@@ -232,7 +231,6 @@ void drag(Ui& ui, const Rect& room, const ControlState& state, Rect& place) {
     left = state.arrow.x != 0 ? state.arrow.x < 0 : left;
     top = state.arrow.y != 0 ? state.arrow.y < 0 : top;
     ui.state.own_corner = corner_of(left, top);
-    ui.wake_at(ui.now);
   }
 }
 
