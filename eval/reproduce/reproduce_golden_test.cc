@@ -37,9 +37,10 @@ Figure scripted_figure(Rng& rng, int panels, int keys, int rows) {
     figure.keys.push_back({std::string(rng.below(40), 'k'), rng.below(12)});
   }
   for (int i = 0; i < rows; ++i) {
+    const double value = rng.uniform(-3, 4000);
     figure.table.rows.push_back(
         {words(i % 5 == 0 ? "a, \"b\"" : "plain – é"),
-         number(rng.uniform(-3, 4000), static_cast<int>(rng.below(4))),
+         number(value, static_cast<int>(rng.below(4))),
          number(rng.chance(0.2) ? std::nullopt : std::optional{rng.exponential(50)}, 1),
          number(rng.uniform(-0.06, 0.06), 1)});
   }

@@ -163,9 +163,10 @@ TEST(QuantizerModel, LearnsAsRecorded) {
           i % 40 < 25 ? std::optional{rng.uniform(0, 12)} : std::nullopt;
       const DataSize budget{static_cast<int64_t>(std::exp(rng.uniform(4, 10)))};
       const int quantizer = model.quantizer_for(budget, type, activity);
+      const double noise = 0.2 * rng.normal();
+      const double outlier = rng.chance(0.03) ? 3 : 0;
       const double log_size = level + 0.1 * activity.value_or(5) -
-                              1.1 * std::log2(quantizer_step(quantizer)) + 0.2 * rng.normal() +
-                              (rng.chance(0.03) ? 3 : 0);
+                              1.1 * std::log2(quantizer_step(quantizer)) + noise + outlier;
       const DataSize size{1 + static_cast<int64_t>(std::exp2(log_size))};
       if (i % 3 == 2) {
         model.learn(quantizer,

@@ -41,7 +41,8 @@ std::vector<std::byte> draw_packet(Rng& rng, bool is_ipv6) {
     put(at, static_cast<uint64_t>(kFirstBytes.at(rng.below(kFirstBytes.size()))));
     put(at + 1, std::array<uint64_t, 6>{254, 253, 0x80, 0xbf, 0xc0, 0}.at(rng.below(6)));
   }
-  const size_t size = packet.size() - rng.below(3) + (rng.chance(0.1) ? 3 : 0);
+  size_t size = packet.size() - rng.below(3);
+  size += rng.chance(0.1) ? 3 : 0;
   if (is_ipv6) {
     put(0, 0x60 + rng.below(16));
     put(4, 0);
