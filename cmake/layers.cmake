@@ -79,7 +79,7 @@ foreach(file ${files})
     list(APPEND extra transport/sim relay/forward)  # members meet at a real relay
   endif()
   if(file MATCHES "^relay/.*(_test\\.cc|_bench\\.cc|_test_tools\\.hh)$")
-    list(APPEND extra transport/sim transport/sprout media/playout traces)  # members on simulated links
+    list(APPEND extra transport/sim transport/sprout transport/wire media/playout traces)  # members on simulated links
   endif()
   if(file MATCHES "^relay/[a-z_]*_test\\.cc$")
     list(APPEND extra media/frame media/source app/call app/room relay/protocol)  # what members say is looked for at the relay

