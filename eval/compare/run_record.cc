@@ -290,6 +290,7 @@ std::string read_record(const Json& root, RunRecord& out) {
 
 std::string digest_of(const std::vector<Experiment>& experiments, std::string_view results) {
   std::vector<std::string> texts;
+  texts.reserve(experiments.size());
   for (const Experiment& experiment : experiments) {
     texts.push_back(normal_text(Json{{"link", experiment.link},
                                      {"options", experiment.options},
