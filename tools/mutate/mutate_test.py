@@ -74,6 +74,10 @@ class Sites(unittest.TestCase):
         self.assertEqual(sites._literals("0600", "="), [("(0600 + 1)", "one more"), ("(0600 - 1)", "one less"),
                                                         ("(0600 * 2)", "twice as much")])
 
+    def test_a_float_stays_a_float(self):
+        self.assertEqual(sites._literals("20.0F", "("), [("(20.0F * 1.25F)", "a quarter more"),
+                                                         ("(20.0F * 0.5F)", "half as much")])
+
     def test_template_arguments_are_no_comparison(self):
         self.assertFalse([site for site in self.sites if "static_cast<=" in site.text])
 

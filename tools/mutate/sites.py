@@ -311,5 +311,6 @@ def _literals(word, before):
     if DURATION.match(word):
         return [(f"({word} * 2)", "twice as long"), (f"({word} / 2)", "half as long")]
     if FRACTION.match(word):
-        return [(f"({word} * 1.25)", "a quarter more"), (f"({word} * 0.5)", "half as much")]
+        suffix = "F" if word[-1] in "fF" else ""
+        return [(f"({word} * 1.25{suffix})", "a quarter more"), (f"({word} * 0.5{suffix})", "half as much")]
     return []
