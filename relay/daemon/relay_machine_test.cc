@@ -434,10 +434,10 @@ TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
   world.run_for(2s);
   const auto moved = events_of(world);
   ASSERT_EQ(moved.size(), 1U);
-  EXPECT_EQ(moved[0], (RelayEvent{.kind = Kind::kPathChanged,
-                                  .room = "d",
-                                  .member = world.callers[4]->member->number(),
-                                  .address = address_of(999)}));
+  EXPECT_EQ(moved[0].kind, Kind::kPathChanged);
+  EXPECT_EQ(moved[0].room, "d");
+  EXPECT_EQ(moved[0].member, world.callers[4]->member->number());
+  EXPECT_EQ(moved[0].address, address_of(999));
   world.relay.drain_members(world.now, 1s);
   world.run_for(5s);
   one_event(Kind::kLeft, "d", "the relay is going away");

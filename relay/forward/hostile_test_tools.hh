@@ -50,8 +50,8 @@ inline std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, sess
         .anchor = layer == 0 && rng.chance(0.7),
         .data = std::vector<std::byte>(1 + rng.below(50'000))};
     const auto pieces = media::fragment(frame, DataSize{1100}, static_cast<int>(rng.below(3)));
-    return build_member_message(static_cast<MemberNumber>(rng.next()),
-                                pieces[rng.below(pieces.size())]);
+    const auto member = static_cast<MemberNumber>(rng.next());  // not in any order as an argument
+    return build_member_message(member, pieces[rng.below(pieces.size())]);
   }
   std::vector<std::byte> noise(rng.below(1100));
   for (std::byte& b : noise) {
