@@ -30,7 +30,7 @@ namespace {
 
 constexpr Duration kDurationMax = 24h;
 constexpr Duration kDefaultDurationMax = 300s;
-// DESIGN §6: the first minute is not scored, of a short trace the first ten seconds.
+// docs/method.md: the first minute is not scored, of a short trace the first ten seconds.
 constexpr Duration kShortTrace = 200s;
 constexpr Duration kSkipLong = 60s;
 constexpr Duration kSkipShort = 10s;

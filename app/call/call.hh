@@ -18,7 +18,7 @@ struct CallOptions {
   std::optional<VideoSenderOptions> video;
   /// Whether what a frame leaves of the safe window is filled with padding: for Sprout, whose
   /// belief takes a tick with few arrivals for a slow link, also when only the sender had little to
-  /// send (reference specification §3). Cress needs none.
+  /// send. Cress needs none.
   bool pads_window = false;
   /// Whether a small frame goes now and then while the window is closed, since a forecast may err.
   bool trickles = true;

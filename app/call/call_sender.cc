@@ -18,7 +18,7 @@ using session::Leave;
 constexpr DataSize kPaddingMax{32'000};
 // Smaller frames than this show nothing worth a datagram.
 constexpr DataSize kFrameMin{300};
-// While the window is closed a frame of this size goes this often (DESIGN §8, "A trickle"); where
+// While the window is closed a frame of this size goes this often ("a trickle"); where
 // nothing can be coded so small, it may be larger by as much for each growth interval it is late.
 constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};

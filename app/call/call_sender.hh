@@ -28,7 +28,7 @@ void open_call_flows(session::Endpoint& endpoint, bool tell_control = false);
 
 /// One person's own camera and microphone, on their way into a session. Sound goes first, at once.
 /// A captured picture is coded at once for what the safe window lets through now, or skipped;
-/// nothing waits for a better time (DESIGN §4). While the window is closed a small picture goes now
+/// nothing waits for a better time. While the window is closed a small picture goes now
 /// and then all the same. Threads: none inside; one owner. `now` never goes back.
 class CallSender {
  public:

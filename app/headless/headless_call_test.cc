@@ -118,7 +118,7 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   EXPECT_LE(times.size(), 6U);
   EXPECT_GE(times.front(), 1.0);
   EXPECT_GE(times[1] - times[0], 1.0);
-  // Times are told in milliseconds.
+  // The lines give times in whole milliseconds.
   EXPECT_GE(times[2], connected_s + 2.099) << "when it is over";
   EXPECT_GE(ended_s, connected_s + 3.099);
   EXPECT_GE(times.back(), ended_s);

@@ -237,7 +237,7 @@ struct Sight {
             .members = {},
             .now = now};
       for (const Member& member : view.room.value_or(Room{}).others) {
-        if (member.number % 6 != 5) {  // those of whom no picture came yet
+        if (member.number % 6 != 5) {  // the others have no picture yet
           ui.members[member.number] =
               member.number % 5 == 4 ? texture_of(4, 240, 320) : texture_of(5, 320, 180);
         }

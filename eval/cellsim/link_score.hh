@@ -49,7 +49,7 @@ class DelayClock {
   Histogram histogram_{{.bin = 100us, .value_max = 1000s}};
 };
 
-/// DESIGN §6 of one direction.
+/// The measures of docs/method.md, of one direction.
 struct Score {
   double capacity_kbps = 0;
   double throughput_kbps = 0;

@@ -62,7 +62,7 @@ struct RunSpec {
   metrics::Window window() const { return {kTimeZero + skip, kTimeZero + duration}; }
 };
 
-/// DESIGN §6, as the viewer saw it.
+/// The measures of docs/method.md, as the viewer saw it.
 struct VideoResult {
   double bitrate_kbps = 0;  ///< coded video handed to the transport
   std::optional<double> frame_delay_p50_ms, frame_delay_p95_ms, frame_delay_p99_ms;

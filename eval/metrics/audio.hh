@@ -6,9 +6,8 @@
 #include "eval/metrics/window.hh"
 #include "transport/base/time.hh"
 
-/// What the listener heard (DESIGN §6): how old the sound was, and how much of it was made up or
-/// never came.
-/// Threads: pure functions.
+/// What the listener heard (docs/method.md): how old the sound was, and how much of it was made up
+/// or never came. Threads: pure functions.
 namespace cress::metrics {
 
 /// The length of every frame here.

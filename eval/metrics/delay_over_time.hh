@@ -8,7 +8,7 @@
 #include "transport/base/time.hh"
 #include "transport/sim/trace.hh"
 
-/// How old the newest thing that has arrived is (Sprout, NSDI '13, §5.1; DESIGN §6):
+/// How old the newest thing that has arrived is (Sprout, NSDI '13, §5.1; docs/method.md):
 ///   d(t) = t - max{sent time of what arrived by t}.
 /// d rises with slope 1 and falls at arrivals. Its quantiles are over time, not over packets, and
 /// are computed on the function itself, without sampling. The same function serves packets (sent,

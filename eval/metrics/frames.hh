@@ -7,9 +7,8 @@
 #include "eval/metrics/window.hh"
 #include "transport/base/time.hh"
 
-/// What the viewer saw (DESIGN §6): how old the picture was, how often it stood still, how good it
-/// was while it was on screen.
-/// Threads: pure functions.
+/// What the viewer saw (docs/method.md): how old the picture was, how often it stood still, how
+/// good it was while it was on screen. Threads: pure functions.
 namespace cress::metrics {
 
 /// One displayed frame, compared with its original (picture_quality.hh). Frames that never made it

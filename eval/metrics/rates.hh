@@ -8,9 +8,9 @@
 #include "transport/base/units.hh"
 #include "transport/sim/trace.hh"
 
-/// How much went through (DESIGN §6). Throughput counts what left the link, in IP bytes; goodput is
-/// the same arithmetic over application bytes; capacity is what the trace would have carried.
-/// Threads: pure functions.
+/// How much went through (docs/method.md). Throughput counts what left the link, in IP bytes;
+/// goodput is the same arithmetic over application bytes; capacity is what the trace would have
+/// carried. Threads: pure functions.
 namespace cress::metrics {
 
 /// `size` left the link (or reached the application) at `at`.

@@ -35,7 +35,7 @@ struct AgePoint {
 std::vector<AgePoint> picture_age(std::span<const FramePoint> frames,
                                   size_t points_max = kPointsMax);
 
-/// How the coded frames fit their budgets (DESIGN §6), over all frames that have both.
+/// How the coded frames fit their budgets (docs/method.md), over all frames that have both.
 struct FrameFit {
   size_t frames = 0;       ///< captured
   size_t skipped = 0;      ///< without a size

@@ -25,7 +25,7 @@ struct PaperLink {
   Duration duration;
   Duration skip;
 };
-// DESIGN §6: seconds 60 to 260; the short drive's 10 to 140.
+// docs/method.md: seconds 60 to 260; the short drive's 10 to 140.
 constexpr std::array kLinks = {PaperLink{"Verizon-LTE-short", "lte-fast", 140s, 10s},
                                PaperLink{"ATT-LTE-driving", "lte-slow", 260s, 60s},
                                PaperLink{"TMobile-UMTS-driving", "3g", 260s, 60s},

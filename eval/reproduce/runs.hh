@@ -37,7 +37,7 @@ inline constexpr size_t kDistributions = 8;
 inline constexpr size_t kDistributionLinks = 4;
 
 /// Recorded links of `data`; an embedded one stands in for each that is not there, and a note says
-/// so. `duration`: of every run, a quarter of it, at most 10 s, unscored; empty: as in DESIGN §6.
+/// so. `duration`: of every run, a quarter of it, at most 10 s, unscored; empty: as in the paper.
 /// Throws std::runtime_error for a recording that cannot be read.
 Lab make_lab(const std::filesystem::path& data, std::optional<Duration> duration, uint64_t seed);
 

@@ -179,7 +179,7 @@ constexpr std::array kSchemesWithPath = {
 // UDP payload of a full Ethernet frame: the original sends packets of 1400 bytes.
 constexpr DataSize kEthernetDatagram{1472};
 // The one-way build's receiver answers every 20 ms, its sender is silent for at most 50 ms
-// (reference specification §7).
+// (as in the original program).
 constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
 // Small packets follow a small window more closely (docs/experiments/0001).

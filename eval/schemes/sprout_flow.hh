@@ -25,7 +25,7 @@ struct SproutHostModel {
   Duration jitter{};
 
   /// The original program on the machine where it was measured: select() for at most 10 ms
-  /// (reference specification §7) and a little for waking up; emulator stages that round each
+  /// (as in the original program) and a little for waking up; emulator stages that round each
   /// datagram up to their next whole millisecond. An instant host is too fast, most of all under
   /// loss (docs/results/flows.md).
   static SproutHostModel original() {

@@ -8,7 +8,8 @@
 
 namespace cress::media {
 
-/// What one frame may cost: the safe window less what already waits for it (DESIGN §4, "Budget").
+/// What one frame may cost: the safe window less what already waits for it
+/// (docs/protocol/media.md).
 struct FrameBudgetInput {
   /// Bytes that the forecast says will clear in time, counted as the transport counts them.
   DataSize window{};

@@ -347,7 +347,7 @@ TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
     return time_until(
         bench,
         [&] {
-          if (tick++ % 10 == 0) {  // 48, 48 and 16 kbit/s besides
+          if (tick++ % 10 == 0) {  // plus 48, 48 and 16 kbit/s
             send_strays(bench, sender,
                         {{kAnchor, 600}, {kBase, 600}, {kLayer1, 200}, {kLayer2, layer2}});
           }

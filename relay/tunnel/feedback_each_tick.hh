@@ -11,7 +11,7 @@
 namespace cress::tunnel {
 
 /// Sprout's control, that tells its forecast every tick while packets arrive, as the original's
-/// one-way receiver does (reference specification §7): the end that receives has nothing else to
+/// one-way receiver does (as in the original program): the end that receives has nothing else to
 /// say. A shorter heartbeat would not do: it is also the silence that a sender announces.
 /// Threads: none inside; one owner.
 class FeedbackEachTick final : public sprout::Control {

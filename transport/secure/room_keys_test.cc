@@ -377,7 +377,7 @@ TEST(RoomKeys, InTheLargestRoomAllHearAll) {
 
 // ---- limits, on both sides
 
-/// Somebody comes whom only the member `number` sees, and leaves: `number` goes to the next epoch.
+/// A member joins that only member `number` sees, and leaves: `number` goes to the next epoch.
 void next_epoch_of(Room& room, uint16_t number) {
   RoomKeys& keys = *room.members.at(number);
   RoomKeys passer_by{room.now, media(), 500};

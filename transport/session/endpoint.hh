@@ -62,7 +62,7 @@ struct EndpointStats {
 };
 
 /// One end of a session, without I/O: it tells the peer what it learns from arrivals, and sends
-/// within the window that the peer's feedback allows (paper §3; reference specification §5, §6).
+/// within the window that the peer's feedback allows (paper §3).
 /// What is told and allowed is the Control's business: Sprout's, Sprout-EWMA's or Cress's. Both
 /// ends are alike and both may send.
 ///

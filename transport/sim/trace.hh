@@ -14,7 +14,7 @@
 namespace cress::sim {
 
 /// What one line of a trace delivers. Mahimahi's emulator moves 1504 bytes (1500 and a TUN header
-/// of 4) an opportunity; we count IP bytes, as the paper and DESIGN §6 do.
+/// of 4) an opportunity; we count IP bytes, as the paper does.
 inline constexpr DataSize kOpportunitySize{1500};
 
 /// One line of a Mahimahi trace: an instant, counted from the trace's start, at which

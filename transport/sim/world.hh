@@ -8,7 +8,7 @@
 namespace cress::sim {
 
 /// Two hosts and the path between them, in virtual time: the only place besides the real driver
-/// that steps machines ("change once, then drain", STYLE §2). Two runs with equal parts are equal.
+/// that steps machines ("change once, then drain"). Two runs with equal parts are equal.
 /// The hosts and links are borrowed and must outlive the world.
 class World {
  public:

@@ -66,7 +66,7 @@ class EwmaEstimator final : public TickEstimator {
   double average_;  // packets a tick
 };
 
-/// Receives arrivals, keeps the ticks, asks the estimator (reference specification, §3). Ticks
+/// Receives arrivals, keeps the ticks, asks the estimator (paper §3.3). Ticks
 /// begin with the first arrival; a tick is observed when something arrived in it or when the sender
 /// had not announced silence over it (time-to-next, paper §3.4). Threads: none inside; one owner.
 /// `now` never goes back.

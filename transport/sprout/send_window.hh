@@ -7,7 +7,7 @@
 namespace cress::sprout {
 
 /// How many bytes may be sent now so that they surely leave the bottleneck's queue within the delay
-/// target (paper §3.5; reference specification §6).
+/// target (paper §3.5).
 /// Threads: none inside; one owner. `now` never goes back.
 class SendWindow {
  public:

@@ -9,7 +9,7 @@
 namespace cress::sprout {
 
 /// Sprout and Sprout-EWMA: the receiver forecasts once a tick, the sender credits the counts tick
-/// by tick (paper §3; reference specification §3, §6).
+/// by tick (paper §3).
 class SproutControl final : public Control {
  public:
   explicit SproutControl(std::unique_ptr<TickEstimator> estimator,

@@ -8,7 +8,7 @@ namespace cress::sprout::slow {
 
 // The model again, for tests and benchmarks only, as plainly as it can be said: long double, full
 // matrices, direct convolution of every distribution, no caching, and nothing shared with the fast
-// code but the parameters. Source: the reference specification's words (§1, §2, §4).
+// code but the parameters. Source: the original program's behaviour, described in words.
 
 using Real = long double;
 using Vector = std::vector<Real>;
