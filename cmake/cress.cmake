@@ -55,8 +55,10 @@ endfunction()
 #   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest
 #   APART: files that share a name of their own with another of the folder; where a folder is compiled as a few
 #   large pieces (preset dev), they stay alone
+#   TESTS_WAIT: its tests mostly wait, for real time to pass or for other programs. They take one place
+#   of ctest's -j; others take two. So all processors have work, and none is shared by more than two busy tests.
 function(cress_library path)
-  cmake_parse_arguments(ARG "" "" "DEPS;PACKAGES;TEST_DEPS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_WAIT" "" "DEPS;PACKAGES;TEST_DEPS;APART" ${ARGN})
   cress_target_name(${path} name)
   set(dir ${CMAKE_SOURCE_DIR}/${path})
   list(TRANSFORM ARG_APART PREPEND ${dir}/)
@@ -94,6 +96,9 @@ function(cress_library path)
       CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}-test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
+    if(NOT ARG_TESTS_WAIT)
+      set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
   endif()
   if(benches AND NOT CRESS_SANITIZE)
     add_executable(${name}-bench ${benches})
@@ -127,6 +132,7 @@ function(cress_fuzzer source library)
   endif()
   add_test(NAME ${fuzz} COMMAND ${fuzz} -max_total_time=${CRESS_FUZZ_SECONDS} -rss_limit_mb=2048
     -max_len=65536 -print_final_stats=1 ${corpus})
+  set_tests_properties(${fuzz} PROPERTIES PROCESSORS 2)
 endfunction()
 
 # cress_program(cress-eval eval/eval_main.cc DEPS eval/harness ...)

@@ -2,6 +2,7 @@
 """Puts deliberate bugs of one line into a folder, one at a time, and lists those that its tests do not catch."""
 
 import argparse
+import concurrent.futures
 import json
 import os
 import random
@@ -28,12 +29,13 @@ def parse_arguments(arguments):
         epilog="""examples:
   ./cress mutate transport/secure                      20 bugs of a random seed
   ./cress mutate relay/forward --count 50 --seed 7     the same 50 each time, on the same commit
+  ./cress mutate . --count 150 --seed 7                150 over all folders, more where there are more lines
   ./cress mutate --changed                             lines not committed yet, or else of the last commit
   ./cress mutate app/call --changed main               lines of the folder that differ from branch main
 
 All bugs that a running program can switch are built together; a constant takes a build of its own.
 Exit code: 0, also with survivors; 1 with fewer caught than --caught-min; 2 for wrong arguments.""")
-    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder with tests, e.g. transport/wire")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder with tests, e.g. transport/wire; \".\": all folders, with --count bugs in all")
     parser.add_argument("--seed", type=int, help="what draws the bugs (default: a random one, printed)")
     parser.add_argument("--count", type=int, default=20, help="bugs for each folder (default 20)")
     parser.add_argument("--changed", nargs="?", const="", metavar="COMMIT",
@@ -134,35 +136,34 @@ class Folder:
         return ([site for site in chosen if not site.is_constant],
                 [site for site in chosen if site.is_constant])
 
-    def put(self, switched):
-        """Writes the switches into the copy. Ids are the places in `switched`, from 1 on."""
-        spans = {}
-        for path, numbered in self._by_path(switched).items():
-            text, spans[path] = with_mutants(self.original(path), numbered)
-            self._world.write(path, text)
-        return spans
+    def _switched_texts(self, numbered):
+        """path -> text with switches, path -> spans. `numbered`: (id, site) pairs."""
+        texts, spans = {}, {}
+        for path in {site.path for _, site in numbered}:
+            here = [(mutant, site) for mutant, site in numbered if site.path == path]
+            texts[path], spans[path] = with_mutants(self.original(path), here)
+        return texts, spans
 
-    def take_out(self, switched):
-        for path in self._by_path(switched):
+    def put(self, numbered):
+        """Writes the switches into the copy. `numbered`: (id, site) pairs."""
+        for path, text in self._switched_texts(numbered)[0].items():
+            self._world.write(path, text)
+
+    def take_out(self, bugs):
+        for path in {site.path for site in bugs}:
             self._world.write(path, self.original(path))
 
     def original(self, path):
         with open(f"{self._world.root}/{path}", "rb") as file:
             return file.read()
 
-    @staticmethod
-    def _by_path(switched):
-        grouped = {}
-        for mutant, site in enumerate(switched, 1):
-            grouped.setdefault(site.path, []).append((mutant, site))
-        return grouped
-
     def _broken(self, switched):
-        """Those that do not compile."""
-        spans = self.put(switched)
+        """Those that do not compile. Nothing is written: other folders are looked at meanwhile."""
+        texts, spans = self._switched_texts(list(enumerate(switched, 1)))
+        unsaved = [(f"{self._world.source}/{path}", text) for path, text in texts.items()]
         broken = set()
         for piece, arguments in self._pieces:
-            unit = cindex.Index.create().parse(piece, args=[*arguments, "-ferror-limit=0"])
+            unit = cindex.Index.create().parse(piece, args=[*arguments, "-ferror-limit=0"], unsaved_files=unsaved)
             for problem in unit.diagnostics:
                 if problem.severity < cindex.Diagnostic.Error:
                     continue
@@ -170,8 +171,20 @@ class Folder:
                     path = os.path.relpath(place.file.name, self._world.source) if place.file else ""
                     broken |= {site for start, end, site in spans.get(path, ())
                                if start <= place.offset < end}
-        self.take_out(switched)
         return broken
+
+
+def drawn(world, folder, lines, seed, count, constants):
+    """(Folder, bugs with a switch, bugs that are built alone); in a process of its own, as libclang takes its time."""
+    parts = Folder(world, folder, lines)
+    return parts, *parts.choose(seed, count, constants)
+
+
+def tested_folders(root):
+    """Those with production code and tests."""
+    listed = subprocess.run(["git", "ls-files", "*_test.cc"], cwd=root, check=True, capture_output=True,
+                            text=True).stdout.split()
+    return sorted({os.path.dirname(path) for path in listed} - {"tools/mutate/runtime"})
 
 
 def test_programs(world, folders, left_out):
@@ -194,47 +207,78 @@ def progress(what):
     return tell
 
 
-def build_switched(world, parts, switched, targets):
-    """Builds with switches; returns those that are in. What only the compiler of the build rejects is left out."""
+def build_switched(world, chosen, targets):
+    """Builds with switches. `chosen`: (Folder, its bugs) pairs, numbered through from 1 on; what only the compiler of
+    the build rejects is taken out of it. Returns id -> (Folder, bug)."""
     while True:
-        parts.put(switched)
+        numbered = dict(enumerate(((parts, site) for parts, found in chosen for site in found), 1))
+        for parts, found in chosen:
+            parts.put([(mutant, site) for mutant, (of, site) in numbered.items() if of is parts])
         try:
             world.build(targets)
-            return switched
+            return numbered
         except worlds.BuildError as error:
             places = set(re.findall(r"/mutate/source/(\S+?:\d+):\d+: error", str(error)))
-            kept = [site for site in switched if f"{site.path}:{site.line}" not in places]
-            if len(kept) == len(switched):
+            kept = [(parts, [site for site in found if f"{site.path}:{site.line}" not in places])
+                    for parts, found in chosen]
+            if kept == chosen:
                 raise
-            parts.take_out(switched)
-            switched = kept
+            for parts, found in chosen:
+                parts.take_out(found)
+            chosen = kept
 
 
-def run_folder(world, folder, options, lines, seed):
-    """The outcome of each bug of one folder, as a list of objects."""
+def shares(world, folders, count):
+    """folder -> how many of `count` bugs, by its lines of production code; the largest remainders get what is left."""
+    lines = {}
+    for folder in folders:
+        lines[folder] = 0
+        for path in world.production_files(folder):
+            with open(f"{world.source}/{path}", "rb") as file:
+                lines[folder] += file.read().count(b"\n")
+    exact = {folder: count * lines[folder] / max(1, sum(lines.values())) for folder in folders}
+    dealt = {folder: int(exact[folder]) for folder in folders}
+    by_remainder = sorted(folders, key=lambda folder: (dealt[folder] - exact[folder], folder))
+    for folder in by_remainder[:count - sum(dealt.values())]:
+        dealt[folder] += 1
+    return {folder: dealt[folder] for folder in folders if dealt[folder] > 0}
+
+
+def run_folders(world, counts, options, lines, seed):
+    """The outcome of each bug, as a list of objects. `counts`: folder -> how many bugs."""
     others = [name for name in options.tests.split(",") if name]
-    tested = [folder, *others]
-    targets = [f"{name.replace('/', '-')}-test" for name in tested]
-    parts = Folder(world, folder, lines)
-    switched, constants = parts.choose(seed, options.count, not options.no_constants)
-    switched = build_switched(world, parts, switched, targets)
-    programs = test_programs(world, tested, options.leave_out)
+    chosen, alone = [], []
+    tell = progress("drawn in folders")
     jobs = os.cpu_count() or 1
-    found = runs.catch_all(programs, range(1, len(switched) + 1), jobs, progress(folder))
-    outcome = [(site, *found[mutant]) for mutant, site in enumerate(switched, 1)]
-    parts.take_out(switched)
-    tell = progress(f"{folder}, constants")
-    for i, site in enumerate(constants, 1):
-        parts.put([site])
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(drawn, world, folder, lines, seed, count, not options.no_constants)
+                   for folder, count in counts.items()]
+        for i, one in enumerate(waiting, 1):
+            parts, switched, constants = one.result()
+            chosen.append((parts, switched))
+            alone += [(parts, site) for site in constants]
+            tell(i, len(waiting))
+    targets = {folder: [f"{name.replace('/', '-')}-test" for name in [folder, *others]] for folder in counts}
+    numbered = build_switched(world, chosen, sorted(set(sum(targets.values(), []))))
+    programs = {folder: test_programs(world, [folder, *others], options.leave_out) for folder in counts}
+    found = runs.catch_all({mutant: programs[parts.folder] for mutant, (parts, _) in numbered.items()}, jobs,
+                           progress("bugs with a switch"))
+    outcome = [(site, *found[mutant]) for mutant, (_, site) in numbered.items()]
+    for parts, switched in chosen:
+        parts.take_out(switched)
+    tell = progress("constants")
+    for i, (parts, site) in enumerate(alone, 1):
+        parts.put([(0, site)])
         try:
-            world.build(targets)
-            outcome.append((site, *runs.first_catch(programs, 0)))
+            world.build(targets[parts.folder])
+            outcome.append((site, *runs.first_catch(programs[parts.folder], 0)))
         except worlds.BuildError:
             outcome.append((site, "does not compile", True))  # the compiler catches it
         parts.take_out([site])
-        tell(i, len(constants))
+        tell(i, len(alone))
     return [{"place": f"{site.path}:{site.line}", "bug": site.what, "instead": site.text[:120],
-             "caught_by": test, "reached": reached} for site, test, reached in outcome]
+             "caught_by": test, "reached": reached}
+            for site, test, reached in sorted(outcome, key=lambda one: (one[0].path, one[0].start))]
 
 
 def main():
@@ -242,22 +286,25 @@ def main():
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
     lines = changed_lines(root, options.changed) if options.changed is not None else None
     folders = [folder.strip("/") for folder in options.folders]
-    if not folders:
+    whole = folders == ["."]
+    if whole:
+        folders = tested_folders(root)
+    elif not folders:
         folders = sorted({os.path.dirname(path) for path in lines
                           if not worlds.NOT_PRODUCTION.search(path)})
-    for folder in [*folders, *(name for name in options.tests.split(",") if name)]:
+    others = [name for name in options.tests.split(",") if name]
+    for folder in [*folders, *others]:
         if not os.path.isfile(f"{root}/{folder}/CMakeLists.txt"):
             parser.error(f"\"{folder}\" is not a folder with a CMakeLists.txt")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
     data = os.environ.get("CRESS_DATA", os.path.join(root, "../shared"))
     world = worlds.World(root, os.path.abspath(data))
-    world.sync([*folders, *(name for name in options.tests.split(",") if name)], {})
+    world.sync([*folders, *others], {})
     began = time.monotonic()
-    everything = []
     try:
         world.configure()
-        for folder in folders:
-            everything += run_folder(world, folder, options, lines, seed)
+        counts = shares(world, folders, options.count) if whole else dict.fromkeys(folders, options.count)
+        everything = run_folders(world, counts, options, lines, seed)
     except worlds.BuildError as error:
         sys.exit(f"cress mutate: the copy did not build:\n{error}")
     caught = sum(1 for bug in everything if bug["caught_by"])
@@ -267,7 +314,7 @@ def main():
             print(f"survived  {bug['place']}  {bug['bug']}  ->  {bug['instead']}{why}")
     share = 100 * caught / max(1, len(everything))
     print(f"{caught} of {len(everything)} caught ({share:.0f} %), seed {seed}, "
-          f"{time.monotonic() - began:.0f} s: {' '.join(folders)}")
+          f"{time.monotonic() - began:.0f} s: {' '.join(options.folders or folders)}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"seed": seed, "bugs": everything}, file, indent=1)

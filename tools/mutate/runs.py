@@ -94,12 +94,12 @@ def first_catch(programs, mutant):
     return None, reached
 
 
-def catch_all(programs, mutants, jobs, tell):
-    """id -> (test or None, reached), for bugs that have a switch."""
+def catch_all(programs, jobs, tell):
+    """id -> (test or None, reached), for bugs that have a switch. `programs`: id -> those that may catch it."""
     found = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(first_catch, programs, mutant): mutant for mutant in mutants}
+        waiting = {pool.submit(first_catch, of, mutant): mutant for mutant, of in programs.items()}
         for done in concurrent.futures.as_completed(waiting):
             found[waiting[done]] = done.result()
-            tell(len(found), len(mutants))
+            tell(len(found), len(programs))
     return found
