@@ -361,7 +361,7 @@ int run_plan(const Sweep& sweep, std::ostream& out, std::ostream& err) {
 
 void add_sweep_options(CLI::App& command, SweepArguments& a) {
   command.footer(kExamples);
-  command.add_option("PLAN", a.plan, "What to run, in TOML (docs/user-guide.md)")->required();
+  command.add_option("PLAN", a.plan, "What to run, in TOML (docs/guide/cress-eval.md)")->required();
   command.add_option("--out", a.out, "Output folder; what is in it already is not run again")
       ->capture_default_str();
   command.add_option("--jobs", a.jobs, "Processes at a time [one a core]");

@@ -13,7 +13,7 @@
 namespace cress::headless {
 
 /// One line of JSON, without its end, for `--stats`: what a call was like in its last second. `t_s`
-/// counts from the program's start. The keys are listed in docs/user-guide.md.
+/// counts from the program's start. The keys are listed in docs/guide/cress-call.md.
 std::string sample_line(const live::LiveSample& sample);
 /// {"t_s":…,"event":"connected","words":"…"}
 std::string event_line(const live::LiveEvent& event);

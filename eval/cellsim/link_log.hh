@@ -14,7 +14,7 @@
 namespace cress::cellsim {
 
 /// What happens in one direction, as lines that the tools for Mahimahi's link logs read
-/// (docs/user-guide.md, "cress-eval cellsim"):
+/// (docs/guide/cress-eval.md, "cellsim"):
 ///   T + BYTES         a packet came to the queue
 ///   T # BYTES         an opportunity, used or not
 ///   T - BYTES WAITED  a packet left, WAITED ms after it came

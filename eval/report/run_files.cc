@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The measures of the user guide; whatever else an object holds is shown as it is.
+/// The measures of docs/guide/cress-eval.md; whatever else an object holds is shown as it is.
 constexpr std::array<std::string_view, 22> kNumberKeys{"capacity_kbps",
                                                        "throughput_kbps",
                                                        "goodput_kbps",

@@ -11,7 +11,7 @@
 
 #include "transport/base/result.hh"
 
-/// What a run leaves behind (docs/user-guide.md): results.json, timeline.csv and, with video,
+/// What a run leaves behind (docs/guide/cress-eval.md): results.json, timeline.csv and, with video,
 /// frames.csv. The parsers are total: any bytes give a value or one error that names the line.
 /// Threads: pure functions; load_run reads files.
 namespace cress::report {

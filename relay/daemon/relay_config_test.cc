@@ -26,7 +26,7 @@ TEST(RelayConfig, NothingIsTheDefaults) {
 }
 
 TEST(RelayConfig, TheGuideNamesEverySetting) {
-  std::ifstream file{CRESS_SOURCE "/docs/user-guide.md"};
+  std::ifstream file{CRESS_SOURCE "/docs/guide/cress-relay.md"};
   const std::string guide{std::istreambuf_iterator<char>{file}, {}};
   std::istringstream lines{format_relay_config({})};
   int settings = 0;

@@ -36,7 +36,7 @@ std::vector<SaturateSummary::Direction> measure_directions(const SaturateMeasure
 
 /// Stretches without known saturation that a summary lists; it counts all.
 inline constexpr size_t kStretchesListed = 1000;
-/// One JSON object, as the user guide describes it.
+/// One JSON object, as docs/guide/cress-trace.md describes it.
 std::string format_json(const SaturateSummary& summary);
 /// A few lines for a person.
 void print_summary(const SaturateSummary& summary, std::ostream& out);
