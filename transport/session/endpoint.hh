@@ -122,6 +122,7 @@ class Endpoint {
   wire::ForecastFrame frame_of(TimePoint now, const sprout::Feedback& feedback);
   wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
   void handle_timestamps(TimePoint now, const wire::Header& header);
+  /// A forecast under Sprout; under Cress the same frame holds times of arrivals.
   void handle_forecast(TimePoint now, const wire::ForecastFrame& forecast);
   void decide_sent(const wire::ForecastFrame& forecast);
 

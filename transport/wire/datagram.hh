@@ -35,6 +35,8 @@ struct Header {
   Protection protection = Protection::kPlain;
   uint16_t time_to_next_ms = 0;
   WireSeq sequence{0};
+  /// A distance: sequence less the sequence of the oldest datagram sent at most 10 ms before. Below
+  /// sequence - throwaway every byte has arrived or is lost once this datagram is there.
   uint32_t throwaway = 0;
   uint16_t timestamp_ms = kNoTimestamp;
   uint16_t timestamp_reply_ms = kNoTimestamp;
@@ -55,9 +57,9 @@ struct ArrivalStamp {
   friend bool operator==(ArrivalStamp, ArrivalStamp) = default;
 };
 
-/// What the receiver of a direction tells its sender: a forecast (counts), or when datagrams
-/// arrived, so that the sender can make its own. Times in tenths of a millisecond of the receiver's
-/// clock.
+/// What the receiver of a direction reports to its sender: under Sprout a forecast (counts), under
+/// Cress when datagrams arrived (arrivals), so that the sender can make its own. Times in tenths of
+/// a millisecond of the receiver's clock.
 struct ForecastFrame {
   uint64_t received_or_lost = 0;
   uint64_t time_100us = 0;
