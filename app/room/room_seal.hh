@@ -13,7 +13,7 @@
 
 namespace cress::room {
 
-/// What of a frame's fragment header is sealed with it (docs/protocol/room.md, "Pictures"): changed
+/// What of a frame's fragment header is sealed with it (docs/protocol/room.md, "Video"): changed
 /// on the way, the frame does not open.
 std::vector<std::byte> frame_metadata(const media::EncodedFrame& frame);
 /// The loudest sample in -dBov: 0 loudest, 127 silence (RFC 6464 §3).

@@ -6,7 +6,7 @@
 namespace cress::media {
 namespace {
 
-// docs/protocol/media.md, "Sound": offsets in bytes, all numbers big-endian.
+// docs/protocol/media.md, "Audio": offsets in bytes, all numbers big-endian.
 constexpr size_t kVersionAndFlagsAt = 0;
 constexpr size_t kSequenceAt = 1;
 constexpr size_t kSequenceBytes = 3;

@@ -12,7 +12,7 @@
 namespace cress::media {
 
 /// One message of the audio flow: one frame of 20 ms, or word that there is silence. The layout is
-/// drawn in docs/protocol/media.md, "Sound".
+/// drawn in docs/protocol/media.md, "Audio".
 inline constexpr uint8_t kSoundVersion = 1;
 /// Every message is about one frame of this length.
 inline constexpr Duration kSoundFrameLength = 20ms;

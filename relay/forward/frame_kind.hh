@@ -8,7 +8,7 @@
 
 namespace cress::relay {
 
-/// The kinds of frames, each needing only those before it (docs/protocol/room.md, "Pictures").
+/// The kinds of frames, each needing only those before it (docs/protocol/room.md, "Video").
 /// Also a level: who is at kBase gets anchors and base; who is at kNone nothing.
 enum class FrameKind : uint8_t { kNone, kAnchor, kBase, kLayer1, kLayer2 };
 inline constexpr size_t kFrameKinds = 5;

@@ -11,7 +11,7 @@
 
 namespace cress::relay {
 
-// The heads of sound and video messages in a room: docs/protocol/room.md, "A leg" and "Sound".
+// The heads of audio and video messages in a room: docs/protocol/room.md, "A leg" and "Audio".
 // Values and pure functions; spans are borrowed from the message. Threads: none inside.
 
 /// Before every sound and video message: the number of the member who recorded it.
@@ -31,7 +31,7 @@ std::vector<std::byte> build_member_message(MemberNumber member, std::span<const
 
 /// How loud a frame of sound is: -dBov of its loudest sample (RFC 6464 §3), 0 loudest.
 inline constexpr uint8_t kSilentLevel = 127;
-/// The head of a sound message that is told in the clear (docs/protocol/media.md, "Sound").
+/// The head of a sound message that is told in the clear (docs/protocol/media.md, "Audio").
 inline constexpr DataSize kSoundClearSize{10};
 
 struct SoundBody {
