@@ -32,8 +32,8 @@ struct FilmOptions {
   std::string title{};
   /// The age at which a bar is full and a graph at its top.
   Duration age_full = 2s;
-  /// A picture that has been on screen for longer than this is said to be frozen. W3C webrtc-stats
-  /// for 30 pictures a second: δ + 150 ms.
+  /// A picture that has been on screen for longer than this is marked as frozen: δ + 150 ms at 30
+  /// pictures a second (docs/method.md, "Freezes").
   Duration frozen_after = 183ms;
 };
 

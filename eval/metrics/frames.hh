@@ -25,12 +25,9 @@ struct ShownFrame {
 std::optional<Duration> frame_delay_quantile(std::span<const ShownFrame> frames, Window window,
                                              double q);
 
-/// W3C webrtc-stats `freezeCount` and `totalFreezesDuration`: a freeze is a gap between displayed
-/// frames longer than max(3δ, δ + 150 ms), δ the mean gap between the frames of the window.
-/// Differs from W3C: gaps that the window's ends cut count too (with what lies inside), from the
-/// run's start to the first frame and from the last frame to the window's end, so that a picture
-/// that never comes or never moves again is a freeze. With fewer than two frames in the window
-/// there is no δ and the window is one freeze.
+/// Gaps between displayed frames that are long for their rate, and the sum of their lengths: W3C
+/// webrtc-stats, `freezeCount` and `totalFreezesDuration`. Differs from W3C: gaps that the window's
+/// ends cut count too. The rule is in docs/method.md, "Freezes".
 struct Freezes {
   int64_t count = 0;
   Duration frozen{};
