@@ -1,9 +1,5 @@
 # How a folder becomes a target: one folder, one library, one test program, one namespace.
 
-find_package(PkgConfig REQUIRED)
-find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
-find_package(Threads REQUIRED)
 include(GoogleTest)
 
 find_program(CCACHE ccache)
@@ -49,16 +45,16 @@ function(cress_target_name path out)
   set(${out} ${name} PARENT_SCOPE)
 endfunction()
 
-# cress_library(transport/session DEPS transport/wire ... [PACKAGES PkgConfig::X ...])
+# cress_library(transport/session [PACKAGES PkgConfig::X ...]): what cmake/folders.cmake lists is linked.
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
 #   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest
 #   APART: files that share a name of their own with another of the folder; where a folder is compiled as a few
-#   large pieces (preset dev), they stay alone
+#   large pieces, they stay alone
 #   TESTS_WAIT: its tests mostly wait, for real time to pass or for other programs. They take one place
 #   of ctest's -j; others take two. So all processors have work, and none is shared by more than two busy tests.
 function(cress_library path)
-  cmake_parse_arguments(ARG "TESTS_WAIT" "" "DEPS;PACKAGES;TEST_DEPS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_WAIT" "" "PACKAGES;APART" ${ARGN})
   cress_target_name(${path} name)
   set(dir ${CMAKE_SOURCE_DIR}/${path})
   list(TRANSFORM ARG_APART PREPEND ${dir}/)
@@ -72,7 +68,7 @@ function(cress_library path)
     list(REMOVE_ITEM sources ${tests} ${benches} ${fuzzers} ${mains})
   endif()
   set(deps cress_options ${ARG_PACKAGES})
-  foreach(dep ${ARG_DEPS})
+  foreach(dep ${cress_may_${path}})
     cress_target_name(${dep} dep_name)
     list(APPEND deps ${dep_name})
   endforeach()
@@ -83,8 +79,14 @@ function(cress_library path)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${deps})
   endif()
-  set(test_deps ${name})
-  foreach(dep ${ARG_TEST_DEPS})
+  # Test tools of other folders bring what their own tests may include.
+  set(test_folders ${path} ${cress_tests_may_${path}})
+  foreach(dep ${cress_may_${path}} ${cress_tests_may_${path}})
+    list(APPEND test_folders ${cress_tests_may_${dep}})
+  endforeach()
+  list(REMOVE_DUPLICATES test_folders)
+  set(test_deps "")
+  foreach(dep ${test_folders})
     cress_target_name(${dep} dep_name)
     list(APPEND test_deps ${dep_name})
   endforeach()
@@ -108,7 +110,7 @@ function(cress_library path)
   endif()
   if(CRESS_FUZZ)
     foreach(fuzzer ${fuzzers})
-      cress_fuzzer(${fuzzer} ${name})
+      cress_fuzzer(${fuzzer} ${test_deps})
     endforeach()
   endif()
 endfunction()
@@ -118,11 +120,11 @@ set(CRESS_FUZZ_SECONDS 5 CACHE STRING "Seconds each fuzzer runs inside the tests
 if(CRESS_FUZZ)
   add_custom_target(fuzzers)  # all of them
 endif()
-function(cress_fuzzer source library)
+function(cress_fuzzer source)  # and the libraries that it links
   get_filename_component(fuzz ${source} NAME_WE)
   get_filename_component(dir ${source} DIRECTORY)
   add_executable(${fuzz} ${source})
-  target_link_libraries(${fuzz} PRIVATE ${library})
+  target_link_libraries(${fuzz} PRIVATE ${ARGN})
   target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${fuzz})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${fuzz})

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "transport/runtime/address_text.hh"
-#include "transport/secure/credential.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::relay {
 namespace {
@@ -168,7 +168,7 @@ int kick_member(const RelayConfig& config, const Arguments& arguments) {
           rooms, [&](const StoredRoom& room) { return room.door.name == arguments.name; })) {
     throw Refused("there is no room \"" + arguments.name + "\"; `room list` shows all");
   }
-  store.ask_to_kick(arguments.name, static_cast<MemberNumber>(arguments.member));
+  store.ask_to_kick(arguments.name, static_cast<room::MemberNumber>(arguments.member));
   return 0;
 }
 
@@ -203,7 +203,7 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   add_name(kick, arguments);
   kick->add_option("MEMBER", arguments.member, "Its number, from the relay's log")
       ->required()
-      ->check(CLI::Range(1, static_cast<int>(std::numeric_limits<MemberNumber>::max())));
+      ->check(CLI::Range(1, static_cast<int>(std::numeric_limits<room::MemberNumber>::max())));
 
   app.parse(argc, argv);
   const RelayConfig config = config_of(app, arguments);

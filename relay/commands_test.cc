@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/secure/credential.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::relay {
 namespace {

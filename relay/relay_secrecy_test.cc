@@ -21,20 +21,20 @@
 #include "media/playout/audio_message.hh"
 #include "media/source/wav.hh"
 #include "relay/program_test_tools.hh"
-#include "relay/protocol/media_head.hh"
-#include "relay/protocol/outbox.hh"
 #include "transport/base/leak_check.hh"
 #include "transport/base/rng.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/room/media_head.hh"
+#include "transport/room/outbox.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/credential.hh"
-#include "transport/secure/link.hh"
-#include "transport/secure/records.hh"
-#include "transport/secure/room_keys.hh"
-#include "transport/sprout/cress_control.hh"
+#include "transport/secure/group/room_keys.hh"
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/link/link.hh"
+#include "transport/secure/records/records.hh"
 
 // What a relay can know is looked for where it would be: in its memory, and in all that it received
 // and sent. What members said is known from one more member, who opens it as they do.
@@ -90,7 +90,7 @@ class Needles {
 };
 
 /// A member that keeps what it opens, in the two forms in which it travels: sealed and coded.
-class Witness final : public runtime::DatagramMachine {
+class Witness final : public Machine {
  public:
   Witness(TimePoint start, const secure::Link& link, Address relay)
       : secrets_(secure::derive_room(link.secret)),
@@ -132,16 +132,16 @@ class Witness final : public runtime::DatagramMachine {
   Needles coded_frames;
   Needles coded_sounds;
   Needles sealed_frames;
-  std::map<MemberNumber, int> frames;
-  std::map<MemberNumber, int> sounds;
+  std::map<room::MemberNumber, int> frames;
+  std::map<room::MemberNumber, int> sounds;
   std::vector<std::vector<std::byte>> sent;  // datagrams
 
  private:
   void begin(TimePoint now) {
     endpoint_.emplace(now, session::EndpointOptions{},
-                      std::make_unique<sprout::CressControl>(sprout::CressControl::Options{}));
+                      std::make_unique<control::CressControl>(control::CressControl::Options{}));
     app::open_call_flows(*endpoint_, true);
-    endpoint_->set_datagram_max(kLegDatagramMax - secure::kRecordOverhead);
+    endpoint_->set_datagram_max(room::kLegDatagramMax - secure::kRecordOverhead);
   }
   void drain(TimePoint now) {
     while (const auto event = connection_.poll_event()) {
@@ -161,8 +161,8 @@ class Witness final : public runtime::DatagramMachine {
       outbox_.handle_outcome(now, *outcome);
     }
     if (keys_ && (card_revision_ == 0 || keys_->card_due())) {
-      outbox_.put(Card{++card_revision_,
-                       keys_->make_card(app::encode(app::PersonState{.name = "witness"}))});
+      outbox_.put(room::Card{++card_revision_,
+                             keys_->make_card(app::encode(app::PersonState{.name = "witness"}))});
     }
     if (endpoint_) {
       outbox_.flush(now, *endpoint_);
@@ -171,7 +171,7 @@ class Witness final : public runtime::DatagramMachine {
   void handle_message(TimePoint now, const session::MessageReceived& message) {
     if (message.flow == session::kControlFlow) {
       handle_control(now, message.bytes);
-    } else if (const auto media = parse_member_message(message.bytes); media && keys_) {
+    } else if (const auto media = room::parse_member_message(message.bytes); media && keys_) {
       if (message.flow == session::kVideoFlow) {
         handle_fragment(now, *media);
       } else if (const auto sound = room::open_sound(now, *keys_, media->member, media->body)) {
@@ -181,19 +181,20 @@ class Witness final : public runtime::DatagramMachine {
     }
   }
   void handle_control(TimePoint now, std::span<const std::byte> bytes) {
-    const auto message = parse_room_message(bytes);
+    const auto message = room::parse_room_message(bytes);
     if (!message) {
       return;
     }
-    if (const auto* welcome = std::get_if<Welcome>(&*message)) {
+    if (const auto* welcome = std::get_if<room::Welcome>(&*message)) {
       if (!keys_) {
         keys_.emplace(now, secrets_.media, welcome->number);
       }
-    } else if (const auto* news = std::get_if<MemberNews>(&*message); news != nullptr && keys_) {
+    } else if (const auto* news = std::get_if<room::MemberNews>(&*message);
+               news != nullptr && keys_) {
       (void)keys_->handle_card(now, news->number, news->card.sealed);
     }
   }
-  void handle_fragment(TimePoint now, const MemberMessage& fragment) {
+  void handle_fragment(TimePoint now, const room::MemberMessage& fragment) {
     const auto result = assemblers_[fragment.member].handle_fragment(now, fragment.body);
     if (!result || !result->has_value()) {
       return;
@@ -210,10 +211,10 @@ class Witness final : public runtime::DatagramMachine {
   secure::RoomSecrets secrets_;
   secure::Connection connection_;
   std::optional<session::Endpoint> endpoint_;
-  Outbox outbox_;
+  room::Outbox outbox_;
   std::optional<secure::RoomKeys> keys_;
   uint32_t card_revision_ = 0;
-  std::map<MemberNumber, media::Assembler> assemblers_;
+  std::map<room::MemberNumber, media::Assembler> assemblers_;
 };
 
 /// A wire that is tapped: a port for members, behind which each of them has one towards the relay.
@@ -392,7 +393,7 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrSh
     witness.emplace(clock.now(), link,
                     *runtime::parse_address("127.0.0.1:" + std::to_string(tap.port())));
     const runtime::Driver driver{{clock, loop, socket, *witness}};
-    const auto two_of = [](const std::map<MemberNumber, int>& heard_of) {
+    const auto two_of = [](const std::map<room::MemberNumber, int>& heard_of) {
       return std::ranges::count_if(heard_of, [](const auto& of) { return of.second > 60; }) == 2;
     };
     ASSERT_TRUE(runtime::run_until(

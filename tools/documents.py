@@ -3,7 +3,7 @@
 
 - A cited document (a path that ends in .md, with or without #anchor or a quoted heading after it), a link's target and
   its anchor exist.
-- The table of folders in docs/ARCHITECTURE.md is what cmake/layers.cmake says; --write writes it again.
+- The table of folders in docs/ARCHITECTURE.md is what cmake/folders.cmake says; --write writes it again.
 - Lines of prose are at most 120 characters wide, where they can be broken.
 - Tests that the table of invariants names exist.
 
@@ -18,7 +18,7 @@ import sys
 
 WIDTH = 120
 ARCHITECTURE = "docs/ARCHITECTURE.md"
-LAYERS = "cmake/layers.cmake"
+MAP = "cmake/folders.cmake"
 SUFFIXES = {".md", ".hh", ".cc", ".py", ".cmake", ".proto"}
 NAMES = {"cress", "CMakeLists.txt"}
 HEADINGS_OF_TABLE = "| folder | namespace | holds | may include, besides itself |"
@@ -195,19 +195,15 @@ class Citations:
 
 # The table of folders
 
-def layers(text, files):
-    """Folder -> folders that it may include, in the order of cmake/layers.cmake."""
-    folders = {str(path.parent).replace("/", "_"): str(path.parent) for path in files}
-    lists = {}
-    for match in re.finditer(r"^set\((\w+)([^)]*)\)", text, re.MULTILINE):
-        words = []
-        for word in match[2].split():
-            inner = re.fullmatch(r"\$\{(\w+)\}", word)
-            words += lists.get(inner[1], []) if inner else [word.strip('"')]
-        words = list(dict.fromkeys(word for word in words if word))
-        if match[1] in folders and all(word.replace("/", "_") in folders for word in words):
-            lists[match[1]] = words
-    return {folders[key]: words for key, words in lists.items()}
+def folder_map(text):
+    """Folder -> folders that it may include, in the order of cmake/folders.cmake."""
+    folders = {}
+    for match in re.finditer(r"^cress_folder\(([^)]*)\)", text, re.MULTILINE):
+        folder, *words = match[1].split()
+        if "TESTS" in words:
+            words = words[:words.index("TESTS")]
+        folders[folder] = [word for word in words if word != "MAY"]
+    return folders
 
 
 def written(included):
@@ -256,10 +252,10 @@ class FolderTable:
         return "\n".join(self._lines[:self.first] + table + self._lines[self.end:])
 
 
-def check_folders(root, files, problems, write):
+def check_folders(root, problems, write):
     page = root / ARCHITECTURE
     text = page.read_text(encoding="utf-8")
-    allowed = layers((root / LAYERS).read_text(encoding="utf-8"), files)
+    allowed = folder_map((root / MAP).read_text(encoding="utf-8"))
     table = FolderTable(text)
     if table.first is None:
         problems.add(ARCHITECTURE, 1, f'no table with the head "{HEADINGS_OF_TABLE}"')
@@ -275,12 +271,12 @@ def check_folders(root, files, problems, write):
             continue
         line, namespace, holds, may_include = rows[folder]
         if may_include != written(included):
-            problems.add(ARCHITECTURE, line, f"{folder}: not the list of {LAYERS}: tools/documents.py --write")
+            problems.add(ARCHITECTURE, line, f"{folder}: not the list of {MAP}: tools/documents.py --write")
         if namespace in ("", "?") or holds in ("", "?"):
             problems.add(ARCHITECTURE, line, f"{folder}: say its namespace and what it holds")
     for folder, (line, *_) in rows.items():
         if folder not in allowed:
-            problems.add(ARCHITECTURE, line, f"{folder} is not in {LAYERS}: tools/documents.py --write")
+            problems.add(ARCHITECTURE, line, f"{folder} is not in {MAP}: tools/documents.py --write")
 
 
 # Width
@@ -340,7 +336,7 @@ def check(root, write=False):
     """All that is wrong below `root`, as lines."""
     problems = Problems()
     files = repository_files(root)
-    check_folders(root, files, problems, write)
+    check_folders(root, problems, write)
     citations = Citations(root, files, problems)
     for file in files:
         if is_checked(file):

@@ -11,12 +11,13 @@ import documents  # noqa: E402  (its folder has to be known first)
 
 # In two parts, so that these are no citations of this file.
 END = ".md"
-LAYERS = """# Comments do not count: set(nothing in here)
-set(base "")
-set(base_wire base)
-set(app ${base_wire} base/wire)
-
-set(wrong 0)
+MAP = """# Comments do not count: cress_folder(nothing)
+macro(cress_folder path)
+endmacro()
+cress_folder(base)
+cress_folder(base/wire MAY base TESTS app)
+cress_folder(app MAY base
+  base/wire)
 """
 TABLE = """| folder | namespace | holds | may include, besides itself |
 |---|---|---|---|
@@ -52,7 +53,7 @@ class Documents(unittest.TestCase):
         self.write("base/time.hh", "")
         self.write("base/wire/bytes_test.cc", TESTS)
         self.write("app/app_main.cc", "")
-        self.write("cmake/layers.cmake", LAYERS)
+        self.write("cmake/folders.cmake", MAP)
         self.write("CMakeLists.txt", "add_test(NAME layers COMMAND true)\n")
         self.write("docs/ARCHITECTURE" + END, ARCHITECTURE)
 
@@ -97,12 +98,12 @@ class Documents(unittest.TestCase):
     def test_the_table_of_folders(self):
         page = "docs/ARCHITECTURE" + END
         self.write(page, ARCHITECTURE.replace("`base`, `base/wire`", "`base`"))
-        self.expect(f"{page}:9: app: not the list of cmake/layers.cmake: tools/documents.py --write")
+        self.expect(f"{page}:9: app: not the list of cmake/folders.cmake: tools/documents.py --write")
         self.assertEqual(self.check(write=True), [])
         self.assertEqual((self.root / page).read_text(encoding="utf-8"), ARCHITECTURE)
         self.write(page, ARCHITECTURE.replace("| `app` |", "| `gone` |"))
         self.expect(f"{page}:5: app has no row: tools/documents.py --write",
-                    f"{page}:9: gone is not in cmake/layers.cmake: tools/documents.py --write")
+                    f"{page}:9: gone is not in cmake/folders.cmake: tools/documents.py --write")
         self.assertEqual(self.check(write=True), [f"{page}:9: app: say its namespace and what it holds"])
 
     def test_folders_are_written_in_braces(self):

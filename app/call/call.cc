@@ -11,7 +11,7 @@ constexpr Duration kPersonInterval = 1s;
 
 }  // namespace
 
-Call::Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control)
+Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Control> control)
     : endpoint_(start, options.endpoint, std::move(control)),
       sender_(start,
               {.video = options.video,

@@ -32,7 +32,7 @@ struct CallOptions {
 /// back.
 class Call {
  public:
-  Call(TimePoint start, CallOptions options, std::unique_ptr<sprout::Control> control);
+  Call(TimePoint start, CallOptions options, std::unique_ptr<control::Control> control);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -13,15 +13,15 @@
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/sprout/sprout_control.hh"
 #include "transport/sim/world.hh"
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/sprout_control.hh"
 
 namespace cress::app {
 namespace {
 
 /// A call with a small synthetic camera as a host of the simulated world.
-class CallHost final : public sim::Host {
+class CallHost final : public Machine {
  public:
   explicit CallHost(uint64_t seed, bool pads_window = false)
       : camera_({.width = 160, .height = 96, .seed = seed}),
@@ -29,10 +29,11 @@ class CallHost final : public sim::Host {
               {.endpoint = {},
                .video = VideoSenderOptions{.width = 160, .height = 96},
                .pads_window = pads_window},
-              std::make_unique<sprout::CressControl>(sprout::call_control())) {}
+              std::make_unique<control::CressControl>(control::call_control())) {}
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
-    (void)call_.handle_datagram(now, datagram.bytes);
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    (void)call_.handle_datagram(now, bytes);
     drain();
   }
   void handle_timeout(TimePoint now) override {
@@ -45,13 +46,12 @@ class CallHost final : public sim::Host {
     }
     drain();
   }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = call_.poll_transmit(now);
     if (!bytes) {
       return std::nullopt;
     }
-    const DataSize size{static_cast<int64_t>(bytes->size())};
-    return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+    return Transmit{.to = {}, .bytes = *std::move(bytes)};
   }
   TimePoint poll_timeout() const override {
     return std::min({call_.poll_timeout(), next_capture(), next_sound()});
@@ -352,8 +352,8 @@ TEST(Call, HostileBytesOnEveryFlowChangeNothingForTheViewer) {
   CallHost victim{1};
   session::Endpoint attacker{kTimeZero,
                              {},
-                             std::make_unique<sprout::SproutControl>(
-                                 std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{}))};
+                             std::make_unique<control::SproutControl>(
+                                 std::make_unique<control::EwmaEstimator>(control::EwmaOptions{}))};
   for (int flow = 0; flow < 6; ++flow) {
     attacker.open_flow(static_cast<session::FlowId>(flow), {.report_outcomes = false});
   }
@@ -366,7 +366,7 @@ TEST(Call, HostileBytesOnEveryFlowChangeNothingForTheViewer) {
     }
     attacker.send(now, static_cast<session::FlowId>(rng.below(6)), junk);
     while (auto bytes = attacker.poll_transmit(now)) {
-      victim.handle_datagram(now, {*std::move(bytes), DataSize{}});
+      victim.handle_datagram(now, {}, *bytes);
     }
     victim.handle_timeout(now);
     while (const auto answer = victim.poll_transmit(now)) {

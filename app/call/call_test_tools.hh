@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "media/frame/picture.hh"
+#include "transport/control/control.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/control.hh"
 
 namespace cress::app {
 
@@ -23,15 +23,17 @@ struct SetLink {
 
 /// A control that answers what a test has set: in tests of a sender the window and the forecast are
 /// the input. It counts nothing down by itself and reports nothing. `link` is borrowed.
-class SetControl final : public sprout::Control {
+class SetControl final : public control::Control {
  public:
   explicit SetControl(const SetLink& link) : link_(link) {}
 
-  void handle_arrival(TimePoint /*now*/, const sprout::ArrivedDatagram& /*datagram*/) override {}
-  std::optional<sprout::Feedback> poll_feedback(TimePoint /*now*/) override { return std::nullopt; }
+  void handle_arrival(TimePoint /*now*/, const control::ArrivedDatagram& /*datagram*/) override {}
+  std::optional<control::Feedback> poll_feedback(TimePoint /*now*/) override {
+    return std::nullopt;
+  }
   TimePoint feedback_due() const override { return kNever; }
   void on_sent(TimePoint /*now*/, uint64_t /*sequence*/, DataSize /*payload*/) override {}
-  void handle_feedback(TimePoint /*now*/, const sprout::Feedback& /*feedback*/,
+  void handle_feedback(TimePoint /*now*/, const control::Feedback& /*feedback*/,
                        uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) override {}
   DataSize window(TimePoint /*now*/) const override { return link_.window; }
   DataSize outstanding(TimePoint /*now*/) const override { return link_.outstanding; }

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "app/live/live_call.hh"
-#include "app/ui/history.hh"
-#include "app/ui/link_health.hh"
-#include "app/ui/plain_words.hh"
+#include "app/ui/model/history.hh"
+#include "app/ui/model/link_health.hh"
+#include "app/ui/model/plain_words.hh"
 #include "transport/base/time.hh"
 
 namespace cress::desktop {

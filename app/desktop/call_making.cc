@@ -5,7 +5,7 @@
 #include "app/desktop/desktop_call_impl.hh"
 #include "app/desktop/own_address.hh"
 #include "app/live/listening_link.hh"
-#include "app/ui/format.hh"
+#include "app/ui/model/format.hh"
 
 namespace cress::desktop {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/ui/call_view.hh"
-#include "app/ui/user_action.hh"
-#include "media/gst/camera.hh"
+#include "app/ui/model/call_view.hh"
+#include "app/ui/model/user_action.hh"
+#include "media/devices/camera.hh"
 #include "transport/base/address.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"

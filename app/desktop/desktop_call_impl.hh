@@ -22,9 +22,9 @@
 #include "app/desktop/view_board.hh"
 #include "app/live/live_call.hh"
 #include "app/room/live_room.hh"
-#include "media/gst/devices.hh"
+#include "media/devices/devices.hh"
 #include "transport/runtime/event_loop.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::desktop {
 

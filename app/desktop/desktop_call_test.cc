@@ -14,9 +14,9 @@
 #include "app/desktop/desktop_test_tools.hh"
 #include "app/desktop/errands.hh"
 #include "app/desktop/settings.hh"
-#include "media/gst/devices.hh"
+#include "media/devices/devices.hh"
+#include "media/devices/portal_test_tools.hh"
 #include "media/gst/gst_runtime.hh"
-#include "media/gst/portal_test_tools.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 

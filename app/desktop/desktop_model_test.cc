@@ -12,7 +12,7 @@
 #include "app/desktop/own_address.hh"
 #include "app/desktop/room_scene.hh"
 #include "app/desktop/settings.hh"
-#include "media/gst/devices.hh"
+#include "media/devices/devices.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/address_text.hh"
@@ -155,13 +155,13 @@ TEST(DesktopModel, ARoomsSceneIsAsCommitted) {
       scene.handle(now,
                    {.kind = Kind::kLeft,
                     .member = gone,
-                    .left = std::array{relay::LeaveReason::kLeft, relay::LeaveReason::kLost,
-                                       relay::LeaveReason::kKicked}
+                    .left = std::array{room::LeaveReason::kLeft, room::LeaveReason::kLost,
+                                       room::LeaveReason::kKicked}
                                 .at(rng.below(3))},
                    sample);
     } else if (what == 4 && rng.chance(0.4)) {
       const auto reason =
-          rng.chance(0.6) ? relay::FarewellReason::kDraining : relay::FarewellReason::kClosed;
+          rng.chance(0.6) ? room::FarewellReason::kDraining : room::FarewellReason::kClosed;
       scene.handle(now, {.kind = Kind::kFarewell, .farewell = {.reason = reason}}, sample);
       sample.others.clear();
       scene.handle(now, {.kind = Kind::kWelcome, .member = 1}, sample);

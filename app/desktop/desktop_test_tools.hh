@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/desktop/desktop_call.hh"
-#include "media/gst/devices.hh"
+#include "media/devices/devices.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/call_view.hh"
-#include "media/gst/devices.hh"
+#include "app/ui/model/call_view.hh"
+#include "media/devices/devices.hh"
 
 namespace cress::desktop {
 

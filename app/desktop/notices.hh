@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/call_view.hh"
+#include "app/ui/model/call_view.hh"
 #include "transport/base/time.hh"
 
 namespace cress::desktop {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "media/gst/camera.hh"
-#include "media/gst/microphone.hh"
+#include "media/devices/camera.hh"
+#include "media/devices/microphone.hh"
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/event_loop.hh"
 

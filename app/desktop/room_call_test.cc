@@ -148,7 +148,7 @@ TEST_F(RoomCallTest, ARelayThatIsRestartedIsSaidAndEverybodyKeepsTheirPlace) {
   Desk& lea = *desks[0];
   EXPECT_TRUE(lea.sees_member_moving("Jo"));
   relay_.change([](TimePoint now, relay::Room& room) {
-    room.close(now, {.reason = relay::FarewellReason::kDraining, .again_in = 1s});
+    room.close(now, {.reason = room::FarewellReason::kDraining, .again_in = 1s});
   });
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
     return is_told(v, "The relay is being restarted; you will be back in a moment.");
@@ -172,7 +172,7 @@ TEST_F(RoomCallTest, ARoomThatIsClosedEndsInPlainWords) {
   EXPECT_EQ(desks[0]->view().status.text.find("uplink"), std::string::npos)
       << "nobody looks: " << desks[0]->view().status.text;
   relay_.change([](TimePoint now, relay::Room& room) {
-    room.close(now, {.reason = relay::FarewellReason::kClosed});
+    room.close(now, {.reason = room::FarewellReason::kClosed});
   });
   EXPECT_TRUE(desks[0]->is_on(Screen::kEnded));
   EXPECT_TRUE(desks[0]->view().ended_reason.starts_with("The room was closed."))

@@ -32,13 +32,13 @@ ui::Person to_person(const app::PersonState& state) {
           .shares_screen = state.shares_screen};
 }
 
-std::string words_for(const std::string& name, relay::LeaveReason reason) {
+std::string words_for(const std::string& name, room::LeaveReason reason) {
   switch (reason) {
-    case relay::LeaveReason::kLost:
+    case room::LeaveReason::kLost:
       return "The connection to " + name + " is lost.";
-    case relay::LeaveReason::kKicked:
+    case room::LeaveReason::kKicked:
       return name + " was removed from the room.";
-    case relay::LeaveReason::kLeft:
+    case room::LeaveReason::kLeft:
       break;
   }
   return name + " left.";
@@ -73,7 +73,7 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
       handle_left(event);
       break;
     case room::RoomEvent::Kind::kFarewell:
-      if (event.farewell.reason == relay::FarewellReason::kDraining) {
+      if (event.farewell.reason == room::FarewellReason::kDraining) {
         tell_(ui::Tone::kNote, "The relay is being restarted; you will be back in a moment.");
       }
       break;

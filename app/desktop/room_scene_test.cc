@@ -26,7 +26,7 @@ class RoomSceneTest : public ::testing::Test {
     sample_.others.push_back(other);
     tell({.kind = kind, .member = number});
   }
-  void leave(room::MemberNumber number, relay::LeaveReason reason) {
+  void leave(room::MemberNumber number, room::LeaveReason reason) {
     std::erase_if(sample_.others,
                   [=](const room::LiveRoomMember& other) { return other.member.number == number; });
     tell({.kind = Kind::kLeft, .member = number, .left = reason});
@@ -60,9 +60,9 @@ TEST_F(RoomSceneTest, WhoWasThereBeforeIsNoNewsWhoComesAndGoesIs) {
   join(3, "");
   EXPECT_EQ(told_, Words{});
   join(4, "Ben", Kind::kJoined);
-  leave(2, relay::LeaveReason::kLeft);
-  leave(3, relay::LeaveReason::kLost);
-  leave(4, relay::LeaveReason::kKicked);
+  leave(2, room::LeaveReason::kLeft);
+  leave(3, room::LeaveReason::kLost);
+  leave(4, room::LeaveReason::kKicked);
   EXPECT_EQ(told_, (Words{"Ben joined.", "Ana left.", "The connection to Somebody is lost.",
                           "Ben was removed from the room."}));
   EXPECT_TRUE(scene_.room().others.empty());
@@ -106,7 +106,7 @@ TEST_F(RoomSceneTest, APinIsLargeElseWhoSharesAScreen) {
   scene_.pin(7);  // nobody
   EXPECT_EQ(scene_.room().large, 3U);
   scene_.pin(2);
-  leave(2, relay::LeaveReason::kLeft);
+  leave(2, room::LeaveReason::kLeft);
   EXPECT_EQ(scene_.room().pinned, 0U);
   EXPECT_EQ(scene_.room().large, 3U);
 }
@@ -120,7 +120,7 @@ TEST_F(RoomSceneTest, AfterTheRelayWasAwayEverybodyIsWhereTheyWere) {
   scene_.pin(3);
   sample_.others.clear();
   tell({.kind = Kind::kFarewell,
-        .farewell = {.reason = relay::FarewellReason::kDraining, .again_in = 2s}});
+        .farewell = {.reason = room::FarewellReason::kDraining, .again_in = 2s}});
   run(3s);
   EXPECT_EQ(names(), (Words{"Ana", "Ben", "Cem"})) << "nobody goes while the relay is away";
   tell({.kind = Kind::kWelcome, .member = 3});

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "app/ui/call_view.hh"
-#include "media/gst/devices.hh"
-#include "media/gst/microphone.hh"
+#include "app/ui/model/call_view.hh"
+#include "media/devices/devices.hh"
+#include "media/devices/microphone.hh"
 #include "transport/base/result.hh"
 #include "transport/base/units.hh"
 

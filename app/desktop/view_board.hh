@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "app/ui/call_view.hh"
+#include "app/ui/model/call_view.hh"
 #include "transport/base/time.hh"
 
 namespace cress::desktop {

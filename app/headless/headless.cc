@@ -15,7 +15,7 @@
 #include "app/live/live_call.hh"
 #include "app/live/own_address.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::headless {
 namespace {

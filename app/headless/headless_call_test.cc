@@ -117,8 +117,8 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   ASSERT_GE(times.size(), 4U);
   EXPECT_LE(times.size(), 6U);
   EXPECT_GE(times.front(), 1.0);
-  EXPECT_GE(times[1] - times[0], 1.0);
   // The lines give times in whole milliseconds.
+  EXPECT_GE(times[1] - times[0], 0.999 - 1e-6);
   EXPECT_GE(times[2], connected_s + 2.099) << "when it is over";
   EXPECT_GE(ended_s, connected_s + 3.099);
   EXPECT_GE(times.back(), ended_s);

@@ -7,7 +7,7 @@
 #include "app/headless/headless.hh"
 #include "app/live/live_devices.hh"
 #include "transport/base/address.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::headless {
 

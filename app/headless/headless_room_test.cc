@@ -17,7 +17,7 @@
 #include "app/room/relay_test_tools.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_runtime.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::headless {
 namespace {

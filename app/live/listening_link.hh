@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "transport/base/address.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::live {
 

@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "app/live/live_measured_tools.hh"
+#include "app/live/live_measured_test_tools.hh"
 #include "traces/links.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/clock_lateness_test_tools.hh"

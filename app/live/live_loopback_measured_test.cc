@@ -12,7 +12,7 @@
 #include <iostream>
 #include <thread>
 
-#include "app/live/live_measured_tools.hh"
+#include "app/live/live_measured_test_tools.hh"
 #include "transport/runtime/clock_lateness_test_tools.hh"
 
 namespace cress::live {

@@ -9,7 +9,7 @@
 #include "app/call/video_sender.hh"
 #include "media/frame/picture.hh"
 #include "media/source/audio_source.hh"
-#include "transport/runtime/datagram_machine.hh"
+#include "transport/base/machine.hh"
 #include "transport/secure/connection.hh"
 #include "transport/session/endpoint.hh"
 
@@ -19,7 +19,7 @@ namespace cress::live {
 /// without I/O: a Driver steps it over a socket, a test over a simulated link. While nobody is
 /// there pictures and sounds go nowhere. Threads: none inside; one owner. `now` never goes back.
 /// Peer data: nothing unauthenticated reaches the media.
-class LiveMachine : public runtime::DatagramMachine {
+class LiveMachine : public Machine {
  public:
   /// A picture of the own camera, of the size that the options name.
   virtual void capture(TimePoint now, const media::PicturePtr& picture) = 0;
@@ -47,10 +47,11 @@ class LiveMachine : public runtime::DatagramMachine {
 
   /// Who takes the outputs hears here when there may be some. Before the first step.
   void on_drained(std::function<void(TimePoint now)> take) { take_ = std::move(take); }
-  void drained(TimePoint now) final {
+  bool drained(TimePoint now) final {
     if (take_) {
       take_(now);
     }
+    return take_ != nullptr;
   }
 
  private:

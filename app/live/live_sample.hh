@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "media/gst/sound_level.hh"
+#include "media/devices/sound_level.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 

@@ -14,7 +14,7 @@
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/loop_test_tools.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::live {
 

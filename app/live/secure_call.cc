@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "transport/base/take_front.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::live {
 
@@ -28,9 +28,9 @@ void SecureCall::handle_timeout(TimePoint now) {
   drain(now);
 }
 
-void SecureCall::handle_path_error(TimePoint now, const runtime::PathError& error) {
+void SecureCall::handle_path_error(TimePoint now, const PathError& error) {
   // The others may be forged by anybody on the way; silence tells the same, surely.
-  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+  if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
     drain(now);
@@ -42,8 +42,8 @@ void SecureCall::drain_events(TimePoint now) {
     if (std::holds_alternative<secure::Connected>(*event)) {
       app::CallOptions call = options_.call;
       call.endpoint.datagram_max = connection_.datagram_max();
-      call_ = std::make_unique<app::Call>(now, call,
-                                          std::make_unique<sprout::CressControl>(options_.control));
+      call_ = std::make_unique<app::Call>(
+          now, call, std::make_unique<control::CressControl>(options_.control));
       call_->set_person(now, options_.person);
       ++calls_;
     } else if (const auto* mtu = std::get_if<secure::MtuChanged>(&*event); mtu && call_) {

@@ -8,15 +8,15 @@
 
 #include "app/call/call.hh"
 #include "app/live/live_machine.hh"
+#include "transport/control/cress/cress_control.hh"
 #include "transport/secure/connection.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::live {
 
 struct SecureCallOptions {
   secure::ConnectionOptions connection;
   app::CallOptions call;
-  sprout::CressControl::Options control = sprout::call_control();
+  control::CressControl::Options control = control::call_control();
   app::PersonState person;
 };
 
@@ -29,7 +29,7 @@ class SecureCall final : public LiveMachine {
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
   void handle_timeout(TimePoint now) override;
-  void handle_path_error(TimePoint now, const runtime::PathError& error) override;
+  void handle_path_error(TimePoint now, const PathError& error) override;
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 

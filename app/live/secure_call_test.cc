@@ -12,7 +12,7 @@
 #include "app/live/session_meter.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::live {
 namespace {
@@ -221,7 +221,7 @@ TEST_F(SecureCallTest, EndsSeeAndHearEachOther) {
 
 TEST_F(SecureCallTest, CountsARecordsTagIntoTheWindow) {
   world.run_for(1s);
-  const sprout::CressControl plain{sprout::call_control()};
+  const control::CressControl plain{control::call_control()};
   EXPECT_EQ(jo.call->endpoint()->control().message_overhead(),
             plain.message_overhead() + secure::kRecordOverhead);
 }
@@ -321,7 +321,7 @@ DataSize gain(const VirtualEnd& end) {
   app::CallOptions options;
   options.endpoint.datagram_max = secure::kDatagramBase - secure::kRecordOverhead;
   const app::Call smallest{kTimeZero, options,
-                           std::make_unique<sprout::CressControl>(sprout::call_control())};
+                           std::make_unique<control::CressControl>(control::call_control())};
   return end.call->endpoint()->message_max() - smallest.endpoint().message_max();
 }
 
@@ -333,7 +333,7 @@ TEST_F(SecureCallTest, MessagesGrowAndShrinkWithThePath) {
   EXPECT_EQ(gain(lea), DataSize{272});
   jo.call->handle_path_error(
       world.now(),
-      {.to = lea.address, .kind = runtime::PathError::Kind::kTooLarge, .path_mtu = DataSize{1400}});
+      {.to = lea.address, .kind = PathError::Kind::kTooLarge, .path_mtu = DataSize{1400}});
   EXPECT_EQ(gain(jo), DataSize{});
   EXPECT_EQ(gain(lea), DataSize{272});
   world.drain(jo);
@@ -342,13 +342,12 @@ TEST_F(SecureCallTest, MessagesGrowAndShrinkWithThePath) {
 
 TEST_F(SecureCallIpv6, APathErrorCountsWhenOurDatagramsAreLarger) {
   search_path();
-  using Kind = runtime::PathError::Kind;
+  using Kind = PathError::Kind;
   ASSERT_EQ(gain(jo), DataSize{252}) << "1500 bytes less headers of IPv6 and UDP";
-  for (const runtime::PathError& error :
-       {runtime::PathError{lea.address, Kind::kRefused, DataSize{1400}},
-        runtime::PathError{lea.address, Kind::kUnreachable, DataSize{1400}},
-        runtime::PathError{lea.address, Kind::kTooLarge, DataSize{}},
-        runtime::PathError{lea.address, Kind::kTooLarge, DataSize{1500}}}) {
+  for (const PathError& error : {PathError{lea.address, Kind::kRefused, DataSize{1400}},
+                                 PathError{lea.address, Kind::kUnreachable, DataSize{1400}},
+                                 PathError{lea.address, Kind::kTooLarge, DataSize{}},
+                                 PathError{lea.address, Kind::kTooLarge, DataSize{1500}}}) {
     jo.call->handle_path_error(world.now(), error);
     EXPECT_EQ(gain(jo), DataSize{252}) << error.path_mtu.bytes();
   }

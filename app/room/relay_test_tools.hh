@@ -13,22 +13,19 @@
 #include <vector>
 
 #include "relay/forward/room.hh"
+#include "transport/base/machine.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/runtime/datagram_machine.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
-#include "transport/secure/credential.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/link/link.hh"
 #include "transport/secure/listener.hh"
 
 namespace cress::room {
 
-using relay::kNobody;
-using relay::MemberNumber;
-
 /// A door and a room behind it: as much of a relay as members see.
-class TestRelay final : public runtime::DatagramMachine {
+class TestRelay final : public Machine {
  public:
   TestRelay(TimePoint now, const std::vector<std::byte>& secret)
       : credential_(secure::room_credential(secure::derive_room(secret).access)),
@@ -85,7 +82,7 @@ class TestRelay final : public runtime::DatagramMachine {
         }
       } else if (std::holds_alternative<secure::Closed>(event->event)) {
         if (const MemberNumber number = number_of(event->peer); number != kNobody) {
-          room_.leave(now, number, relay::LeaveReason::kLeft);
+          room_.leave(now, number, room::LeaveReason::kLeft);
           peers_.erase(number);
         }
       }

@@ -135,7 +135,7 @@ TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
   ada.member->set_view(room.now(), kNobody, 100, 90);
   history.run_until(kTimeZero + 7s);
   history.say("the room closes");
-  room.room().close(room.now(), {.reason = relay::FarewellReason::kDraining, .again_in = 1500ms});
+  room.room().close(room.now(), {.reason = room::FarewellReason::kDraining, .again_in = 1500ms});
   history.run_until(kTimeZero + 8s);
   expect_golden("members", versions + '\n' + history.text());
 }

@@ -8,8 +8,8 @@
 
 #include "app/call/control_message.hh"
 #include "media/frame/frame_report.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/take_front.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::room {
 namespace {
@@ -45,7 +45,7 @@ app::VideoSenderOptions room_video(app::VideoSenderOptions video) {
 }
 
 RoomMember::RoomMember(TimePoint start, RoomMemberOptions options,
-                       std::unique_ptr<sprout::Control> control)
+                       std::unique_ptr<control::Control> control)
     : options_(std::move(options)),
       endpoint_(start, options_.endpoint, std::move(control)),
       now_(start) {
@@ -77,8 +77,8 @@ void RoomMember::set_person(TimePoint now, app::PersonState person) {
 void RoomMember::set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height) {
   view_ = {.revision = view_.revision + 1,
            .pinned = pinned,
-           .pictures = std::min(pictures, relay::kPicturesMax),
-           .height = std::min(height, relay::kHeightMax)};
+           .pictures = std::min(pictures, room::kPicturesMax),
+           .height = std::min(height, room::kHeightMax)};
   if (welcome_) {
     outbox_.put(view_);
   }
@@ -87,7 +87,7 @@ void RoomMember::set_view(TimePoint now, MemberNumber pinned, uint32_t pictures,
 
 void RoomMember::leave(TimePoint now) {
   if (welcome_ && !farewell_) {
-    outbox_.put(relay::Leaving{});
+    outbox_.put(room::Leaving{});
   }
   drain(now);
 }
@@ -110,7 +110,7 @@ void RoomMember::handle_message(TimePoint now, const session::MessageReceived& m
 }
 
 void RoomMember::handle_media(TimePoint now, const session::MessageReceived& message) {
-  const auto media = relay::parse_member_message(message.bytes);
+  const auto media = room::parse_member_message(message.bytes);
   if (!media || media->member == kNobody || media->member == number()) {
     ++stats_.from_unknown;
     return;
@@ -156,7 +156,7 @@ bool RoomMember::open(MemberNumber number, media::EncodedFrame& frame) {
 }
 
 void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes) {
-  if (bytes.empty() || bytes.front() != relay::kRoomMessageByte) {
+  if (bytes.empty() || bytes.front() != room::kRoomMessageByte) {
     if (const auto report = media::parse_frame_report(bytes)) {
       if (sender_) {
         sender_->handle_report(*report);
@@ -170,34 +170,34 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
     }
     return;
   }
-  const auto message = relay::parse_room_message(bytes);
+  const auto message = room::parse_room_message(bytes);
   if (!message) {
     ++stats_.control_malformed;
     return;
   }
-  if (const auto* welcome = std::get_if<relay::Welcome>(&*message)) {
+  if (const auto* welcome = std::get_if<room::Welcome>(&*message)) {
     handle_welcome(now, *welcome);
-  } else if (const auto* farewell = std::get_if<relay::Farewell>(&*message)) {
+  } else if (const auto* farewell = std::get_if<room::Farewell>(&*message)) {
     handle_farewell(*farewell);
   } else if (!welcome_) {
     // The welcome was sent first and lost. What came will not be told again.
     if (early_.size() < kEarlyMax) {
       early_.emplace_back(bytes.begin(), bytes.end());
     }
-  } else if (const auto* news = std::get_if<relay::MemberNews>(&*message)) {
+  } else if (const auto* news = std::get_if<room::MemberNews>(&*message)) {
     handle_member(now, *news);
-  } else if (const auto* left = std::get_if<relay::MemberLeft>(&*message)) {
+  } else if (const auto* left = std::get_if<room::MemberLeft>(&*message)) {
     handle_left(now, *left);
-  } else if (const auto* speaker = std::get_if<relay::SpeakerNews>(&*message)) {
+  } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&*message)) {
     handle_speaker(*speaker);
-  } else if (const auto* rate = std::get_if<relay::VideoRate>(&*message)) {
+  } else if (const auto* rate = std::get_if<room::VideoRate>(&*message)) {
     handle_video_rate(now, *rate);
   } else {
     ++stats_.control_malformed;  // what only members say
   }
 }
 
-void RoomMember::handle_welcome(TimePoint now, const relay::Welcome& welcome) {
+void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
   if (welcome_ || welcome.number == kNobody) {
     return;
   }
@@ -233,7 +233,7 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
   return &other;
 }
 
-void RoomMember::handle_member(TimePoint now, const relay::MemberNews& news) {
+void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   if (news.card.sealed.empty() || news.number == number()) {
     return;  // somebody whose card is yet to come, or ourselves
   }
@@ -288,7 +288,7 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
   }
 }
 
-void RoomMember::handle_left(TimePoint now, const relay::MemberLeft& left) {
+void RoomMember::handle_left(TimePoint now, const room::MemberLeft& left) {
   keys_->handle_left(now, left.number);
   std::erase(welcome_->present, left.number);
   if (others_.erase(left.number) > 0) {
@@ -296,7 +296,7 @@ void RoomMember::handle_left(TimePoint now, const relay::MemberLeft& left) {
   }
 }
 
-void RoomMember::handle_speaker(const relay::SpeakerNews& speaker) {
+void RoomMember::handle_speaker(const room::SpeakerNews& speaker) {
   if (speaker.revision > speaker_.revision) {
     const bool is_changed = speaker.number != speaker_.number;
     speaker_ = speaker;
@@ -306,7 +306,7 @@ void RoomMember::handle_speaker(const relay::SpeakerNews& speaker) {
   }
 }
 
-void RoomMember::handle_video_rate(TimePoint now, const relay::VideoRate& rate) {
+void RoomMember::handle_video_rate(TimePoint now, const room::VideoRate& rate) {
   if (rate.revision > video_rate_.revision) {
     video_rate_ = rate;
     video_rate_max_ = rate.rate;
@@ -314,7 +314,7 @@ void RoomMember::handle_video_rate(TimePoint now, const relay::VideoRate& rate) 
   }
 }
 
-void RoomMember::handle_farewell(const relay::Farewell& farewell) {
+void RoomMember::handle_farewell(const room::Farewell& farewell) {
   if (!farewell_) {
     farewell_ = farewell;
     outbox_.clear();
@@ -333,7 +333,7 @@ void RoomMember::settle_others(TimePoint now) {
     }
     if (other.view.is_live && other.receiver.poll_key_frame_request(now)) {
       ++other.view.key_frames_asked;
-      outbox_.put(relay::KeyFrameWanted{number});
+      outbox_.put(room::KeyFrameWanted{number});
     }
   }
 }
@@ -387,7 +387,7 @@ std::vector<OtherMember> RoomMember::others() const {
 void RoomMember::tell_card() {
   if (keys_ && !farewell_ && (card_changed_ || keys_->card_due())) {
     card_changed_ = false;
-    outbox_.put(relay::Card{++card_revision_, keys_->make_card(app::encode(options_.person))});
+    outbox_.put(room::Card{++card_revision_, keys_->make_card(app::encode(options_.person))});
   }
 }
 

@@ -12,15 +12,12 @@
 #include "app/call/call_sender.hh"
 #include "app/room/room_seal.hh"
 #include "app/room/sound_mixer.hh"
-#include "relay/protocol/outbox.hh"
-#include "relay/protocol/room_message.hh"
-#include "transport/secure/room_keys.hh"
+#include "transport/room/outbox.hh"
+#include "transport/room/room_message.hh"
+#include "transport/secure/group/room_keys.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::room {
-
-using relay::kNobody;
-using relay::MemberNumber;
 
 struct RoomMemberOptions {
   session::EndpointOptions endpoint{};
@@ -65,8 +62,8 @@ struct RoomEvent {
   };
   Kind kind = Kind::kWelcome;
   MemberNumber member = kNobody;
-  relay::LeaveReason left = relay::LeaveReason::kLeft;  ///< of kLeft
-  relay::Farewell farewell{};                           ///< of kFarewell
+  room::LeaveReason left = room::LeaveReason::kLeft;  ///< of kLeft
+  room::Farewell farewell{};                          ///< of kFarewell
 };
 
 struct RoomShown {
@@ -97,7 +94,7 @@ class RoomMember {
   /// Room messages that overtook the welcome.
   static constexpr size_t kEarlyMax = 256;
 
-  RoomMember(TimePoint start, RoomMemberOptions options, std::unique_ptr<sprout::Control> control);
+  RoomMember(TimePoint start, RoomMemberOptions options, std::unique_ptr<control::Control> control);
   RoomMember(const RoomMember&) = delete;
   RoomMember& operator=(const RoomMember&) = delete;
 
@@ -128,8 +125,8 @@ class RoomMember {
 
   /// Before the relay's welcome: nobody.
   MemberNumber number() const { return welcome_ ? welcome_->number : kNobody; }
-  const std::optional<relay::Welcome>& welcome() const { return welcome_; }
-  const std::optional<relay::Farewell>& farewell() const { return farewell_; }
+  const std::optional<room::Welcome>& welcome() const { return welcome_; }
+  const std::optional<room::Farewell>& farewell() const { return farewell_; }
   MemberNumber speaker() const { return speaker_.number; }
   /// As the relay asks; nothing: it has not yet, and no pictures are sent.
   std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
@@ -156,12 +153,12 @@ class RoomMember {
   void handle_message(TimePoint now, const session::MessageReceived& message);
   void handle_media(TimePoint now, const session::MessageReceived& message);
   void handle_control(TimePoint now, std::span<const std::byte> bytes);
-  void handle_welcome(TimePoint now, const relay::Welcome& welcome);
-  void handle_member(TimePoint now, const relay::MemberNews& news);
-  void handle_left(TimePoint now, const relay::MemberLeft& left);
-  void handle_speaker(const relay::SpeakerNews& speaker);
-  void handle_video_rate(TimePoint now, const relay::VideoRate& rate);
-  void handle_farewell(const relay::Farewell& farewell);
+  void handle_welcome(TimePoint now, const room::Welcome& welcome);
+  void handle_member(TimePoint now, const room::MemberNews& news);
+  void handle_left(TimePoint now, const room::MemberLeft& left);
+  void handle_speaker(const room::SpeakerNews& speaker);
+  void handle_video_rate(TimePoint now, const room::VideoRate& rate);
+  void handle_farewell(const room::Farewell& farewell);
   Other* add_other(MemberNumber number);
   bool is_left_behind(const Other& other) const;
   bool open(MemberNumber number, media::EncodedFrame& frame);
@@ -172,9 +169,9 @@ class RoomMember {
   RoomMemberOptions options_;
   session::Endpoint endpoint_;
   TimePoint now_;
-  relay::Outbox outbox_;
-  std::optional<relay::Welcome> welcome_;
-  std::optional<relay::Farewell> farewell_;
+  room::Outbox outbox_;
+  std::optional<room::Welcome> welcome_;
+  std::optional<room::Farewell> farewell_;
   std::vector<std::vector<std::byte>> early_;  // at most kEarlyMax
   // From the welcome on.
   std::optional<secure::RoomKeys> keys_;
@@ -182,9 +179,9 @@ class RoomMember {
   std::optional<app::CallSender> sender_;
   uint32_t card_revision_ = 0;
   bool card_changed_ = false;
-  relay::View view_;
-  relay::SpeakerNews speaker_;
-  relay::VideoRate video_rate_;
+  room::View view_;
+  room::SpeakerNews speaker_;
+  room::VideoRate video_rate_;
   std::optional<DataRate> video_rate_max_;
 
   std::map<MemberNumber, Other> others_;  // at most kOthersMax

@@ -8,9 +8,9 @@
 #include "app/call/control_message.hh"
 #include "app/room/room_member.hh"
 #include "media/frame/fragment.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/check.hh"
-#include "transport/sprout/cress_control.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::room {
 namespace {
@@ -40,14 +40,14 @@ class Input {
   std::span<const std::byte> rest_;
 };
 
-std::unique_ptr<sprout::Control> control() {
-  return std::make_unique<sprout::CressControl>(sprout::call_control());
+std::unique_ptr<control::Control> test_control() {
+  return std::make_unique<control::CressControl>(control::call_control());
 }
 
 /// A relay that says what the input wants, with the help of a member that has the room's link.
 class HostileRelay {
  public:
-  HostileRelay() : endpoint_(kTimeZero, {}, control()), helper_(kTimeZero, {}, 2) {
+  HostileRelay() : endpoint_(kTimeZero, {}, test_control()), helper_(kTimeZero, {}, 2) {
     app::open_call_flows(endpoint_);
   }
 
@@ -64,21 +64,21 @@ class HostileRelay {
         send(now, session::kVideoFlow, input.take(input.next()));
         break;
       case 3:
-        tell(now, relay::Welcome{.number = number, .members_max = input.next(4)});
+        tell(now, room::Welcome{.number = number, .members_max = input.next(4)});
         break;
       case 4:
-        tell(now, relay::MemberNews{number, {input.next(), input.take(input.next())}});
+        tell(now, room::MemberNews{number, {input.next(), input.take(input.next())}});
         break;
       case 5:
-        tell(now, relay::MemberNews{number, {1, helper_.make_card(input.take(input.next() % 80))}});
+        tell(now, room::MemberNews{number, {1, helper_.make_card(input.take(input.next() % 80))}});
         break;
       case 6:
-        tell(now, relay::MemberLeft{number});
+        tell(now, room::MemberLeft{number});
         break;
       case 7:
-        tell(now, relay::SpeakerNews{input.next(), number});
+        tell(now, room::SpeakerNews{input.next(), number});
         tell(now,
-             relay::VideoRate{input.next(), DataRate::kilobits_per_second(int64_t{input.next(2)})});
+             room::VideoRate{input.next(), DataRate::kilobits_per_second(int64_t{input.next(2)})});
         break;
       case 8:
         send_sound(now, number, input);
@@ -89,7 +89,7 @@ class HostileRelay {
         break;
       default:
         if (input.next() == 0) {
-          tell(now, relay::Farewell{.again_in = input.next() * 1ms});
+          tell(now, room::Farewell{.again_in = input.next() * 1ms});
         }
     }
   }
@@ -102,8 +102,8 @@ class HostileRelay {
       (void)endpoint_.handle_datagram(now, *bytes);
     }
     while (const auto message = endpoint_.poll_message()) {
-      const auto parsed = relay::parse_room_message(message->bytes);
-      if (const auto* card = parsed ? std::get_if<relay::Card>(&*parsed) : nullptr) {
+      const auto parsed = room::parse_room_message(message->bytes);
+      if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
         (void)helper_.handle_card(now, member.number(), card->sealed);
       }
     }
@@ -114,8 +114,8 @@ class HostileRelay {
     bytes.resize(std::min(bytes.size(), static_cast<size_t>(endpoint_.message_max().bytes())));
     endpoint_.send(now, flow, std::move(bytes), session::Leave::kNow);
   }
-  void tell(TimePoint now, const relay::RoomMessage& message) {
-    send(now, session::kControlFlow, relay::build_room_message(message));
+  void tell(TimePoint now, const room::RoomMessage& message) {
+    send(now, session::kControlFlow, room::build_room_message(message));
   }
   void send_sound(TimePoint now, MemberNumber number, Input& input) {
     std::vector<std::byte> head{static_cast<std::byte>(input.next() % 128)};
@@ -124,10 +124,10 @@ class HostileRelay {
     head.resize(11);
     const auto sealed = helper_.seal(now, head, input.take(input.next() % 100));
     send(now, session::kAudioFlow,
-         relay::build_member_message(
-             number, relay::build_sound_body({.level = std::to_integer<uint8_t>(head.front()),
-                                              .clear = std::span{head}.subspan(1),
-                                              .sealed = sealed})));
+         room::build_member_message(
+             number, room::build_sound_body({.level = std::to_integer<uint8_t>(head.front()),
+                                             .clear = std::span{head}.subspan(1),
+                                             .sealed = sealed})));
   }
   void send_frame(TimePoint now, MemberNumber number, Input& input) {
     media::EncodedFrame frame{.id = input.next(2)};
@@ -140,7 +140,7 @@ class HostileRelay {
     frame.data = helper_.seal(now, frame_metadata(frame), frame.data);
     frame.capture_time = now - (flags >= 128 ? 1ms : 0ms);  // half of them changed on the way
     for (const auto& message : media::fragment(frame, DataSize{900})) {
-      send(now, session::kVideoFlow, relay::build_member_message(number, message));
+      send(now, session::kVideoFlow, room::build_member_message(number, message));
     }
   }
 
@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   HostileRelay relay;
   RoomMemberOptions options;
   options.person.name = "Mo";
-  RoomMember member{kTimeZero, options, control()};
+  RoomMember member{kTimeZero, options, test_control()};
   TimePoint now = kTimeZero;
   for (size_t i = 0; i < kSteps && !input.empty(); ++i) {
     relay.say(now, input);

@@ -14,7 +14,7 @@
 #include "app/room/room_test_tools.hh"
 #include "media/frame/fragment.hh"
 #include "media/rate/adaptive_encoder.hh"
-#include "relay/protocol/media_head.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::room {
 namespace {
@@ -200,7 +200,7 @@ TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   room.run_until(kTimeZero + 2s);
-  room.room().close(room.now(), {.reason = relay::FarewellReason::kDraining, .again_in = 1500ms});
+  room.room().close(room.now(), {.reason = room::FarewellReason::kDraining, .again_in = 1500ms});
   room.run_until(kTimeZero + 4s);
   for (const Seat* seat : {&ada, &ben}) {
     ASSERT_TRUE(seat->member->farewell().has_value());
@@ -224,25 +224,24 @@ class LyingRelay {
     }
   }
   void welcome() {
-    tell(relay::Welcome{.number = 1, .members_max = 8});
+    tell(room::Welcome{.number = 1, .members_max = 8});
     exchange();
   }
 
   void introduce_helper() {
-    tell(
-        relay::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
+    tell(room::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
     exchange();
     for (const auto& card : cards_) {
       (void)helper_.handle_card(now_, 1, card);
     }
   }
-  void tell(const relay::RoomMessage& message) {
-    endpoint_.send(now_, session::kControlFlow, relay::build_room_message(message),
+  void tell(const room::RoomMessage& message) {
+    endpoint_.send(now_, session::kControlFlow, room::build_room_message(message),
                    session::Leave::kNow);
   }
   void send_frame(const media::EncodedFrame& frame, MemberNumber as = 2) {
     for (const auto& message : media::fragment(frame, DataSize{900})) {
-      endpoint_.send(now_, session::kVideoFlow, relay::build_member_message(as, message),
+      endpoint_.send(now_, session::kVideoFlow, room::build_member_message(as, message),
                      session::Leave::kNow);
     }
     exchange();
@@ -269,8 +268,8 @@ class LyingRelay {
         (void)endpoint_.handle_datagram(now_, *bytes);
       }
       while (const auto message = endpoint_.poll_message()) {
-        const auto parsed = relay::parse_room_message(message->bytes);
-        if (const auto* card = parsed ? std::get_if<relay::Card>(&*parsed) : nullptr) {
+        const auto parsed = room::parse_room_message(message->bytes);
+        if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
           cards_.push_back(card->sealed);
         }
       }
@@ -397,8 +396,8 @@ TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
   LyingRelay relay;
   secure::Secret other_room;
   secure::RoomKeys stranger{kTimeZero, other_room, 3};
-  relay.tell(relay::MemberNews{3, {1, stranger.make_card({})}});
-  relay.tell(relay::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
+  relay.tell(room::MemberNews{3, {1, stranger.make_card({})}});
+  relay.tell(room::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
   relay.exchange();
   EXPECT_TRUE(relay.member().others().empty());
   EXPECT_EQ(relay.member().stats().cards_refused, 2U);
@@ -407,7 +406,7 @@ TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
 TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
   LyingRelay relay;
   const auto rate_after = [&](uint32_t revision, int64_t kbps) {
-    relay.tell(relay::VideoRate{.revision = revision, .rate = DataRate::kilobits_per_second(kbps)});
+    relay.tell(room::VideoRate{.revision = revision, .rate = DataRate::kilobits_per_second(kbps)});
     relay.exchange();
     return relay.member().video_rate_max();
   };
@@ -416,7 +415,7 @@ TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
   EXPECT_EQ(rate_after(2, 200), DataRate::kilobits_per_second(500));
   EXPECT_EQ(rate_after(3, 300), DataRate::kilobits_per_second(300));
   const auto speaker_after = [&](uint32_t revision, MemberNumber number) {
-    relay.tell(relay::SpeakerNews{.revision = revision, .number = number});
+    relay.tell(room::SpeakerNews{.revision = revision, .number = number});
     relay.exchange();
     return relay.member().speaker();
   };
@@ -428,12 +427,12 @@ TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
 
 TEST(RoomMember, OnlyTheFirstFarewellCounts) {
   LyingRelay relay;
-  relay.tell(relay::Farewell{.reason = relay::FarewellReason::kFull});
-  relay.tell(relay::Farewell{.reason = relay::FarewellReason::kKicked});
-  relay.tell(relay::VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(500)});
+  relay.tell(room::Farewell{.reason = room::FarewellReason::kFull});
+  relay.tell(room::Farewell{.reason = room::FarewellReason::kKicked});
+  relay.tell(room::VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(500)});
   relay.exchange();
   ASSERT_TRUE(relay.member().farewell());
-  EXPECT_EQ(relay.member().farewell()->reason, relay::FarewellReason::kFull);
+  EXPECT_EQ(relay.member().farewell()->reason, room::FarewellReason::kFull);
   EXPECT_FALSE(relay.member().video_rate_max());
 }
 

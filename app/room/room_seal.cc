@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "media/frame/fragment.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/check.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::room {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kFlagsAt = 1;
 constexpr size_t kReferenceAt = 9;
 constexpr size_t kHeaderBytes = static_cast<size_t>(media::kFragmentHeaderSize.bytes());
-constexpr size_t kSoundHeadBytes = static_cast<size_t>(relay::kSoundClearSize.bytes());
+constexpr size_t kSoundHeadBytes = static_cast<size_t>(room::kSoundClearSize.bytes());
 
 }  // namespace
 
@@ -42,10 +42,10 @@ uint8_t sound_level(const media::AudioFrame& samples) {
     loudest = std::max(loudest, std::abs(int{sample}));
   }
   if (loudest == 0) {
-    return relay::kSilentLevel;
+    return room::kSilentLevel;
   }
   const double level = -20.0 * std::log10(static_cast<double>(loudest) / -double{INT16_MIN});
-  return static_cast<uint8_t>(std::lround(std::min<double>(level, relay::kSilentLevel)));
+  return static_cast<uint8_t>(std::lround(std::min<double>(level, room::kSilentLevel)));
 }
 
 DataSize RoomSeal::frame_growth() const {
@@ -64,14 +64,14 @@ std::vector<std::byte> RoomSeal::seal_sound(std::vector<std::byte> message,
   std::copy_n(message.begin(), kSoundHeadBytes, metadata.begin() + 1);
   const std::vector<std::byte> sealed =
       keys_.seal(now_, metadata, std::span{message}.subspan(kSoundHeadBytes));
-  return relay::build_member_message(
-      relay::kNobody, relay::build_sound_body({.level = std::to_integer<uint8_t>(metadata.front()),
-                                               .clear = std::span{metadata}.subspan(1),
-                                               .sealed = sealed}));
+  return room::build_member_message(
+      room::kNobody, room::build_sound_body({.level = std::to_integer<uint8_t>(metadata.front()),
+                                             .clear = std::span{metadata}.subspan(1),
+                                             .sealed = sealed}));
 }
 
 Result<Unit, secure::SFrameError> open_frame(TimePoint now, secure::RoomKeys& keys,
-                                             relay::MemberNumber member,
+                                             room::MemberNumber member,
                                              media::EncodedFrame& frame) {
   auto opened = keys.open(now, member, frame_metadata(frame), frame.data);
   if (!opened) {
@@ -82,9 +82,9 @@ Result<Unit, secure::SFrameError> open_frame(TimePoint now, secure::RoomKeys& ke
 }
 
 std::optional<std::vector<std::byte>> open_sound(TimePoint now, secure::RoomKeys& keys,
-                                                 relay::MemberNumber member,
+                                                 room::MemberNumber member,
                                                  std::span<const std::byte> body) {
-  const auto sound = relay::parse_sound_body(body);
+  const auto sound = room::parse_sound_body(body);
   if (!sound) {
     return std::nullopt;
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "app/call/media_seal.hh"
-#include "relay/protocol/member_number.hh"
 #include "transport/base/time.hh"
-#include "transport/secure/room_keys.hh"
+#include "transport/room/member_number.hh"
+#include "transport/secure/group/room_keys.hh"
 
 namespace cress::room {
 
@@ -41,12 +41,11 @@ class RoomSeal final : public app::MediaSeal {
 
 /// Puts the coded frame of `member` in the place of the sealed one; an error: nothing has changed.
 Result<Unit, secure::SFrameError> open_frame(TimePoint now, secure::RoomKeys& keys,
-                                             relay::MemberNumber member,
-                                             media::EncodedFrame& frame);
+                                             room::MemberNumber member, media::EncodedFrame& frame);
 /// A body of the sound flow (after the member's number) as the sound message that was sealed.
 /// Nothing: not such a body, or it does not open.
 std::optional<std::vector<std::byte>> open_sound(TimePoint now, secure::RoomKeys& keys,
-                                                 relay::MemberNumber member,
+                                                 room::MemberNumber member,
                                                  std::span<const std::byte> body);
 
 }  // namespace cress::room

@@ -13,8 +13,8 @@
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
 #include "relay/forward/room.hh"
+#include "transport/control/cress/cress_control.hh"
 #include "transport/sim/link.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::room {
 
@@ -27,8 +27,8 @@ inline secure::Secret test_media() {
   return media;
 }
 
-inline std::unique_ptr<sprout::Control> test_control() {
-  return std::make_unique<sprout::CressControl>(sprout::call_control());
+inline std::unique_ptr<control::Control> test_control() {
+  return std::make_unique<control::CressControl>(control::call_control());
 }
 
 /// A link that always carries `rate`, which divides 12 Mbit/s.
@@ -130,7 +130,7 @@ class TestRoom {
   void leave(Seat& seat) {
     seat.member->leave(now_);
     seat.is_gone = true;
-    room_.leave(now_, seat.number, relay::LeaveReason::kLeft);
+    room_.leave(now_, seat.number, room::LeaveReason::kLeft);
     drain();
   }
   void run_until(TimePoint end) {

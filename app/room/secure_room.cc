@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "relay/protocol/media_head.hh"
 #include "transport/base/take_front.hh"
-#include "transport/secure/records.hh"
+#include "transport/room/media_head.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::room {
 namespace {
@@ -14,21 +14,21 @@ namespace {
 constexpr Duration kRejoinAfter = 1s;
 constexpr Duration kConnectAgainMax = 30s;
 // Of a leg: whatever its path can carry, what fits one leg fits them all.
-constexpr DataSize kPlainMax = relay::kLegDatagramMax - secure::kRecordOverhead;
+constexpr DataSize kPlainMax = room::kLegDatagramMax - secure::kRecordOverhead;
 
 }  // namespace
 
-const char* describe(relay::FarewellReason reason) {
+const char* describe(room::FarewellReason reason) {
   switch (reason) {
-    case relay::FarewellReason::kKicked:
+    case room::FarewellReason::kKicked:
       return "You were removed from the room";
-    case relay::FarewellReason::kClosed:
+    case room::FarewellReason::kClosed:
       return "The room was closed";
-    case relay::FarewellReason::kExpired:
+    case room::FarewellReason::kExpired:
       return "The room has expired";
-    case relay::FarewellReason::kFull:
+    case room::FarewellReason::kFull:
       return "The room is full";
-    case relay::FarewellReason::kDraining:
+    case room::FarewellReason::kDraining:
       return "The relay is being restarted";
   }
   return "The relay said good-bye";
@@ -72,9 +72,9 @@ void SecureRoom::handle_timeout(TimePoint now) {
   drain(now);
 }
 
-void SecureRoom::handle_path_error(TimePoint now, const runtime::PathError& error) {
+void SecureRoom::handle_path_error(TimePoint now, const PathError& error) {
   // The others may be forged by anybody on the way; silence tells the same, surely.
-  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+  if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_->handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
     drain(now);
@@ -85,7 +85,7 @@ void SecureRoom::handle_connected(TimePoint now) {
   RoomMemberOptions member = options_.member;
   member.endpoint.datagram_max = std::min(connection_->datagram_max(), kPlainMax);
   member_ = std::make_unique<RoomMember>(now, std::move(member),
-                                         std::make_unique<sprout::CressControl>(options_.control));
+                                         std::make_unique<control::CressControl>(options_.control));
   if (view_) {
     member_->set_view(now, view_->pinned, view_->pictures, view_->height);
   }
@@ -163,11 +163,11 @@ void SecureRoom::drain(TimePoint now) {
 }
 
 // The relay has said all it had to say: we leave before it must repeat itself.
-void SecureRoom::handle_farewell(TimePoint now, relay::Farewell farewell) {
+void SecureRoom::handle_farewell(TimePoint now, room::Farewell farewell) {
   member_.reset();
   heard_farewell_ = connection_->is_connected();
   connection_->hang_up(now);
-  if (farewell.reason == relay::FarewellReason::kDraining) {
+  if (farewell.reason == room::FarewellReason::kDraining) {
     rejoin(now, std::max<Duration>(farewell.again_in, kRejoinAfter));
   } else {
     finish({farewell.reason});

@@ -11,9 +11,9 @@
 
 #include "app/live/live_machine.hh"
 #include "app/room/room_member.hh"
+#include "transport/control/cress/cress_control.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/credential.hh"
-#include "transport/sprout/cress_control.hh"
+#include "transport/secure/handshake/credential.hh"
 
 namespace cress::room {
 
@@ -29,15 +29,15 @@ struct SecureRoomOptions {
   Duration rejoin_max = 5min;
   /// `media` is filled in from the secret.
   RoomMemberOptions member{};
-  sprout::CressControl::Options control = sprout::room_control();
+  control::CressControl::Options control = control::room_control();
 };
 
 /// Why a room is over for this member.
 struct RoomOver {
-  std::variant<secure::CloseReason, relay::FarewellReason> reason{};
+  std::variant<secure::CloseReason, room::FarewellReason> reason{};
 };
 /// One clear sentence for a person.
-const char* describe(relay::FarewellReason reason);
+const char* describe(room::FarewellReason reason);
 std::string describe(const RoomOver& over);
 
 /// The relay is away and the way back in is being looked for.
@@ -58,7 +58,7 @@ class SecureRoom final : public live::LiveMachine {
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
   void handle_timeout(TimePoint now) override;
-  void handle_path_error(TimePoint now, const runtime::PathError& error) override;
+  void handle_path_error(TimePoint now, const PathError& error) override;
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 
@@ -98,7 +98,7 @@ class SecureRoom final : public live::LiveMachine {
   void drain_member();
   void handle_connected(TimePoint now);
   void handle_closed(TimePoint now, secure::CloseReason reason);
-  void handle_farewell(TimePoint now, relay::Farewell farewell);
+  void handle_farewell(TimePoint now, room::Farewell farewell);
   void connect(TimePoint now, Duration for_at_most);
   void rejoin(TimePoint now, Duration in);
   void finish(RoomOver over);

@@ -10,7 +10,7 @@
 
 #include "app/room/relay_test_tools.hh"
 #include "app/room/room_test_tools.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::room {
 namespace {
@@ -219,7 +219,7 @@ TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
   net.relay().room().kick(net.now(), ben.room->member()->number());
   net.run_for(5s);
   ASSERT_TRUE(ben.over().has_value());
-  EXPECT_EQ(std::get<relay::FarewellReason>(ben.over()->reason), relay::FarewellReason::kKicked);
+  EXPECT_EQ(std::get<room::FarewellReason>(ben.over()->reason), room::FarewellReason::kKicked);
   EXPECT_EQ(ben.room->member(), nullptr);
   EXPECT_TRUE(ada.room->member()->others().empty());
 }
@@ -229,7 +229,7 @@ TEST(SecureRoom, AfterADrainEverybodyIsBackByThemselves) {
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
   net.run_for(3s);
-  net.relay().room().close(net.now(), {.reason = relay::FarewellReason::kDraining, .again_in = 2s});
+  net.relay().room().close(net.now(), {.reason = room::FarewellReason::kDraining, .again_in = 2s});
   net.run_for(1500ms);
   EXPECT_EQ(ada.room->member(), nullptr);
   net.set_relay(true);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/tiles.hh"
+#include "app/ui/screens/tiles.hh"
 #include "app/ui/window_fixture_test_tools.hh"
 
 namespace cress::ui {

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/ui/call_screen.hh"
-#include "app/ui/icons.hh"
-#include "app/ui/lobby.hh"
-#include "app/ui/menu.hh"
-#include "app/ui/overlay.hh"
-#include "app/ui/panel.hh"
-#include "app/ui/ui.hh"
+#include "app/ui/kit/icons.hh"
+#include "app/ui/kit/ui.hh"
+#include "app/ui/screens/call_screen.hh"
+#include "app/ui/screens/lobby.hh"
+#include "app/ui/screens/menu.hh"
+#include "app/ui/screens/overlay.hh"
+#include "app/ui/screens/panel.hh"
 #include "transport/base/golden_test_tools.hh"
 
 namespace cress::ui {

@@ -13,14 +13,14 @@
 #include <tuple>
 #include <utility>
 
-#include "app/ui/call_screen.hh"
-#include "app/ui/imgui_renderer.hh"
-#include "app/ui/keys.hh"
-#include "app/ui/lobby.hh"
-#include "app/ui/menu.hh"
-#include "app/ui/overlay.hh"
-#include "app/ui/picture_texture.hh"
-#include "app/ui/ui.hh"
+#include "app/ui/kit/imgui_renderer.hh"
+#include "app/ui/kit/picture_texture.hh"
+#include "app/ui/kit/ui.hh"
+#include "app/ui/screens/call_screen.hh"
+#include "app/ui/screens/keys.hh"
+#include "app/ui/screens/lobby.hh"
+#include "app/ui/screens/menu.hh"
+#include "app/ui/screens/overlay.hh"
 #include "transport/base/check.hh"
 
 namespace cress::ui {

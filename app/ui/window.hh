@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/call_view.hh"
-#include "app/ui/controls.hh"
-#include "app/ui/user_action.hh"
+#include "app/ui/kit/controls.hh"
+#include "app/ui/model/call_view.hh"
+#include "app/ui/model/user_action.hh"
 #include "transport/base/time.hh"
 
 namespace cress::ui {

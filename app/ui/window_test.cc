@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/ui/theme.hh"
+#include "app/ui/kit/theme.hh"
 #include "app/ui/window_fixture_test_tools.hh"
 #include "app/ui/window_test_tools.hh"
 #include "media/frame/picture.hh"

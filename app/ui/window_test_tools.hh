@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/geometry.hh"
-#include "app/ui/theme.hh"
+#include "app/ui/kit/geometry.hh"
+#include "app/ui/kit/theme.hh"
 #include "app/ui/window.hh"
 
 namespace cress::ui {

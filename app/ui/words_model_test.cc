@@ -5,12 +5,12 @@
 #include <deque>
 #include <string>
 
-#include "app/ui/format.hh"
-#include "app/ui/keys.hh"
-#include "app/ui/panel.hh"
-#include "app/ui/person_view.hh"
-#include "app/ui/plain_words.hh"
-#include "app/ui/widgets.hh"
+#include "app/ui/kit/widgets.hh"
+#include "app/ui/model/format.hh"
+#include "app/ui/model/plain_words.hh"
+#include "app/ui/screens/keys.hh"
+#include "app/ui/screens/panel.hh"
+#include "app/ui/screens/person_view.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 

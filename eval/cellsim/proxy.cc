@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kTick = 1s;
 
 /// Steps the emulator as its driver asks, and notes how late packets were.
-class TimedEmulator final : public runtime::DatagramMachine {
+class TimedEmulator final : public Machine {
  public:
   TimedEmulator(const runtime::MonotonicClock& clock, traces::PathEmulator::Options options)
       : clock_(clock), emulator_(clock.now(), std::move(options)) {}

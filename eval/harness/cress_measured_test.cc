@@ -20,9 +20,9 @@
 #include "traces/link_model.hh"
 #include "traces/links.hh"
 #include "transport/base/rng.hh"
+#include "transport/control/cress/cress_control.hh"
 #include "transport/session/endpoint.hh"
 #include "transport/sim/world.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::harness {
 namespace {
@@ -257,7 +257,7 @@ TEST_F(CressMeasured, SaturatingFlowsWhoseReportsNeverWaitHaveMoreThroughput) {
 
 /// A source that makes of each thirtieth of a second exactly what the window lets through, at most
 /// 4 Mbit/s, and a small frame each 200 ms when it lets nothing: an encoder without its errors.
-class ElasticSource final : public sim::Host {
+class ElasticSource final : public Machine {
  public:
   struct Shown {
     TimePoint captured{};
@@ -266,15 +266,16 @@ class ElasticSource final : public sim::Host {
 
   explicit ElasticSource(TimePoint start, bool sends)
       : endpoint_(start, {},
-                  std::make_unique<sprout::CressControl>(sprout::CressControl::Options{})),
+                  std::make_unique<control::CressControl>(control::CressControl::Options{})),
         next_(sends ? start : kNever),
         last_(start - 1s) {
     endpoint_.open_flow(session::kVideoFlow,
                         {.priority = session::Priority::kVideo, .report_outcomes = false});
   }
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
-    (void)endpoint_.handle_datagram(now, datagram.bytes);
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    (void)endpoint_.handle_datagram(now, bytes);
     while (const auto message = endpoint_.poll_message()) {
       Header header;
       std::memcpy(&header, message->bytes.data(), sizeof header);
@@ -290,13 +291,12 @@ class ElasticSource final : public sim::Host {
       capture(now);
     }
   }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = endpoint_.poll_transmit(now);
     if (!bytes) {
       return std::nullopt;
     }
-    const DataSize size{static_cast<int64_t>(bytes->size())};
-    return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+    return Transmit{.to = {}, .bytes = *std::move(bytes)};
   }
   TimePoint poll_timeout() const override { return std::min(next_, endpoint_.poll_timeout()); }
 

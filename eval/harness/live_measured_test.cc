@@ -22,7 +22,7 @@
 #include "traces/links.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::harness {
 namespace {

@@ -19,7 +19,7 @@
 #include "transport/runtime/file_descriptor.hh"
 #include "transport/runtime/udp_socket.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/handshake.hh"
+#include "transport/secure/handshake/handshake.hh"
 
 namespace cress::relay_load {
 namespace {
@@ -184,8 +184,8 @@ class Echo final : public Attack {
 
  private:
   /// The honest part of it, whose datagrams are watched on their way out.
-  struct Machine final : runtime::DatagramMachine {
-    explicit Machine(Echo& echo)
+  struct EchoMachine final : Machine {
+    explicit EchoMachine(Echo& echo)
         : owner(echo),
           member(echo.parts_.clock.now(), {.access = echo.parts_.options.access,
                                            .relay = echo.parts_.options.relay,
@@ -223,7 +223,7 @@ class Echo final : public Attack {
   std::vector<Transmit> said_;  // since the last turn
   runtime::UdpSocket socket_;
   runtime::UdpSocket elsewhere_;
-  Machine machine_;
+  EchoMachine machine_;
   runtime::Driver driver_;
 };
 
@@ -249,8 +249,8 @@ class Liar final : public Attack {
   }
 
  private:
-  struct Machine final : runtime::DatagramMachine {
-    explicit Machine(const Parts& parts)
+  struct LiarMachine final : Machine {
+    explicit LiarMachine(const Parts& parts)
         : connection(parts.clock.now(),
                      {.role = secure::Role::kJoiner,
                       .credential = secure::room_credential(parts.options.access),
@@ -276,7 +276,7 @@ class Liar final : public Attack {
   uint32_t frame_id_ = 1000;
   uint64_t sequence_ = 1;
   runtime::UdpSocket socket_;
-  Machine machine_;
+  LiarMachine machine_;
   runtime::Driver driver_;
 };
 

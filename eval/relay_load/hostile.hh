@@ -11,7 +11,7 @@
 #include "eval/relay_load/child_process.hh"
 #include "eval/relay_load/shared.hh"
 #include "transport/base/address.hh"
-#include "transport/secure/crypto.hh"
+#include "transport/secure/crypto/crypto.hh"
 
 namespace cress::relay_load {
 

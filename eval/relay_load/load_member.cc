@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::relay_load {
 
@@ -42,7 +42,7 @@ void LoadMember::drain(TimePoint now) {
   while (const auto event = connection_.poll_event()) {
     if (std::holds_alternative<secure::Connected>(*event)) {
       member_ = std::make_unique<relay::TestMember>(now, options_.member, options_.seed);
-      member_->endpoint().set_datagram_max(relay::kLegDatagramMax - secure::kRecordOverhead);
+      member_->endpoint().set_datagram_max(room::kLegDatagramMax - secure::kRecordOverhead);
     } else if (const auto* closed = std::get_if<secure::Closed>(&*event)) {
       closed_ = closed->reason;
     }

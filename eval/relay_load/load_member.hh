@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "relay/forward/room_test_tools.hh"
-#include "transport/runtime/datagram_machine.hh"
+#include "transport/base/machine.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/credential.hh"
+#include "transport/secure/handshake/credential.hh"
 
 namespace cress::relay_load {
 
@@ -25,7 +25,7 @@ Address loopback_of(int network);
 
 /// A member of a room without codecs: connects, then sends frames and sounds of true patterns and
 /// sizes, and takes what the others send, as long as it is there. Threads: none inside; one owner.
-class LoadMember : public runtime::DatagramMachine {
+class LoadMember : public Machine {
  public:
   LoadMember(TimePoint start, LoadMemberOptions options);
 

@@ -9,7 +9,7 @@
 #include "eval/relay_load/shared.hh"
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
-#include "transport/secure/crypto.hh"
+#include "transport/secure/crypto/crypto.hh"
 
 namespace cress::relay_load {
 

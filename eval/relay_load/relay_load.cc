@@ -263,7 +263,7 @@ class Load {
     if (member == nullptr) {
       return;
     }
-    std::set<relay::MemberNumber> seen;
+    std::set<room::MemberNumber> seen;
     for (const relay::SeenFrame& frame : member->shown()) {
       if (frame.captured >= *ended_ - kLately) {
         seen.insert(frame.from);

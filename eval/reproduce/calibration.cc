@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/forecaster.hh"
-#include "transport/sprout/gamma_belief.hh"
-#include "transport/sprout/model.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/cress/gamma_belief.hh"
+#include "transport/control/sprout/forecaster.hh"
+#include "transport/control/sprout/model.hh"
 
 namespace cress::reproduce {
 namespace {
@@ -32,7 +32,7 @@ class Opportunities {
 };
 
 Calibration empty_calibration() {
-  constexpr auto kHorizons = static_cast<size_t>(sprout::kForecastTicks);
+  constexpr auto kHorizons = static_cast<size_t>(control::kForecastTicks);
   return {.forecasts = 0,
           .shortfalls = std::vector<int64_t>(kHorizons),
           .forecast = std::vector<double>(kHorizons),
@@ -46,7 +46,7 @@ void compare(Opportunities opportunities, TimePoint made, Forecast forecast_of,
   double delivered = 0;
   ++calibration.forecasts;
   for (size_t i = 0; i < calibration.shortfalls.size(); ++i) {
-    const TimePoint until = made + static_cast<int64_t>(i + 1) * sprout::kTickLength;
+    const TimePoint until = made + static_cast<int64_t>(i + 1) * control::kTickLength;
     for (; opportunities.next() <= until; opportunities.pass()) {
       ++delivered;
     }
@@ -60,18 +60,18 @@ void compare(Opportunities opportunities, TimePoint made, Forecast forecast_of,
 }  // namespace
 
 Calibration calibrate_sprout(const sim::DeliveryTrace& trace, Duration duration, Duration skip,
-                             const sprout::BeliefDynamics& dynamics,
-                             const sprout::ForecastTable& table) {
-  sprout::Forecaster forecaster{std::make_unique<sprout::BayesianEstimator>(dynamics, table), {}};
+                             const control::BeliefDynamics& dynamics,
+                             const control::ForecastTable& table) {
+  control::Forecaster forecaster{std::make_unique<control::BayesianEstimator>(dynamics, table), {}};
   Calibration calibration = empty_calibration();
   Opportunities opportunities{trace};
   // Ticks begin with the first arrival.
   for (TimePoint tick = opportunities.next(); tick < kTimeZero + duration;
-       tick += sprout::kTickLength) {
+       tick += control::kTickLength) {
     for (; opportunities.next() <= tick; opportunities.pass()) {
-      forecaster.handle_arrival(opportunities.next(), sprout::kModelPacketSize, {});
+      forecaster.handle_arrival(opportunities.next(), control::kModelPacketSize, {});
     }
-    const sprout::ForecastCounts& counts = forecaster.forecast(tick).counts;
+    const control::ForecastCounts& counts = forecaster.forecast(tick).counts;
     if (tick >= kTimeZero + skip && !counts.empty()) {
       compare(
           opportunities, tick, [&](size_t i) { return static_cast<double>(counts.at(i)); },
@@ -82,8 +82,8 @@ Calibration calibrate_sprout(const sim::DeliveryTrace& trace, Duration duration,
 }
 
 Calibration calibrate_cress(const sim::DeliveryTrace& trace, Duration duration, Duration skip) {
-  const sprout::CressControl::Options options;
-  sprout::GammaBelief belief{options.belief};
+  const control::CressControl::Options options;
+  control::GammaBelief belief{options.belief};
   Calibration calibration = empty_calibration();
   Opportunities opportunities{trace};
   TimePoint seen = opportunities.next();
@@ -93,7 +93,7 @@ Calibration calibrate_cress(const sim::DeliveryTrace& trace, Duration duration, 
     belief.pass_busy(at - seen);
     seen = at;
   };
-  for (TimePoint tick = seen; tick < kTimeZero + duration; tick += sprout::kTickLength) {
+  for (TimePoint tick = seen; tick < kTimeZero + duration; tick += control::kTickLength) {
     for (; opportunities.next() <= tick; opportunities.pass()) {
       busy_until(opportunities.next());
       belief.observe(1);
@@ -104,7 +104,7 @@ Calibration calibrate_cress(const sim::DeliveryTrace& trace, Duration duration, 
       compare(
           opportunities, tick,
           [&](size_t i) {
-            const Duration horizon = static_cast<int64_t>(i + 1) * sprout::kTickLength;
+            const Duration horizon = static_cast<int64_t>(i + 1) * control::kTickLength;
             return missed >= options.outage_packets
                        ? 0.0
                        : belief.deliveries(horizon, options.caution_normal);

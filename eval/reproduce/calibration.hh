@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "transport/control/sprout/forecast_table.hh"
+#include "transport/control/sprout/rate_belief.hh"
 #include "transport/sim/trace.hh"
-#include "transport/sprout/forecast_table.hh"
-#include "transport/sprout/rate_belief.hh"
 
 /// How often a link delivers less than was forecast. Threads: pure functions.
 namespace cress::reproduce {
@@ -21,8 +21,8 @@ struct Calibration {
 /// Sprout's forecasts, one a tick, while the link delivers at every opportunity one packet of the
 /// model's size, from `skip` on to `duration`.
 Calibration calibrate_sprout(const sim::DeliveryTrace& trace, Duration duration, Duration skip,
-                             const sprout::BeliefDynamics& dynamics,
-                             const sprout::ForecastTable& table);
+                             const control::BeliefDynamics& dynamics,
+                             const control::ForecastTable& table);
 /// The same for Cress's belief, which counts packets of an opportunity's size, and its taking a
 /// link for dead.
 Calibration calibrate_cress(const sim::DeliveryTrace& trace, Duration duration, Duration skip);

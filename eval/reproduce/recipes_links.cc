@@ -10,7 +10,7 @@
 #include "eval/reproduce/recipe_tools.hh"
 #include "eval/schemes/registry.hh"
 #include "traces/trace_statistics.hh"
-#include "transport/sprout/cress_control.hh"
+#include "transport/control/cress/cress_control.hh"
 
 /// What is read off the links themselves, without a run.
 namespace cress::reproduce {
@@ -98,9 +98,9 @@ Calibration sum_of(const std::vector<Calibration>& links) {
 
 std::vector<Forecasts> forecasts_of(const Lab& lab) {
   const schemes::SchemeContext context;
-  Forecasts sprout{.scheme = "sprout", .nominal = sprout::kForecastQuantile, .links = {}};
+  Forecasts sprout{.scheme = "sprout", .nominal = control::kForecastQuantile, .links = {}};
   Forecasts cress{.scheme = "cress",
-                  .nominal = normal_share_below(sprout::CressControl::Options{}.caution_normal),
+                  .nominal = normal_share_below(control::CressControl::Options{}.caution_normal),
                   .links = {}};
   for (size_t i = 0; i < kPaperLinks; ++i) {
     const LabLink& link = lab.links[i];
@@ -178,7 +178,7 @@ Figure figure_forecast(const Lab& lab, const RunBook& /*book*/) {
     double low = 1;
     double high = 0;
     for (size_t h = 0; h < all.shortfalls.size(); ++h) {
-      const double within_ms = to_milliseconds(sprout::kTickLength) * static_cast<double>(h + 1);
+      const double within_ms = to_milliseconds(control::kTickLength) * static_cast<double>(h + 1);
       const auto [least, most] = std::ranges::minmax(
           forecasts.links, {}, [&](const Calibration& link) { return short_share(link, h); });
       const double share = short_share(all, h);
@@ -193,7 +193,7 @@ Figure figure_forecast(const Lab& lab, const RunBook& /*book*/) {
       ys.push_back(100 * share);
     }
     // Eight colours on, a line has dashes.
-    const double end_ms = to_milliseconds(sprout::kTickLength) * sprout::kForecastTicks;
+    const double end_ms = to_milliseconds(control::kTickLength) * control::kForecastTicks;
     panel.chart.lines.push_back(std::move(line));
     panel.chart.lines.push_back(
         {.colour = colour_of(forecasts.scheme) + 8,

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "eval/schemes/gcc_packets.hh"
 #include "eval/schemes/registry.hh"
-#include "eval/schemes/tcp_segment.hh"
+#include "eval/schemes/tcp/tcp_segment.hh"
+#include "eval/schemes/webrtc/gcc_packets.hh"
 #include "media/codec/versions.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
@@ -77,45 +77,42 @@ std::unique_ptr<sim::Queue> queue_of(const Conditions& conditions, std::string_v
 }
 
 /// Hands an end some datagrams twice, some after the next few, and some cut short.
-class Shaken final : public sim::Host {
+class Shaken final : public Machine {
  public:
-  Shaken(sim::Host& host, bool shakes, uint64_t seed) : host_(host), shakes_(shakes), rng_(seed) {}
+  Shaken(Machine& host, bool shakes, uint64_t seed) : host_(host), shakes_(shakes), rng_(seed) {}
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
     if (!shakes_) {
-      host_.handle_datagram(now, datagram);
+      host_.handle_datagram(now, from, bytes);
       return;
     }
     const double drawn = rng_.uniform();
     if (drawn < 0.01 && held_.empty()) {
-      held_ = {datagram};
+      held_.emplace_back(bytes.begin(), bytes.end());
       after_ = 1 + rng_.below(8);
       return;
     }
-    host_.handle_datagram(now, datagram);
+    host_.handle_datagram(now, from, bytes);
     if (drawn > 0.99) {
-      host_.handle_datagram(now, datagram);
+      host_.handle_datagram(now, from, bytes);
     } else if (drawn > 0.98) {
-      sim::Datagram cut = datagram;
-      cut.bytes.resize(rng_.below(cut.bytes.size() + 1));
-      host_.handle_datagram(now, cut);
+      host_.handle_datagram(now, from, bytes.first(rng_.below(bytes.size() + 1)));
     }
     if (!held_.empty() && --after_ == 0) {
-      host_.handle_datagram(now, held_.front());
+      host_.handle_datagram(now, from, held_.front());
       held_.clear();
     }
   }
   void handle_timeout(TimePoint now) override { host_.handle_timeout(now); }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
-    return host_.poll_transmit(now);
-  }
+  std::optional<Transmit> poll_transmit(TimePoint now) override { return host_.poll_transmit(now); }
   TimePoint poll_timeout() const override { return host_.poll_timeout(); }
 
  private:
-  sim::Host& host_;
+  Machine& host_;
   bool shakes_;
   Rng rng_;
-  std::vector<sim::Datagram> held_;
+  std::vector<std::vector<std::byte>> held_;
   uint64_t after_ = 0;
 };
 

@@ -7,28 +7,28 @@
 #include <stdexcept>
 #include <utility>
 
-#include "eval/schemes/bbr.hh"
-#include "eval/schemes/call_with_sound.hh"
-#include "eval/schemes/compound.hh"
-#include "eval/schemes/copa.hh"
-#include "eval/schemes/cress_call.hh"
-#include "eval/schemes/cubic.hh"
-#include "eval/schemes/gcc_call.hh"
-#include "eval/schemes/ledbat.hh"
-#include "eval/schemes/like_call.hh"
-#include "eval/schemes/like_flow.hh"
-#include "eval/schemes/omniscient.hh"
-#include "eval/schemes/omniscient_control.hh"
-#include "eval/schemes/reno.hh"
-#include "eval/schemes/sprout_flow.hh"
-#include "eval/schemes/tcp_flow.hh"
-#include "eval/schemes/tunnel_scheme.hh"
-#include "eval/schemes/vegas.hh"
-#include "eval/schemes/verus.hh"
+#include "eval/schemes/congestion/bbr.hh"
+#include "eval/schemes/congestion/compound.hh"
+#include "eval/schemes/congestion/copa.hh"
+#include "eval/schemes/congestion/cubic.hh"
+#include "eval/schemes/congestion/ledbat.hh"
+#include "eval/schemes/congestion/reno.hh"
+#include "eval/schemes/congestion/vegas.hh"
+#include "eval/schemes/congestion/verus.hh"
+#include "eval/schemes/cress/cress_call.hh"
+#include "eval/schemes/cress/omniscient.hh"
+#include "eval/schemes/cress/omniscient_control.hh"
+#include "eval/schemes/cress/sprout_flow.hh"
+#include "eval/schemes/cress/tunnel_scheme.hh"
+#include "eval/schemes/host/call_with_sound.hh"
+#include "eval/schemes/like/like_call.hh"
+#include "eval/schemes/like/like_flow.hh"
+#include "eval/schemes/tcp/tcp_flow.hh"
+#include "eval/schemes/webrtc/gcc_call.hh"
 #include "relay/tunnel/feedback_each_tick.hh"
 #include "transport/base/rng.hh"
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/sprout_control.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/sprout/sprout_control.hh"
 
 namespace cress::schemes {
 namespace {
@@ -213,22 +213,22 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Sprout over a model of its own, for what differs in the quantile alone.
-class OwnedEstimator final : public sprout::TickEstimator {
+class OwnedEstimator final : public control::TickEstimator {
  public:
   struct Tables {
-    explicit Tables(const sprout::SproutModel& model) : dynamics(model), table(dynamics) {}
-    sprout::BeliefDynamics dynamics;
-    sprout::ForecastTable table;
+    explicit Tables(const control::SproutModel& model) : dynamics(model), table(dynamics) {}
+    control::BeliefDynamics dynamics;
+    control::ForecastTable table;
   };
   explicit OwnedEstimator(std::shared_ptr<const Tables> tables)
       : tables_(std::move(tables)), estimator_(tables_->dynamics, tables_->table) {}
   void skip_tick() override { estimator_.skip_tick(); }
   void observe_tick(double packets) override { estimator_.observe_tick(packets); }
-  sprout::ForecastCounts forecast() override { return estimator_.forecast(); }
+  control::ForecastCounts forecast() override { return estimator_.forecast(); }
 
  private:
   std::shared_ptr<const Tables> tables_;  // shared: both ends of a run use one, 2 MB
-  sprout::BayesianEstimator estimator_;
+  control::BayesianEstimator estimator_;
 };
 
 /// The NN of `sprout-NN`.
@@ -250,39 +250,39 @@ std::optional<int> confidence_of(std::string_view scheme) {
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
 /// Three degrees of confidence in one forecast (docs/method.md).
-std::unique_ptr<sprout::Control> make_cress_control(std::string_view scheme,
-                                                    sprout::CressControl::Options options) {
+std::unique_ptr<control::Control> make_cress_control(std::string_view scheme,
+                                                     control::CressControl::Options options) {
   if (scheme == "cress-cautious") {
     options.delay_target = 40ms;
   } else if (scheme == "cress-bold") {
     options.caution_normal = -0.1;
     options.delay_target = 45ms;
   }
-  return std::make_unique<sprout::CressControl>(options);
+  return std::make_unique<control::CressControl>(options);
 }
 
-std::unique_ptr<sprout::Control> make_sprout_control(std::string_view scheme,
-                                                     const SchemeContext& context) {
-  std::unique_ptr<sprout::TickEstimator> estimator;
+std::unique_ptr<control::Control> make_sprout_control(std::string_view scheme,
+                                                      const SchemeContext& context) {
+  std::unique_ptr<control::TickEstimator> estimator;
   if (scheme == "sprout-ewma") {
-    estimator = std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{});
+    estimator = std::make_unique<control::EwmaEstimator>(control::EwmaOptions{});
   } else {
-    estimator = std::make_unique<sprout::BayesianEstimator>(context.dynamics(), context.table());
+    estimator = std::make_unique<control::BayesianEstimator>(context.dynamics(), context.table());
   }
-  return std::make_unique<sprout::SproutControl>(std::move(estimator));
+  return std::make_unique<control::SproutControl>(std::move(estimator));
 }
 
-std::unique_ptr<sprout::Control> make_omniscient_control(
+std::unique_ptr<control::Control> make_omniscient_control(
     std::shared_ptr<const sim::DeliveryTrace> trace) {
   return std::make_unique<OmniscientControl>(
       std::move(trace),
-      OmniscientControl::Options{.datagram_overhead = sprout::kDatagramOverhead + wire::kTagSize});
+      OmniscientControl::Options{.datagram_overhead = control::kDatagramOverhead + wire::kTagSize});
 }
 
 /// Two programs do not start in step: the other end comes up within a tick of the first.
 TimePoint jittered_start(uint64_t seed) {
   return kTimeZero +
-         from_seconds(Rng{seed}.fork(kStartStream).uniform(0, to_seconds(sprout::kTickLength)));
+         from_seconds(Rng{seed}.fork(kStartStream).uniform(0, to_seconds(control::kTickLength)));
 }
 
 FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {
@@ -297,13 +297,13 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
   receiver.endpoint.heartbeat_interval = kReceiverHeartbeat;
   std::shared_ptr<const OwnedEstimator::Tables> tables;
   if (const auto confidence = confidence_of(scheme)) {
-    sprout::SproutModel model;
+    control::SproutModel model;
     model.forecast_quantile = (100 - *confidence) / 100.0;
     tables = std::make_shared<const OwnedEstimator::Tables>(model);
   }
-  const auto control = [&]() -> std::unique_ptr<sprout::Control> {
+  const auto control = [&]() -> std::unique_ptr<control::Control> {
     if (tables) {
-      return std::make_unique<sprout::SproutControl>(std::make_unique<OwnedEstimator>(tables));
+      return std::make_unique<control::SproutControl>(std::make_unique<OwnedEstimator>(tables));
     }
     return make_sprout_control(scheme, context);
   };
@@ -318,7 +318,7 @@ FlowPair make_cress_flow(std::string_view scheme, uint64_t seed) {
   sender.full_packets = true;
   SproutFlowOptions receiver = sender;
   receiver.sends_data = false;
-  const auto control = [&] { return make_cress_control(scheme, sprout::flow_control()); };
+  const auto control = [&] { return make_cress_control(scheme, control::flow_control()); };
   return {std::make_unique<SproutFlow>(kTimeZero, sender, control()),
           std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
@@ -511,7 +511,7 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   // Only Sprout's belief needs it (docs/experiments/0009).
   options.pads_window = scheme == "sprout";
   options.trickles = !info.knows_link;  // its closed window is no guess
-  sprout::CressControl::Options cress = sprout::call_control();
+  control::CressControl::Options cress = control::call_control();
   cress.datagram_overhead += wire::kTagSize;  // what sealing adds
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
     return info.knows_link    ? make_omniscient_control(trace)

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "eval/schemes/scheme_host.hh"
+#include "eval/schemes/host/scheme_host.hh"
 #include "media/source/video_source.hh"
+#include "transport/control/sprout/forecast_table.hh"
 #include "transport/sim/trace.hh"
-#include "transport/sprout/forecast_table.hh"
 
 namespace cress::schemes {
 
@@ -36,13 +36,13 @@ const SchemeInfo& find_scheme(std::string_view name);
 /// What runs share and nobody changes: Sprout's tables, made once.
 class SchemeContext {
  public:
-  SchemeContext() : dynamics_(sprout::SproutModel{}), table_(dynamics_) {}
-  const sprout::BeliefDynamics& dynamics() const { return dynamics_; }
-  const sprout::ForecastTable& table() const { return table_; }
+  SchemeContext() : dynamics_(control::SproutModel{}), table_(dynamics_) {}
+  const control::BeliefDynamics& dynamics() const { return dynamics_; }
+  const control::ForecastTable& table() const { return table_; }
 
  private:
-  sprout::BeliefDynamics dynamics_;
-  sprout::ForecastTable table_;
+  control::BeliefDynamics dynamics_;
+  control::ForecastTable table_;
 };
 
 /// `left` sends forward, `right` answers (a flow) or sends the other way (a call).

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "eval/metrics/delay_over_time.hh"
-#include "eval/schemes/compound.hh"
+#include "eval/schemes/congestion/compound.hh"
 #include "eval/schemes/registry.hh"
-#include "eval/schemes/tcp_flow.hh"
+#include "eval/schemes/tcp/tcp_flow.hh"
 #include "transport/sim/queue_codel.hh"
 #include "transport/sim/queue_red.hh"
 #include "transport/sim/world.hh"

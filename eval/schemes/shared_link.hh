@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "eval/schemes/cress/tunnel_scheme.hh"
 #include "eval/schemes/registry.hh"
-#include "eval/schemes/tunnel_scheme.hh"
 #include "relay/tunnel/secure_tunnel.hh"
 
 namespace cress::schemes {

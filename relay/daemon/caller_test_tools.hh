@@ -11,8 +11,8 @@
 #include "relay/forward/room_test_tools.hh"
 #include "transport/base/address.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/credential.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::relay {
 
@@ -59,7 +59,7 @@ struct Caller {
       if (std::holds_alternative<secure::Connected>(*event)) {
         member =
             std::make_unique<TestMember>(now, TestMemberOptions{.speaks = speaks_at_all}, seed);
-        member->endpoint().set_datagram_max(kLegDatagramMax - secure::kRecordOverhead);
+        member->endpoint().set_datagram_max(room::kLegDatagramMax - secure::kRecordOverhead);
       } else if (const auto* over = std::get_if<secure::Closed>(&*event)) {
         closed = over->reason;
       }
@@ -92,8 +92,8 @@ struct Caller {
   TimePoint poll_timeout() const {
     return std::min(connection.poll_timeout(), member && !closed ? member->poll_timeout() : kNever);
   }
-  std::set<MemberNumber> seen() const {
-    std::set<MemberNumber> numbers;
+  std::set<room::MemberNumber> seen() const {
+    std::set<room::MemberNumber> numbers;
     for (const SeenFrame& frame : member->shown()) {
       numbers.insert(frame.from);
     }

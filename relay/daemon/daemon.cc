@@ -21,7 +21,7 @@
 #include "transport/runtime/udp_socket.hh"
 #include "transport/runtime/worker.hh"
 #include "transport/secure/connection.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::relay {
 namespace {
@@ -34,7 +34,7 @@ constexpr Duration kGatherBusy = 1ms;
 constexpr Duration kDrainMax = 4s;
 
 /// The relay's machine, whose datagrams' waiting is measured, and whose news are taken.
-class WatchedMachine : public runtime::DatagramMachine {
+class WatchedMachine : public Machine {
  public:
   WatchedMachine(const runtime::MonotonicClock& clock, RelayMachine& relay,
                  std::function<void()> drained)
@@ -51,7 +51,10 @@ class WatchedMachine : public runtime::DatagramMachine {
   }
   void take_back(std::vector<std::byte>&& sent) override { relay_.take_back(std::move(sent)); }
   TimePoint poll_timeout() const override { return relay_.poll_timeout(); }
-  void drained(TimePoint /*now*/) override { drained_(); }
+  bool drained(TimePoint /*now*/) override {
+    drained_();
+    return true;
+  }
 
   const DurationHistogram& wait() const { return wait_; }
 
@@ -215,7 +218,7 @@ class Daemon::Impl {
     std::set<std::string> gone = std::exchange(open_, {});
     for (const StoredRoom& room : store_.rooms()) {
       if (room.expires && *room.expires <= now) {
-        close_room(room.door.name, FarewellReason::kExpired);
+        close_room(room.door.name, room::FarewellReason::kExpired);
         store_.remove(room.door.name);
       } else {
         next_expiry_ = std::min(next_expiry_, room.expires.value_or(next_expiry_));
@@ -225,19 +228,19 @@ class Daemon::Impl {
       gone.erase(room.door.name);
     }
     for (const std::string& name : gone) {
-      close_room(name, FarewellReason::kClosed);
+      close_room(name, room::FarewellReason::kClosed);
     }
   }
   void open_room(const RoomDoor& door) {
     if (!relay_.open(door)) {  // another room of the same name
-      close_room(door.name, FarewellReason::kClosed);
+      close_room(door.name, room::FarewellReason::kClosed);
       relay_.open(door);
     }
   }
-  void close_room(const std::string& name, FarewellReason reason) {
+  void close_room(const std::string& name, room::FarewellReason reason) {
     driver_.wake([&](TimePoint now) {
       if (relay_.close(now, name, reason)) {
-        log_.write("info", reason == FarewellReason::kExpired ? "expired" : "closed",
+        log_.write("info", reason == room::FarewellReason::kExpired ? "expired" : "closed",
                    {{"room", name}});
       }
     });
@@ -261,7 +264,7 @@ class Daemon::Impl {
   void tell_events() {
     while (const auto event = relay_.poll_event()) {
       nlohmann::ordered_json fields{{"room", event->room}};
-      if (event->member != kNobody) {
+      if (event->member != room::kNobody) {
         fields["member"] = event->member;
       }
       if (event->address != Address{}) {

@@ -21,7 +21,7 @@ secure::Secret key_of(uint8_t fill) {
 }
 
 /// A member's connection on a socket of its own, in a network of its own.
-struct LiveJoiner final : runtime::DatagramMachine {
+struct LiveJoiner final : Machine {
   LiveJoiner(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, uint8_t network,
              const Address& relay, const secure::Secret& access)
       : socket(clock, {.bind = own_address(network)}),
@@ -42,7 +42,7 @@ struct LiveJoiner final : runtime::DatagramMachine {
     return connection.poll_transmit(now);
   }
   TimePoint poll_timeout() const override { return connection.poll_timeout(); }
-  void drained(TimePoint /*now*/) override {
+  bool drained(TimePoint /*now*/) override {
     while (connection.poll_datagram()) {
       ++datagrams;
     }
@@ -51,6 +51,7 @@ struct LiveJoiner final : runtime::DatagramMachine {
         closed = over->reason;
       }
     }
+    return true;
   }
 
   runtime::UdpSocket socket;

@@ -6,7 +6,7 @@
 
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::relay {
 namespace {
@@ -22,19 +22,19 @@ constexpr Duration kFloodIgnored = 100ms;
 const char* words_for(const Departure& departure) {
   if (departure.farewell) {
     switch (*departure.farewell) {
-      case FarewellReason::kKicked:
+      case room::FarewellReason::kKicked:
         return "was removed";
-      case FarewellReason::kClosed:
+      case room::FarewellReason::kClosed:
         return "the room was closed";
-      case FarewellReason::kExpired:
+      case room::FarewellReason::kExpired:
         return "the room has expired";
-      case FarewellReason::kFull:
+      case room::FarewellReason::kFull:
         return "the room is full";
-      case FarewellReason::kDraining:
+      case room::FarewellReason::kDraining:
         return "the relay is going away";
     }
   }
-  return departure.reason == LeaveReason::kLeft ? "left" : "was not heard any more";
+  return departure.reason == room::LeaveReason::kLeft ? "left" : "was not heard any more";
 }
 
 secure::CloseCode code_for(const Departure& departure) {
@@ -42,13 +42,13 @@ secure::CloseCode code_for(const Departure& departure) {
     return secure::CloseCode::kHangUp;
   }
   switch (*departure.farewell) {
-    case FarewellReason::kFull:
+    case room::FarewellReason::kFull:
       return secure::CloseCode::kFull;
-    case FarewellReason::kDraining:
+    case room::FarewellReason::kDraining:
       return secure::CloseCode::kGoingAway;
-    case FarewellReason::kKicked:
-    case FarewellReason::kClosed:
-    case FarewellReason::kExpired:
+    case room::FarewellReason::kKicked:
+    case room::FarewellReason::kClosed:
+    case room::FarewellReason::kExpired:
       break;
   }
   return secure::CloseCode::kRemoved;
@@ -56,7 +56,7 @@ secure::CloseCode code_for(const Departure& departure) {
 
 RelayMachineOptions made_ours(RelayMachineOptions options, SpareBuffers& spare) {
   // A leg's datagrams travel as records, on paths that carry what every path carries.
-  options.room.endpoint.datagram_max = kLegDatagramMax - secure::kRecordOverhead;
+  options.room.endpoint.datagram_max = room::kLegDatagramMax - secure::kRecordOverhead;
   options.room.control.datagram_overhead += secure::kRecordOverhead;
   options.room.endpoint.spare = &spare;
   options.listener.peer.spare = &spare;
@@ -111,7 +111,7 @@ RelayMachine::Door* RelayMachine::find_door(const std::string& name) {
   return identity == identities_.end() ? nullptr : &doors_.at(identity->second);
 }
 
-bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason reason) {
+bool RelayMachine::close(TimePoint now, const std::string& name, room::FarewellReason reason) {
   handle_opened(now);
   Door* const door = find_door(name);
   if (door == nullptr) {
@@ -128,7 +128,7 @@ bool RelayMachine::close(TimePoint now, const std::string& name, FarewellReason 
   return true;
 }
 
-bool RelayMachine::kick(TimePoint now, const std::string& name, MemberNumber number) {
+bool RelayMachine::kick(TimePoint now, const std::string& name, room::MemberNumber number) {
   handle_opened(now);
   Door* const door = find_door(name);
   if (door == nullptr || !door->slot || slots_[*door->slot]->find(number) == nullptr) {
@@ -146,7 +146,8 @@ void RelayMachine::drain_members(TimePoint now, Duration again_in) {
   is_draining_ = true;
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot]) {
-      slots_[slot]->room.close(now, {.reason = FarewellReason::kDraining, .again_in = again_in});
+      slots_[slot]->room.close(now,
+                               {.reason = room::FarewellReason::kDraining, .again_in = again_in});
       settle(now, slot);
     }
   }
@@ -233,7 +234,7 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
     return;  // we have said good-bye ourselves
   }
   const size_t slot = place->slot;
-  const MemberNumber number = place->number;
+  const room::MemberNumber number = place->number;
   LiveRoom& live = *slots_[slot];
   if (const auto* moved = std::get_if<secure::PathChanged>(&event.event)) {
     note({.kind = RelayEvent::Kind::kPathChanged,
@@ -242,7 +243,7 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
           .address = moved->peer});
   } else if (const auto* closed = std::get_if<secure::Closed>(&event.event)) {
     const bool said = closed->reason == secure::CloseReason::kPeerHungUp;
-    live.room.leave(now, number, said ? LeaveReason::kLeft : LeaveReason::kLost);
+    live.room.leave(now, number, said ? room::LeaveReason::kLeft : room::LeaveReason::kLost);
     settle(now, slot);
   }
 }

@@ -14,11 +14,11 @@
 
 #include "relay/forward/room.hh"
 #include "transport/base/fifo.hh"
+#include "transport/base/machine.hh"
 #include "transport/base/spare_buffers.hh"
-#include "transport/runtime/datagram_machine.hh"
-#include "transport/secure/credential.hh"
+#include "transport/secure/group/member_card.hh"
+#include "transport/secure/handshake/credential.hh"
 #include "transport/secure/listener.hh"
-#include "transport/secure/member_card.hh"
 #include "transport/secure/timer_heap.hh"
 
 namespace cress::relay {
@@ -55,7 +55,7 @@ struct RelayEvent {
   };
   Kind kind = Kind::kJoined;
   std::string room;
-  MemberNumber member = kNobody;
+  room::MemberNumber member = room::kNobody;
   Address address{};
   const char* words = "";
   friend bool operator==(const RelayEvent&, const RelayEvent&) = default;
@@ -66,7 +66,7 @@ struct RelayEvent {
 /// room's work, whatever the number of rooms. Rooms come and go while it runs. Whoever is not in
 /// possession of a room's link gets no further than the Listener.
 /// Threads: none inside; one owner. `now` never goes back. Peer data never fails a check.
-class RelayMachine : public runtime::DatagramMachine {
+class RelayMachine : public Machine {
  public:
   RelayMachine(TimePoint start, RelayMachineOptions options);
   RelayMachine(const RelayMachine&) = delete;
@@ -76,9 +76,9 @@ class RelayMachine : public runtime::DatagramMachine {
   /// first member. False: another room has this access key, or another key this name.
   bool open(const RoomDoor& door);
   /// Everybody in it is told to go, and nobody enters any more. False: there is none of that name.
-  bool close(TimePoint now, const std::string& name, FarewellReason reason);
+  bool close(TimePoint now, const std::string& name, room::FarewellReason reason);
   /// False: nobody of that number is there.
-  bool kick(TimePoint now, const std::string& name, MemberNumber number);
+  bool kick(TimePoint now, const std::string& name, room::MemberNumber number);
   /// All members are told to come back `again_in` from now and nobody enters any more; poll on
   /// until is_finished().
   void drain_members(TimePoint now, Duration again_in);
@@ -115,14 +115,14 @@ class RelayMachine : public runtime::DatagramMachine {
     std::optional<size_t> slot;  // of its live room
   };
   struct Seat {
-    MemberNumber number = kNobody;
+    room::MemberNumber number = room::kNobody;
     secure::PeerId peer;
   };
   struct LiveRoom {
     LiveRoom(TimePoint start, std::string key, RoomOptions options)
         : identity(std::move(key)), name(options.name), room(start, std::move(options)) {}
     /// Nothing: nobody of that number is here.
-    const Seat* find(MemberNumber number) const {
+    const Seat* find(room::MemberNumber number) const {
       const auto& seat = seats.at(leg_of(number));
       return seat && seat->number == number ? &*seat : nullptr;
     }
@@ -137,7 +137,7 @@ class RelayMachine : public runtime::DatagramMachine {
   struct Place {
     secure::PeerId peer;
     size_t slot = 0;
-    MemberNumber number = kNobody;
+    room::MemberNumber number = room::kNobody;
   };
 
   /// Null: whoever that is, it is in no room, or was told good-bye.

@@ -133,7 +133,7 @@ TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
   for (size_t i = 0; i < 3; ++i) {
     const Caller& caller = *world.callers[i];
     ASSERT_TRUE(caller.member);
-    std::set<MemberNumber> others;
+    std::set<room::MemberNumber> others;
     for (size_t k = 0; k < 3; ++k) {
       if (k != i) {
         others.insert(world.callers[k]->member->number());
@@ -181,8 +181,8 @@ TEST(RelayMachine, NamesAndKeysBelongTogether) {
   EXPECT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 4}));
   EXPECT_FALSE(world.relay.open({.name = "kitchen", .access = access_of(2)}));
   EXPECT_FALSE(world.relay.open({.name = "garden", .access = access_of(1)}));
-  EXPECT_TRUE(world.relay.close(world.now, "kitchen", FarewellReason::kClosed));
-  EXPECT_FALSE(world.relay.close(world.now, "kitchen", FarewellReason::kClosed));
+  EXPECT_TRUE(world.relay.close(world.now, "kitchen", room::FarewellReason::kClosed));
+  EXPECT_FALSE(world.relay.close(world.now, "kitchen", room::FarewellReason::kClosed));
   EXPECT_TRUE(world.relay.open({.name = "garden", .access = access_of(1)}));
 }
 
@@ -197,7 +197,7 @@ TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
   EXPECT_EQ(world.relay.members(), 2U);
   ASSERT_TRUE(third.member);
   ASSERT_TRUE(third.member->farewell());
-  EXPECT_EQ(third.member->farewell()->reason, FarewellReason::kFull);
+  EXPECT_EQ(third.member->farewell()->reason, room::FarewellReason::kFull);
   EXPECT_EQ(third.closed, secure::CloseReason::kFull);
 }
 
@@ -246,10 +246,10 @@ TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
   const Caller& a = world.call(access_of(1));
   const Caller& b = world.call(access_of(2));
   world.run_for(1s);
-  ASSERT_TRUE(world.relay.close(world.now, "kitchen", FarewellReason::kExpired));
+  ASSERT_TRUE(world.relay.close(world.now, "kitchen", room::FarewellReason::kExpired));
   world.run_for(2s);
   ASSERT_TRUE(a.member->farewell());
-  EXPECT_EQ(a.member->farewell()->reason, FarewellReason::kExpired);
+  EXPECT_EQ(a.member->farewell()->reason, room::FarewellReason::kExpired);
   EXPECT_TRUE(a.closed);
   EXPECT_FALSE(b.closed);
   EXPECT_EQ(world.relay.open_rooms(), 1U);
@@ -270,7 +270,7 @@ TEST(RelayMachine, DrainingTellsEverybodyToComeBackAndEnds) {
   for (const auto& caller : world.callers) {
     ASSERT_TRUE(caller->member->farewell());
     EXPECT_EQ(*caller->member->farewell(),
-              (Farewell{.reason = FarewellReason::kDraining, .again_in = 1500ms}));
+              (room::Farewell{.reason = room::FarewellReason::kDraining, .again_in = 1500ms}));
     EXPECT_EQ(caller->closed, secure::CloseReason::kGoingAway);
   }
 }
@@ -424,10 +424,10 @@ TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
   world.callers[1]->connection.hang_up(world.now);
   world.run_for(1s);
   one_event(Kind::kLeft, "a", "left");
-  world.relay.close(world.now, "b", FarewellReason::kClosed);
+  world.relay.close(world.now, "b", room::FarewellReason::kClosed);
   world.run_for(2s);
   one_event(Kind::kLeft, "b", "the room was closed");
-  world.relay.close(world.now, "c", FarewellReason::kExpired);
+  world.relay.close(world.now, "c", room::FarewellReason::kExpired);
   world.run_for(2s);
   one_event(Kind::kLeft, "c", "the room has expired");
   world.callers[4]->address = address_of(999);  // another network
@@ -509,7 +509,7 @@ class RelayHistory {
     say("finished: " + std::to_string(static_cast<int>(world_.relay.is_finished())));
     for (const auto& caller : world_.callers) {
       text_ << "caller " << caller->seed << ": number "
-            << (caller->member ? caller->member->number() : kNobody) << ", closed "
+            << (caller->member ? caller->member->number() : room::kNobody) << ", closed "
             << (caller->closed ? static_cast<int>(*caller->closed) : -1) << '\n';
     }
     return text_.str();
@@ -579,7 +579,7 @@ TEST(RelayMachine, WhatItDoesIsAsItWas) {
   world.call(access_of(3));
   history.run_for(1s);
   history.say("a member floods");
-  const MemberNumber flooding_number = flooding.member->number();
+  const room::MemberNumber flooding_number = flooding.member->number();
   flooding.member.reset();
   uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
   for (int i = 0; i < 150; ++i) {
@@ -594,7 +594,7 @@ TEST(RelayMachine, WhatItDoesIsAsItWas) {
   history.say("one is sent away, one moves, the garden expires, the attic has a place");
   ASSERT_TRUE(world.relay.kick(world.now, "kitchen", flooding_number));
   third.address = address_of(700);
-  ASSERT_TRUE(world.relay.close(world.now, "garden", FarewellReason::kExpired));
+  ASSERT_TRUE(world.relay.close(world.now, "garden", room::FarewellReason::kExpired));
   history.run_for(700ms);
   world.gather = 3ms;
   world.call(access_of(3), true);

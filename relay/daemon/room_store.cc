@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::relay {
 namespace {
@@ -208,19 +208,19 @@ std::vector<StoredRoom> RoomStore::rooms() const {
   return rooms;
 }
 
-void RoomStore::ask_to_kick(const std::string& name, MemberNumber member) {
+void RoomStore::ask_to_kick(const std::string& name, room::MemberNumber member) {
   Impl::Statement{*impl_, "INSERT INTO kicks (name, member) VALUES (?, ?)"}
       .text(1, name)
       .number(2, member)
       .step();
 }
 
-std::vector<std::pair<std::string, MemberNumber>> RoomStore::take_kicks() {
-  std::vector<std::pair<std::string, MemberNumber>> kicks;
+std::vector<std::pair<std::string, room::MemberNumber>> RoomStore::take_kicks() {
+  std::vector<std::pair<std::string, room::MemberNumber>> kicks;
   Impl::Statement statement{*impl_, "DELETE FROM kicks RETURNING name, member"};
   while (statement.step()) {
-    kicks.emplace_back(statement.text(0),
-                       static_cast<MemberNumber>(statement.number(1).value_or(kNobody)));
+    kicks.emplace_back(statement.text(0), static_cast<room::MemberNumber>(
+                                              statement.number(1).value_or(room::kNobody)));
   }
   return kicks;
 }

@@ -41,9 +41,9 @@ class RoomStore {
   /// By name.
   std::vector<StoredRoom> rooms() const;
   /// Asks the running relay to send somebody away;
-  void ask_to_kick(const std::string& name, MemberNumber member);
+  void ask_to_kick(const std::string& name, room::MemberNumber member);
   /// what it was asked since it last looked.
-  std::vector<std::pair<std::string, MemberNumber>> take_kicks();
+  std::vector<std::pair<std::string, room::MemberNumber>> take_kicks();
   /// Another number after each change by somebody else.
   int64_t version() const;
 

@@ -85,7 +85,7 @@ TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
   RoomStore terminal{file()};
   terminal.ask_to_kick("kitchen", 3);
   terminal.ask_to_kick("garden", 65'535);
-  using Kicks = std::vector<std::pair<std::string, MemberNumber>>;
+  using Kicks = std::vector<std::pair<std::string, room::MemberNumber>>;
   EXPECT_EQ(relay.take_kicks(), (Kicks{{"kitchen", 3}, {"garden", 65'535}}));
   EXPECT_EQ(relay.take_kicks(), Kicks{});
 }

@@ -9,7 +9,7 @@
 namespace cress::relay {
 namespace {
 
-constexpr auto kHeadBytes = static_cast<size_t>(kMemberHeadSize.bytes());
+constexpr auto kHeadBytes = static_cast<size_t>(room::kMemberHeadSize.bytes());
 constexpr auto kHeaderBytes = static_cast<size_t>(media::kFragmentHeaderSize.bytes());
 // What a fragment costs beside its bytes.
 constexpr DataSize kTableEntry{static_cast<int64_t>(sizeof(std::vector<std::byte>))};

@@ -9,10 +9,10 @@
 
 #include "media/frame/fragment.hh"
 #include "relay/forward/frame_kind.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/result.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::relay {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "media/frame/fragment.hh"
-#include "relay/protocol/member_number.hh"
+#include "transport/room/member_number.hh"
 
 namespace cress::relay {
 
@@ -25,6 +25,6 @@ inline FrameKind kind_of(const media::FragmentHeader& header) {
 /// The most legs that one room may have: sets of them are bits of one word.
 inline constexpr size_t kLegsMax = 64;
 /// Which of them is this member's: a number names its leg, so that both are found at once.
-inline size_t leg_of(MemberNumber number) { return (number - size_t{1}) % kLegsMax; }
+inline size_t leg_of(room::MemberNumber number) { return (number - size_t{1}) % kLegsMax; }
 
 }  // namespace cress::relay

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "media/frame/fragment.hh"
-#include "relay/protocol/media_head.hh"
-#include "relay/protocol/room_message.hh"
 #include "transport/base/rng.hh"
+#include "transport/room/media_head.hh"
+#include "transport/room/room_message.hh"
 #include "transport/session/endpoint.hh"
 #include "transport/wire/datagram.hh"
 
@@ -19,17 +19,20 @@ inline std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, sess
   if (flow == session::kControlFlow) {
     switch (rng.below(5)) {
       case 0:
-        return build_room_message(KeyFrameWanted{static_cast<MemberNumber>(1 + rng.below(12))});
+        return room::build_room_message(
+            room::KeyFrameWanted{static_cast<room::MemberNumber>(1 + rng.below(12))});
       case 1:
-        return build_room_message(Card{.revision = static_cast<uint32_t>(rng.next()),
-                                       .sealed = std::vector<std::byte>(kCardSizeMax)});
+        return room::build_room_message(
+            room::Card{.revision = static_cast<uint32_t>(rng.next()),
+                       .sealed = std::vector<std::byte>(room::kCardSizeMax)});
       case 2:
-        return build_room_message(View{.revision = static_cast<uint32_t>(rng.next()),
-                                       .pinned = static_cast<MemberNumber>(rng.below(70)),
-                                       .pictures = static_cast<uint32_t>(rng.below(65)),
-                                       .height = 4320});
+        return room::build_room_message(
+            room::View{.revision = static_cast<uint32_t>(rng.next()),
+                       .pinned = static_cast<room::MemberNumber>(rng.below(70)),
+                       .pictures = static_cast<uint32_t>(rng.below(65)),
+                       .height = 4320});
       case 3:
-        return build_room_message(Welcome{.number = 1});
+        return room::build_room_message(room::Welcome{.number = 1});
       default:
         break;
     }
@@ -50,8 +53,9 @@ inline std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, sess
         .anchor = layer == 0 && rng.chance(0.7),
         .data = std::vector<std::byte>(1 + rng.below(50'000))};
     const auto pieces = media::fragment(frame, DataSize{1100}, static_cast<int>(rng.below(3)));
-    const auto member = static_cast<MemberNumber>(rng.next());  // not in any order as an argument
-    return build_member_message(member, pieces[rng.below(pieces.size())]);
+    const auto member =
+        static_cast<room::MemberNumber>(rng.next());  // not in any order as an argument
+    return room::build_member_message(member, pieces[rng.below(pieces.size())]);
   }
   std::vector<std::byte> noise(rng.below(1100));
   for (std::byte& b : noise) {

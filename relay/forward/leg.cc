@@ -53,7 +53,7 @@ Leg::Leg(TimePoint now, size_t slot, const RoomOptions& options, RoomStats& stat
     : slot_(slot),
       options_(options),
       stats_(stats),
-      endpoint_(now, options.endpoint, std::make_unique<sprout::CressControl>(options.control)) {
+      endpoint_(now, options.endpoint, std::make_unique<control::CressControl>(options.control)) {
   endpoint_.open_flow(session::kAudioFlow, {.priority = session::Priority::kAudio,
                                             .report_outcomes = false,
                                             .queue_max = kSoundQueueMax});

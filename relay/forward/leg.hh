@@ -10,8 +10,8 @@
 #include "relay/forward/frame_kind.hh"
 #include "relay/forward/room_options.hh"
 #include "relay/forward/source.hh"
-#include "relay/protocol/outbox.hh"
 #include "transport/base/fifo.hh"
+#include "transport/room/outbox.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::relay {
@@ -33,8 +33,8 @@ class Leg {
 
   session::Endpoint& endpoint() { return endpoint_; }
   const session::Endpoint& endpoint() const { return endpoint_; }
-  Outbox& outbox() { return outbox_; }
-  const Outbox& outbox() const { return outbox_; }
+  room::Outbox& outbox() { return outbox_; }
+  const room::Outbox& outbox() const { return outbox_; }
 
   /// A sound of another member, with its head: at once, unless the link is behind.
   void send_sound(TimePoint now, std::span<const std::byte> message, bool is_silent);
@@ -111,7 +111,7 @@ class Leg {
     TimePoint restarted_at = kTimeZero - 1h;
   };
   struct Carried {
-    MemberNumber source = kNobody;
+    room::MemberNumber source = room::kNobody;
     uint8_t slot = 0;
     bool is_decided = false;
     uint16_t index = 0;
@@ -143,7 +143,7 @@ class Leg {
   const RoomOptions& options_;  // the room's
   RoomStats& stats_;            // the room's
   session::Endpoint endpoint_;
-  Outbox outbox_;
+  room::Outbox outbox_;
 
   std::array<std::unique_ptr<Stream>, kLegsMax> streams_;
   std::array<uint8_t, kLegsMax> slot_at_rank_{};

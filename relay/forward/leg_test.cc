@@ -37,14 +37,14 @@ std::vector<std::vector<std::byte>> parts_of(const PlainFrame& plain) {
   std::vector<std::vector<std::byte>> messages;
   for (const auto& message :
        media::fragment(frame, media::kFragmentHeaderSize + DataSize{kPart}, plain.parity)) {
-    messages.push_back(build_member_message(1, message));
+    messages.push_back(room::build_member_message(1, message));
   }
   return messages;
 }
 
 /// What the leg handed to its session.
 struct SentPart {
-  MemberNumber from = kNobody;
+  room::MemberNumber from = room::kNobody;
   uint32_t frame = 0;
   uint16_t index = 0;
   friend bool operator==(const SentPart&, const SentPart&) = default;
@@ -55,10 +55,10 @@ class LegBench {
   explicit LegBench(size_t senders = 1, const RoomOptions& its_options = {})
       : options(its_options),
         leg(kTimeZero, kHere, options, stats),
-        far_(kTimeZero, {}, std::make_unique<sprout::CressControl>(sprout::room_control())) {
+        far_(kTimeZero, {}, std::make_unique<control::CressControl>(control::room_control())) {
     for (size_t slot = 1; slot <= senders; ++slot) {
-      owned_.push_back(
-          std::make_unique<Source>(kTimeZero, static_cast<MemberNumber>(slot + 1), slot, options));
+      owned_.push_back(std::make_unique<Source>(
+          kTimeZero, static_cast<room::MemberNumber>(slot + 1), slot, options));
       sources.at(slot) = owned_.back().get();
     }
     for (const session::FlowId flow :
@@ -136,7 +136,7 @@ class LegBench {
     const auto parsed = wire::parse_datagram(datagram);
     for (const wire::MessageView& message : parsed->messages) {
       if (message.flow == session::kVideoFlow) {
-        const auto head = parse_member_message(message.bytes);
+        const auto head = room::parse_member_message(message.bytes);
         const auto fragment = media::parse_fragment(head->body);
         parts.push_back({head->member, fragment->header.frame_id, fragment->header.index});
       }

@@ -7,24 +7,24 @@
 #include "relay/forward/leg.hh"
 #include "relay/forward/room.hh"
 #include "relay/forward/source.hh"
-#include "relay/forward/token_bucket.hh"
+#include "transport/base/token_bucket.hh"
 
 namespace cress::relay {
 
 /// One member of a room: what it sends, the leg to it, and what it has said. A part of Room.
 struct Room::Member {
-  Member(TimePoint now, MemberNumber its_number, size_t its_slot, const RoomOptions& options,
+  Member(TimePoint now, room::MemberNumber its_number, size_t its_slot, const RoomOptions& options,
          RoomStats& stats);
 
-  MemberNumber number() const { return source.number; }
+  room::MemberNumber number() const { return source.number; }
   size_t slot() const { return source.slot; }
   bool is_in() const { return !farewell && !is_gone; }
 
   Source source;
   Leg leg;
-  Card card;
+  room::Card card;
   bool card_is_news = false;  // to be told to the others
-  std::optional<View> view;
+  std::optional<room::View> view;
   TimePoint heard_at;
 
   TokenBucket bits;
@@ -43,9 +43,9 @@ struct Room::Member {
   /// Whom it looks at, first first.
   std::vector<Leg::Place> shown;
 
-  std::optional<FarewellReason> farewell;
+  std::optional<room::FarewellReason> farewell;
   TimePoint farewell_until = kNever;
-  LeaveReason reason = LeaveReason::kLeft;
+  room::LeaveReason reason = room::LeaveReason::kLeft;
   bool is_gone = false;  // to be removed at the end of the call
 };
 

@@ -7,7 +7,6 @@
 #include "relay/forward/leg_plan.hh"
 #include "relay/forward/rate_meter.hh"
 #include "relay/forward/speaker_detector.hh"
-#include "relay/forward/token_bucket.hh"
 
 namespace cress::relay {
 namespace {
@@ -28,7 +27,7 @@ std::vector<std::vector<std::byte>> messages_of(const CacheFrame& of) {
                                   .data = std::vector<std::byte>(of.size)};
   std::vector<std::vector<std::byte>> messages;
   for (const auto& message : media::fragment(frame, DataSize{of.message_max}, 0)) {
-    messages.push_back(build_member_message(5, message));
+    messages.push_back(room::build_member_message(5, message));
   }
   return messages;
 }
@@ -289,29 +288,6 @@ TEST(SpeakerLimit, SixAreHeardAndWhoHardlySpeaksDoesNotCount) {
   for (size_t slot = 0; slot < 7; ++slot) {
     EXPECT_EQ(detector.is_heard(slot), slot != 0) << slot;
   }
-}
-
-TEST(TokenBucketLimit, HasItsBurstAtFirstAndNeverMore) {
-  TokenBucket bucket{10, 5};
-  EXPECT_FALSE(bucket.take(kTimeZero, 5.01));
-  EXPECT_TRUE(bucket.take(kTimeZero, 5));
-  EXPECT_FALSE(bucket.take(kTimeZero, 0.01));
-  EXPECT_TRUE(bucket.take(kTimeZero + 100ms, 1));
-  EXPECT_TRUE(bucket.take(kTimeZero + 1h, 5));
-  EXPECT_FALSE(bucket.take(kTimeZero + 1h, 0.01));
-}
-
-TEST(TokenBucketLimit, AnotherRateCountsFromThenOn) {
-  TokenBucket bucket{10, 5};
-  EXPECT_TRUE(bucket.take(kTimeZero, 5));
-  bucket.set_rate(kTimeZero + 100ms, 100, 50);
-  EXPECT_FALSE(bucket.take(kTimeZero + 100ms, 1.01));
-  EXPECT_TRUE(bucket.take(kTimeZero + 100ms, 1));
-  EXPECT_TRUE(bucket.take(kTimeZero + 200ms, 10));
-  EXPECT_FALSE(bucket.take(kTimeZero + 200ms, 0.01));
-  bucket.set_rate(kTimeZero + 1h, 1, 2);  // what was more is cut
-  EXPECT_FALSE(bucket.take(kTimeZero + 1h, 2.01));
-  EXPECT_TRUE(bucket.take(kTimeZero + 1h, 2));
 }
 
 TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {

@@ -5,7 +5,6 @@
 #include "relay/forward/frame_cache.hh"
 #include "relay/forward/leg_plan.hh"
 #include "relay/forward/speaker_detector.hh"
-#include "relay/forward/token_bucket.hh"
 #include "transport/base/rng.hh"
 
 namespace cress::relay {
@@ -17,7 +16,7 @@ using Messages = std::vector<std::vector<std::byte>>;
 Messages cut(const media::EncodedFrame& frame, int parity = 0) {
   Messages messages;
   for (const auto& message : media::fragment(frame, DataSize{1100}, parity)) {
-    messages.push_back(build_member_message(5, message));
+    messages.push_back(room::build_member_message(5, message));
   }
   return messages;
 }
@@ -229,15 +228,6 @@ TEST(SpeakerDetector, TheLoudestAreHeard) {
   }
   voices.pass(1s, {20, 90, 90, 90, 90, 90, 50, 52});
   EXPECT_TRUE(voices.detector.is_heard(7));
-}
-
-TEST(TokenBucket, LetsPassSoMuchASecondAndSoMuchAtOnce) {
-  TokenBucket bucket{100, 50};
-  int passed = 0;
-  for (TimePoint now = kTimeZero; now < kTimeZero + 10s; now += 1ms) {
-    passed += bucket.take(now, 1) ? 1 : 0;
-  }
-  EXPECT_NEAR(passed, 1050, 2);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include "media/frame/frame_report.hh"
 #include "relay/forward/member.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
+#include "transport/room/media_head.hh"
 
 namespace cress::relay {
 namespace {
@@ -35,31 +35,31 @@ void for_each_slot(uint64_t slots, Act act) {
   }
 }
 
+TokenBucket allowance(double per_second, Duration burst) {
+  return TokenBucket{{.per_second = per_second, .burst = per_second * to_seconds(burst)}};
+}
+
 }  // namespace
 
-Room::Member::Member(TimePoint now, MemberNumber its_number, size_t its_slot,
+Room::Member::Member(TimePoint now, room::MemberNumber its_number, size_t its_slot,
                      const RoomOptions& options, RoomStats& stats)
     : source(now, its_number, its_slot, options),
       leg(now, its_slot, options, stats),
       heard_at(now),
-      bits(static_cast<double>(options.member_rate_max.bits_per_second()),
-           static_cast<double>(options.member_rate_max.bits_per_second()) *
-               to_seconds(options.member_burst)),
-      datagrams(static_cast<double>(options.member_datagrams_per_second),
-                static_cast<double>(options.member_datagrams_per_second) *
-                    to_seconds(options.member_burst)),
-      control(static_cast<double>(options.control_messages_per_second),
-              static_cast<double>(options.control_messages_per_second)),
-      cards(static_cast<double>(options.cards_per_second),
-            static_cast<double>(options.cards_per_second)),
-      key_frame_wishes(1 / to_seconds(options.key_frame_interval),
-                       static_cast<double>(options.key_frames_per_leg_burst)) {}
+      bits(allowance(static_cast<double>(options.member_rate_max.bits_per_second()),
+                     options.member_burst)),
+      datagrams(allowance(static_cast<double>(options.member_datagrams_per_second),
+                          options.member_burst)),
+      control(allowance(static_cast<double>(options.control_messages_per_second), 1s)),
+      cards(allowance(static_cast<double>(options.cards_per_second), 1s)),
+      key_frame_wishes({.per_second = 1 / to_seconds(options.key_frame_interval),
+                        .burst = static_cast<double>(options.key_frames_per_leg_burst)}) {}
 
 Room::Room(TimePoint start, RoomOptions options)
     : options_(std::move(options)), speakers_(options_.speaker), last_now_(start) {
   check(options_.members_max > 0 && options_.members_max <= kLegsMax &&
-            options_.name.size() <= kRoomNameSizeMax &&
-            options_.endpoint.datagram_max <= kLegDatagramMax,
+            options_.name.size() <= room::kRoomNameSizeMax &&
+            options_.endpoint.datagram_max <= room::kLegDatagramMax,
         "Room: options out of range");
   timeouts_.fill(kNever);
 }
@@ -68,8 +68,8 @@ Room::~Room() = default;
 
 // A number names its slot (leg_of): slot + 1, and kLegsMax more for each new member there, so that
 // nobody gets a number that another has just left.
-Room::Member* Room::find(MemberNumber number) const {
-  if (number == kNobody) {
+Room::Member* Room::find(room::MemberNumber number) const {
+  if (number == room::kNobody) {
     return nullptr;
   }
   Member* member = slots_.at(leg_of(number)).get();
@@ -86,7 +86,7 @@ std::optional<size_t> Room::free_slot() const {
   return std::nullopt;
 }
 
-std::optional<MemberNumber> Room::join(TimePoint now) {
+std::optional<room::MemberNumber> Room::join(TimePoint now) {
   const auto slot = free_slot();
   if (!slot) {
     ++stats_.refused_joins;
@@ -96,7 +96,7 @@ std::optional<MemberNumber> Room::join(TimePoint now) {
   const uint16_t generation = generations_.at(*slot);
   generations_[*slot] = static_cast<uint16_t>((generation + 1) % kGenerations);
   next_slot_ = (*slot + 1) % kLegsMax;
-  const auto number = static_cast<MemberNumber>(1 + *slot + kLegsMax * generation);
+  const auto number = static_cast<room::MemberNumber>(1 + *slot + kLegsMax * generation);
   slots_.at(*slot) = std::make_unique<Member>(now, number, *slot, options_, stats_);
   present_ |= bit(*slot);
   Member& newcomer = *slots_[*slot];
@@ -106,9 +106,9 @@ std::optional<MemberNumber> Room::join(TimePoint now) {
   }
   if (closed_ || members_in_ == options_.members_max) {
     ++stats_.refused_joins;
-    newcomer.farewell = closed_ ? closed_->reason : FarewellReason::kFull;
+    newcomer.farewell = closed_ ? closed_->reason : room::FarewellReason::kFull;
     newcomer.farewell_until = now + options_.farewell_time;
-    tell(newcomer, closed_.value_or(Farewell{FarewellReason::kFull, {}}));
+    tell(newcomer, closed_.value_or(room::Farewell{room::FarewellReason::kFull, {}}));
     return number;
   }
   ++stats_.joins;
@@ -127,43 +127,43 @@ void Room::touch(const Member& member) {
 
 void Room::introduce(Member& newcomer) {
   const size_t slot = newcomer.slot();
-  std::vector<MemberNumber> present;
+  std::vector<room::MemberNumber> present;
   for_each_slot(present_ & ~bit(slot), [&](size_t other) {
     if (slots_.at(other)->is_in()) {
       present.push_back(slots_[other]->number());
     }
   });
-  tell(newcomer, Welcome{.number = newcomer.number(),
-                         .members_max = static_cast<uint32_t>(options_.members_max),
-                         .video_rate_max = options_.video_rate_max,
-                         .datagram_max = kLegDatagramMax,
-                         .room = options_.name,
-                         .present = std::move(present)});
+  tell(newcomer, room::Welcome{.number = newcomer.number(),
+                               .members_max = static_cast<uint32_t>(options_.members_max),
+                               .video_rate_max = options_.video_rate_max,
+                               .datagram_max = room::kLegDatagramMax,
+                               .room = options_.name,
+                               .present = std::move(present)});
   if (speaker_) {
-    tell(newcomer, SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
+    tell(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }
   for (const auto& other : slots_) {
     if (other && other.get() != &newcomer && other->is_in()) {
-      tell(newcomer, MemberNews{other->number(), other->card});
-      tell(*other, MemberNews{newcomer.number(), {}});
+      tell(newcomer, room::MemberNews{other->number(), other->card});
+      tell(*other, room::MemberNews{newcomer.number(), {}});
       other->source.cache.reset_fates(slot, Fate::kLeftOut);
     }
   }
   sources_.at(slot) = &newcomer.source;
 }
 
-void Room::tell(Member& member, const RoomMessage& message) {
+void Room::tell(Member& member, const room::RoomMessage& message) {
   if (member.is_gone) {
     return;
   }
   if (!member.leg.outbox().put(message)) {
     member.is_gone = true;  // has not heard of hundreds of news: it is not there
-    member.reason = LeaveReason::kLost;
+    member.reason = room::LeaveReason::kLost;
   }
   touch(member);
 }
 
-void Room::tell_all(const RoomMessage& message, const Member* except) {
+void Room::tell_all(const room::RoomMessage& message, const Member* except) {
   for (const auto& member : slots_) {
     if (member && member.get() != except && member->is_in()) {
       tell(*member, message);
@@ -171,7 +171,7 @@ void Room::tell_all(const RoomMessage& message, const Member* except) {
   }
 }
 
-void Room::leave(TimePoint now, MemberNumber number, LeaveReason reason) {
+void Room::leave(TimePoint now, room::MemberNumber number, room::LeaveReason reason) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
   if (Member* member = find(number)) {
@@ -180,18 +180,18 @@ void Room::leave(TimePoint now, MemberNumber number, LeaveReason reason) {
   }
 }
 
-void Room::kick(TimePoint now, MemberNumber number) {
+void Room::kick(TimePoint now, room::MemberNumber number) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
   Member* member = find(number);
   if (member != nullptr && member->is_in()) {
-    member->reason = LeaveReason::kKicked;
-    withdraw(*member, LeaveReason::kKicked);
-    send_away(now, *member, {FarewellReason::kKicked, {}});
+    member->reason = room::LeaveReason::kKicked;
+    withdraw(*member, room::LeaveReason::kKicked);
+    send_away(now, *member, {room::FarewellReason::kKicked, {}});
   }
 }
 
-void Room::close(TimePoint now, Farewell farewell) {
+void Room::close(TimePoint now, room::Farewell farewell) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
   closed_ = farewell;
@@ -204,7 +204,7 @@ void Room::close(TimePoint now, Farewell farewell) {
   sources_ = {};
 }
 
-void Room::send_away(TimePoint now, Member& member, Farewell farewell) {
+void Room::send_away(TimePoint now, Member& member, room::Farewell farewell) {
   member.leg.set_plan(now, {}, sources_);
   member.leg.outbox().clear();
   tell(member, farewell);
@@ -213,7 +213,7 @@ void Room::send_away(TimePoint now, Member& member, Farewell farewell) {
 }
 
 // The others go on without it.
-void Room::withdraw(Member& member, LeaveReason reason) {
+void Room::withdraw(Member& member, room::LeaveReason reason) {
   const size_t slot = member.slot();
   for (const auto& other : slots_) {
     if (other && other.get() != &member) {
@@ -225,7 +225,7 @@ void Room::withdraw(Member& member, LeaveReason reason) {
   sources_.at(slot) = nullptr;
   speakers_.forget(slot);
   --members_in_;
-  tell_all(MemberLeft{member.number(), reason}, &member);
+  tell_all(room::MemberLeft{member.number(), reason}, &member);
   tell_speaker();
   next_step_ = std::min(next_step_, last_now_);
   steps_changed_ = true;
@@ -249,7 +249,7 @@ void Room::remove(Member& member) {
   }
 }
 
-bool Room::handle_datagram(TimePoint now, MemberNumber number,
+bool Room::handle_datagram(TimePoint now, room::MemberNumber number,
                            std::span<const std::byte> datagram) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
@@ -305,12 +305,12 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
     return;
   }
   // Larger than any leg could carry: from somebody who does not keep to kLegDatagramMax.
-  if (message.bytes.size() < static_cast<size_t>(kMemberHeadSize.bytes()) ||
+  if (message.bytes.size() < static_cast<size_t>(room::kMemberHeadSize.bytes()) ||
       static_cast<int64_t>(message.bytes.size()) > from.leg.endpoint().message_max().bytes()) {
     ++stats_.messages_malformed;
     return;
   }
-  set_member(message.bytes, from.number());
+  room::set_member(message.bytes, from.number());
   if (message.flow == session::kAudioFlow) {
     handle_sound(now, from, std::move(message.bytes));
   } else {
@@ -320,7 +320,7 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
 
 void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> message) {
   ++stats_.sounds_in;
-  const auto body = parse_sound_body(parse_member_message(message)->body);
+  const auto body = room::parse_sound_body(room::parse_member_message(message)->body);
   if (!body) {
     ++stats_.messages_malformed;
     return;
@@ -409,31 +409,31 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     ++stats_.control_over_limit;
     return;
   }
-  if (!message.empty() && message[0] < kRoomMessageByte) {
+  if (!message.empty() && message[0] < room::kRoomMessageByte) {
     return;  // of a call of two: the relay learns what arrived from the session
   }
-  const auto parsed = parse_room_message(message);
+  const auto parsed = room::parse_room_message(message);
   if (!parsed) {
     ++stats_.messages_malformed;
     return;
   }
-  if (const auto* card = std::get_if<Card>(&*parsed)) {
+  if (const auto* card = std::get_if<room::Card>(&*parsed)) {
     if (card->revision > from.card.revision) {
       from.card = *card;
       from.card_is_news = true;
     }
-  } else if (const auto* view = std::get_if<View>(&*parsed)) {
+  } else if (const auto* view = std::get_if<room::View>(&*parsed)) {
     if (!from.view || view->revision > from.view->revision) {
       from.view = *view;
     }
-  } else if (const auto* wanted = std::get_if<KeyFrameWanted>(&*parsed)) {
+  } else if (const auto* wanted = std::get_if<room::KeyFrameWanted>(&*parsed)) {
     Member* of = find(wanted->of);
     if (of != nullptr && of != &from && of->is_in()) {
       from.leg.restart(now, of->source);
     }
-  } else if (std::holds_alternative<Leaving>(*parsed)) {
+  } else if (std::holds_alternative<room::Leaving>(*parsed)) {
     from.is_gone = true;
-    from.reason = LeaveReason::kLeft;
+    from.reason = room::LeaveReason::kLeft;
   } else {
     ++stats_.messages_malformed;  // only the relay says these
   }
@@ -561,7 +561,7 @@ TimePoint Room::poll_timeout() const {
   return next;
 }
 
-std::optional<MemberNumber> Room::speaker() const {
+std::optional<room::MemberNumber> Room::speaker() const {
   return speaker_ ? std::optional{slots_.at(*speaker_)->number()} : std::nullopt;
 }
 
@@ -585,7 +585,7 @@ std::vector<MemberView> Room::member_views() const {
   return views;
 }
 
-FrameKind Room::level(MemberNumber to, MemberNumber source) const {
+FrameKind Room::level(room::MemberNumber to, room::MemberNumber source) const {
   const Member* receiver = find(to);
   const Member* sender = find(source);
   return receiver != nullptr && sender != nullptr ? receiver->leg.level(sender->slot())

@@ -12,29 +12,29 @@
 #include "relay/forward/room_options.hh"
 #include "relay/forward/source.hh"
 #include "relay/forward/speaker_detector.hh"
-#include "relay/protocol/room_message.hh"
 #include "transport/base/time.hh"
+#include "transport/room/room_message.hh"
 
 namespace cress::relay {
 
 /// One datagram for one member: plain, as its endpoint takes it.
 struct LegTransmit {
-  MemberNumber to = kNobody;
+  room::MemberNumber to = room::kNobody;
   std::vector<std::byte> bytes;
 };
 
 /// A leg that is no more: whoever carries its datagrams may close.
 struct Departure {
-  MemberNumber number = kNobody;
-  LeaveReason reason = LeaveReason::kLeft;
+  room::MemberNumber number = room::kNobody;
+  room::LeaveReason reason = room::LeaveReason::kLeft;
   /// What it was told, if it was sent away.
-  std::optional<FarewellReason> farewell;
+  std::optional<room::FarewellReason> farewell;
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
 /// What is known of one member, for people and metrics.
 struct MemberView {
-  MemberNumber number = kNobody;
+  room::MemberNumber number = room::kNobody;
   bool is_leaving = false;
   std::optional<DataRate> forecast;  ///< of the link to it
   double loss = 0;                   ///< of what goes to it
@@ -59,17 +59,18 @@ class Room {
 
   /// Somebody proved to be a member. Nobody: not even a good-bye can be said. If the room is full
   /// or closed, the number is of a leg that says good-bye and departs.
-  std::optional<MemberNumber> join(TimePoint now);
+  std::optional<room::MemberNumber> join(TimePoint now);
   /// The member's session is over.
-  void leave(TimePoint now, MemberNumber number, LeaveReason reason);
+  void leave(TimePoint now, room::MemberNumber number, room::LeaveReason reason);
   /// The member is told to go.
-  void kick(TimePoint now, MemberNumber number);
+  void kick(TimePoint now, room::MemberNumber number);
   /// All are told to go, and nobody comes in any more.
-  void close(TimePoint now, Farewell farewell);
+  void close(TimePoint now, room::Farewell farewell);
 
   /// Of a member that is not there it is counted and forgotten. False: its member sends more
   /// datagrams than it may, and this one was not read.
-  bool handle_datagram(TimePoint now, MemberNumber number, std::span<const std::byte> datagram);
+  bool handle_datagram(TimePoint now, room::MemberNumber number,
+                       std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<LegTransmit> poll_transmit(TimePoint now);
   std::optional<Departure> poll_departure();
@@ -80,23 +81,23 @@ class Room {
   /// Nobody is in, and no good-bye is still being said.
   bool empty() const { return present_ == 0; }
   bool is_closed() const { return closed_.has_value(); }
-  std::optional<MemberNumber> speaker() const;
+  std::optional<room::MemberNumber> speaker() const;
   const RoomStats& stats() const { return stats_; }
   /// In the order of their numbers' slots.
   std::vector<MemberView> member_views() const;
   /// How much of `source` goes to `to`.
-  FrameKind level(MemberNumber to, MemberNumber source) const;
+  FrameKind level(room::MemberNumber to, room::MemberNumber source) const;
 
  private:
   struct Member;
 
-  Member* find(MemberNumber number) const;
+  Member* find(room::MemberNumber number) const;
   std::optional<size_t> free_slot() const;
   void introduce(Member& newcomer);
-  void tell(Member& member, const RoomMessage& message);
-  void tell_all(const RoomMessage& message, const Member* except);
-  void send_away(TimePoint now, Member& member, Farewell farewell);
-  void withdraw(Member& member, LeaveReason reason);
+  void tell(Member& member, const room::RoomMessage& message);
+  void tell_all(const room::RoomMessage& message, const Member* except);
+  void send_away(TimePoint now, Member& member, room::Farewell farewell);
+  void withdraw(Member& member, room::LeaveReason reason);
   void remove(Member& member);
   void touch(const Member& member);
 
@@ -144,7 +145,7 @@ class Room {
   SpeakerDetector speakers_;
   std::optional<size_t> speaker_;
   uint32_t speaker_revision_ = 0;
-  std::optional<Farewell> closed_;
+  std::optional<room::Farewell> closed_;
   TimePoint last_now_;
 };
 

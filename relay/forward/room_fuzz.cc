@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       room.handle_timeout(now);
       drain(now, room);
     }
-    room.handle_datagram(now, static_cast<relay::MemberNumber>(1 + (step & 3U)), datagram);
+    room.handle_datagram(now, static_cast<room::MemberNumber>(1 + (step & 3U)), datagram);
     drain(now, room);
     for (const relay::MemberView& view : room.member_views()) {
       check(view.cached <= options.cache.bytes_max, "a cache beyond its bound");

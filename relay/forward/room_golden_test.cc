@@ -83,7 +83,7 @@ class RoomHistory {
           << "; " << more(&RoomStats::sounds_in) << '/' << more(&RoomStats::sounds_out) << '/'
           << more(&RoomStats::sounds_left_out) << "; " << more(&RoomStats::key_frame_requests)
           << ", " << more(&RoomStats::frame_reports) << "; "
-          << world_.room().speaker().value_or(kNobody) << "; " << std::hex << world_.digest()
+          << world_.room().speaker().value_or(room::kNobody) << "; " << std::hex << world_.digest()
           << std::dec << '\n';
     before_ = now;
   }
@@ -138,12 +138,12 @@ TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
   world.join(links_of(500, 400));
   const size_t refused = world.join(links_of(1000, 1000));
   world.member(viewer).put(
-      View{.revision = 1, .pinned = world.number(narrow), .pictures = 2, .height = 720});
+      room::View{.revision = 1, .pinned = world.number(narrow), .pictures = 2, .height = 720});
   world.member(host).set_speaks(false);
   history.run_until(kTimeZero + 4s);
   history.say("a key frame is wanted; everybody speaks");
   world.forget(refused);
-  world.member(second).put(KeyFrameWanted{world.number(host)});
+  world.member(second).put(room::KeyFrameWanted{world.number(host)});
   for (size_t i = 0; i < 10; ++i) {
     world.member(i).set_speaks(true);
   }
@@ -153,8 +153,10 @@ TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
     world.member(i).set_speaks(i == ninth);
   }
   world.member(second).set_camera(false);
-  world.member(viewer).put(View{.revision = 2, .pinned = kNobody, .pictures = 16, .height = 180});
-  world.member(slow).put(View{.revision = 1, .pinned = kNobody, .pictures = 3, .height = 0});
+  world.member(viewer).put(
+      room::View{.revision = 2, .pinned = room::kNobody, .pictures = 16, .height = 180});
+  world.member(slow).put(
+      room::View{.revision = 1, .pinned = room::kNobody, .pictures = 3, .height = 0});
   history.run_until(kTimeZero + 8s);
   history.say("one leaves, one is sent away");
   world.leave(ninth);
@@ -162,7 +164,7 @@ TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
   world.drain_room();
   history.run_until(kTimeZero + 12s);
   history.say("the room is closed");
-  world.room().close(world.now(), {.reason = FarewellReason::kDraining, .again_in = 2s});
+  world.room().close(world.now(), {.reason = room::FarewellReason::kDraining, .again_in = 2s});
   world.drain_room();
   history.run_until(kTimeZero + 13s);
   expect_golden("room", history.finish());

@@ -6,25 +6,25 @@
 #include "relay/forward/frame_cache.hh"
 #include "relay/forward/leg_plan.hh"
 #include "relay/forward/speaker_detector.hh"
-#include "relay/protocol/media_head.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/room/media_head.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::relay {
 
 /// How legs forecast. Frames are not made for a leg's window: a fragment is more than a slow link
 /// surely carries in the usual 60 ms, and would then wait for the sender's patience.
-inline sprout::CressControl::Options leg_control() {
-  sprout::CressControl::Options control;
+inline control::CressControl::Options leg_control() {
+  control::CressControl::Options control;
   control.delay_target = 100ms;
   control.patience = 60ms;
   // Half as often as in a call of two: reports in datagrams of their own were nearly a third of all
   // that a relay handed to its kernel, and a member's way up is used no worse with fewer of them
   // (docs/experiments/0008).
   control.report_interval = 20ms;
-  control.report_interval_clear = sprout::kSparingReports;
+  control.report_interval_clear = control::kSparingReports;
   return control;
 }
 
@@ -66,7 +66,7 @@ struct RoomOptions {
   LegPlanOptions plan{};
   SpeakerDetectorOptions speaker{};
   session::EndpointOptions endpoint{};
-  sprout::CressControl::Options control = leg_control();
+  control::CressControl::Options control = leg_control();
 };
 
 /// Counts since the room began, for metrics. All grow only.

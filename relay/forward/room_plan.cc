@@ -60,7 +60,7 @@ void Room::step(TimePoint now) {
     Member& member = *slot;
     if (member.is_gone || now >= member.farewell_until ||
         now - member.heard_at >= options_.lost_after) {
-      member.reason = member.is_gone || member.farewell ? member.reason : LeaveReason::kLost;
+      member.reason = member.is_gone || member.farewell ? member.reason : room::LeaveReason::kLost;
       remove(member);
       continue;
     }
@@ -74,7 +74,7 @@ void Room::step(TimePoint now) {
       follow_capacity(member);
       if (member.card_is_news && member.cards.take(now, 1)) {
         member.card_is_news = false;
-        tell_all(MemberNews{member.number(), member.card}, &member);
+        tell_all(room::MemberNews{member.number(), member.card}, &member);
       }
     }
     touch(member);
@@ -97,7 +97,8 @@ void Room::tell_speaker() {
   if (speakers_.speaker() != speaker_) {
     speaker_ = speakers_.speaker();
     ++speaker_revision_;
-    tell_all(SpeakerNews{speaker_revision_, speaker_ ? slots_.at(*speaker_)->number() : kNobody},
+    tell_all(room::SpeakerNews{speaker_revision_,
+                               speaker_ ? slots_.at(*speaker_)->number() : room::kNobody},
              nullptr);
     steps_changed_ = true;
   }
@@ -242,13 +243,14 @@ void Room::limit_rates(TimePoint now) {
     }
     source.cap = wanted;
     source.cap_lower_since = now;
-    tell(*slot, VideoRate{.revision = ++source.cap_revision, .rate = wanted});
+    tell(*slot, room::VideoRate{.revision = ++source.cap_revision, .rate = wanted});
     const double bytes =
         static_cast<double>(std::max(wanted, options_.thumbnail_rate).bits_per_second()) / 8 *
         options_.video_excess;
-    source.allowance.set_rate(
-        now, bytes,
-        std::max(bytes * kAllowanceSeconds, static_cast<double>(options_.cache.frame_max.bytes())));
+    source.allowance.set_options(
+        now, {.per_second = bytes,
+              .burst = std::max(bytes * kAllowanceSeconds,
+                                static_cast<double>(options_.cache.frame_max.bytes()))});
   }
 }
 

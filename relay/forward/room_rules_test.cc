@@ -22,23 +22,23 @@ class RoomBench {
   explicit RoomBench(RoomOptions options = {}) : room(kTimeZero, std::move(options)) {}
 
   /// Somebody with a camera: one frame is enough for three seconds.
-  MemberNumber join() {
+  room::MemberNumber join() {
     members_.push_back(*room.join(now));
     stray(members_.back(), FrameKind::kLayer2, DataSize{200});
     return members_.back();
   }
   void keep_cameras() {
-    for (const MemberNumber member : members_) {
+    for (const room::MemberNumber member : members_) {
       stray(member, FrameKind::kLayer2, DataSize{200});
     }
   }
   /// Somebody who looks at nobody.
-  MemberNumber join_blind() {
-    const MemberNumber number = join();
-    say(number, View{.revision = 1, .pictures = 0});
+  room::MemberNumber join_blind() {
+    const room::MemberNumber number = join();
+    say(number, room::View{.revision = 1, .pictures = 0});
     return number;
   }
-  bool say(MemberNumber from, session::FlowId flow, std::span<const std::byte> message) {
+  bool say(room::MemberNumber from, session::FlowId flow, std::span<const std::byte> message) {
     wire::DatagramBuilder builder{DataSize{1200}};
     EXPECT_TRUE(builder.add_message(flow, message));
     const DataSize payload = builder.payload();
@@ -47,21 +47,22 @@ class RoomBench {
     sequences_[from] += static_cast<uint64_t>(payload.bytes()) + 50;
     return room.handle_datagram(now, from, builder.finish(header));
   }
-  bool say(MemberNumber from, const RoomMessage& message) {
-    return say(from, session::kControlFlow, build_room_message(message));
+  bool say(room::MemberNumber from, const room::RoomMessage& message) {
+    return say(from, session::kControlFlow, room::build_room_message(message));
   }
   /// A sound that costs a leg this much.
-  void sound(MemberNumber from, DataSize cost, uint8_t level) {
-    constexpr size_t kClear = static_cast<size_t>(kSoundClearSize.bytes());
+  void sound(room::MemberNumber from, DataSize cost, uint8_t level) {
+    constexpr size_t kClear = static_cast<size_t>(room::kSoundClearSize.bytes());
     const auto size = static_cast<size_t>(cost.bytes() - overhead().bytes()) - 2 - 1 - kClear;
     const std::vector<std::byte> clear(kClear);
     const std::vector<std::byte> sealed(size);
     say(from, session::kAudioFlow,
-        build_member_message(0,
-                             build_sound_body({.level = level, .clear = clear, .sealed = sealed})));
+        room::build_member_message(
+            0, room::build_sound_body({.level = level, .clear = clear, .sealed = sealed})));
   }
   /// The first part of a frame, of one part where it fits.
-  void frame(MemberNumber from, FrameKind kind, uint32_t id, uint32_t reference, size_t size) {
+  void frame(room::MemberNumber from, FrameKind kind, uint32_t id, uint32_t reference,
+             size_t size) {
     const media::EncodedFrame frame{.id = id,
                                     .reference_id = reference,
                                     .key_frame = reference == id,
@@ -71,17 +72,17 @@ class RoomBench {
                                     .anchor = kind == FrameKind::kAnchor,
                                     .data = std::vector<std::byte>(size)};
     say(from, session::kVideoFlow,
-        build_member_message(0, media::fragment(frame, DataSize{1100}, 0)[0]));
+        room::build_member_message(0, media::fragment(frame, DataSize{1100}, 0)[0]));
   }
   /// A frame that costs a leg this much. What it refers to never was: it is measured, and goes to
   /// nobody.
-  void stray(MemberNumber from, FrameKind kind, DataSize cost) {
+  void stray(room::MemberNumber from, FrameKind kind, DataSize cost) {
     const uint32_t id = next_id_ += 2;
     frame(from, kind, id, id - 1,
           static_cast<size_t>((cost - overhead() - media::kFragmentHeaderSize).bytes()) - 2);
   }
   /// Of one message, in what a leg carries.
-  static DataSize overhead() { return sprout::CressControl{leg_control()}.message_overhead(); }
+  static DataSize overhead() { return control::CressControl{leg_control()}.message_overhead(); }
 
   void run_until(TimePoint end) {
     for (;;) {
@@ -98,7 +99,7 @@ class RoomBench {
       room.handle_timeout(now);
     }
   }
-  DataRate rate_told(MemberNumber number) const {
+  DataRate rate_told(room::MemberNumber number) const {
     for (const MemberView& view : room.member_views()) {
       if (view.number == number) {
         return view.video_rate;
@@ -112,8 +113,8 @@ class RoomBench {
   std::vector<Departure> departures;
 
  private:
-  std::vector<MemberNumber> members_;
-  std::map<MemberNumber, uint64_t> sequences_;
+  std::vector<room::MemberNumber> members_;
+  std::map<room::MemberNumber, uint64_t> sequences_;
   uint32_t next_id_ = 0;
 };
 
@@ -132,7 +133,7 @@ Duration time_until(RoomBench& bench, Each each, Done done) {
 
 TEST(RoomLimit, BitsBeyondAMembersRateAreDroppedUnread) {
   RoomBench bench{{.member_rate_max = of_kbps(80), .member_burst = 500ms}};  // 10 kB/s, 5 kB
-  const MemberNumber member = *bench.room.join(bench.now);
+  const room::MemberNumber member = *bench.room.join(bench.now);
   bench.run_until(kTimeZero + 1s);
   const std::vector<std::byte> noise(1000);  // too short for a datagram that says anything
   const auto say = [&](size_t size) {
@@ -157,10 +158,12 @@ TEST(RoomLimit, BitsBeyondAMembersRateAreDroppedUnread) {
 
 TEST(RoomLimit, DatagramsBeyondAMembersRateAreReportedAsAFlood) {
   RoomBench bench{{.member_datagrams_per_second = 10, .member_burst = 500ms}};
-  const MemberNumber member = bench.join();
-  const MemberNumber other = bench.join();
+  const room::MemberNumber member = bench.join();
+  const room::MemberNumber other = bench.join();
   bench.run_until(kTimeZero + 1s);
-  const auto say = [&](MemberNumber from) { return bench.say(from, View{.revision = 1}); };
+  const auto say = [&](room::MemberNumber from) {
+    return bench.say(from, room::View{.revision = 1});
+  };
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(say(member)) << i;
   }
@@ -171,17 +174,17 @@ TEST(RoomLimit, DatagramsBeyondAMembersRateAreReportedAsAFlood) {
   EXPECT_FALSE(say(member));
   bench.run_until(bench.now + 2ms);
   EXPECT_TRUE(say(member));
-  EXPECT_TRUE(bench.say(static_cast<MemberNumber>(member + kLegsMax), Leaving{}));
+  EXPECT_TRUE(bench.say(static_cast<room::MemberNumber>(member + kLegsMax), room::Leaving{}));
   EXPECT_EQ(bench.room.stats().datagrams_unknown, 1U);
 }
 
 TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   RoomBench bench{{.control_messages_per_second = 5}};
-  const MemberNumber member = bench.join();
+  const room::MemberNumber member = bench.join();
   bench.run_until(kTimeZero + 1s);
   const auto is_over = [&] {
     const uint64_t before = bench.room.stats().control_over_limit;
-    bench.say(member, View{.revision = 1});
+    bench.say(member, room::View{.revision = 1});
     return bench.room.stats().control_over_limit > before;
   };
   for (int i = 0; i < 5; ++i) {
@@ -194,11 +197,11 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   EXPECT_FALSE(is_over());
   EXPECT_TRUE(is_over());
   // What is not read does nothing.
-  bench.say(member, Leaving{});
+  bench.say(member, room::Leaving{});
   bench.run_until(bench.now + 100ms);
   EXPECT_EQ(bench.room.members(), 1U);
   bench.run_until(bench.now + 200ms);
-  bench.say(member, Leaving{});
+  bench.say(member, room::Leaving{});
   bench.run_until(bench.now + 200ms);
   EXPECT_EQ(bench.room.members(), 0U);
 }
@@ -206,7 +209,7 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
 TEST(RoomLimit, FramesBeyondTwiceTheRateToldAreRefused) {
   // Nobody looks: what a thumbnail may take, twice, is 10 kB/s, and a second and a half of that.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
-  const MemberNumber member = *bench.room.join(bench.now);
+  const room::MemberNumber member = *bench.room.join(bench.now);
   bench.run_until(kTimeZero + 10ms);
   uint32_t id = 0;
   const auto is_refused = [&](size_t size) {
@@ -228,7 +231,7 @@ TEST(RoomLimit, FramesBeyondTwiceTheRateToldAreRefused) {
 
 TEST(RoomLimit, ALargestFrameMayAlwaysComeOnce) {
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{20'000}}}};
-  const MemberNumber member = *bench.room.join(bench.now);
+  const room::MemberNumber member = *bench.room.join(bench.now);
   bench.run_until(kTimeZero + 10s);
   bench.frame(member, FrameKind::kAnchor, 1, 1, 20'000);
   EXPECT_EQ(bench.room.stats().fragments_refused, 0U);
@@ -254,9 +257,9 @@ TEST(RoomLimit, AReceiversWishesCostSoManyKeyFramesThenOneASecond) {
 
 TEST(RoomLimit, OneSenderIsAskedOnceASecondForAllItsReceivers) {
   RoomBench bench;
-  const MemberNumber sender = bench.join_blind();
+  const room::MemberNumber sender = bench.join_blind();
   for (int i = 0; i < 3; ++i) {
-    bench.say(bench.join(), View{.revision = 1, .pinned = sender, .pictures = 1});
+    bench.say(bench.join(), room::View{.revision = 1, .pinned = sender, .pictures = 1});
   }
   for (const auto& [after, requests] :
        {std::pair{10ms, 1U}, {990ms, 1U}, {1110ms, 2U}, {1990ms, 2U}, {2110ms, 3U}}) {
@@ -267,7 +270,7 @@ TEST(RoomLimit, OneSenderIsAskedOnceASecondForAllItsReceivers) {
 
 TEST(RoomLimit, AKeyFrameThatIsComingIsWaitedForASecond) {
   RoomBench bench;
-  const MemberNumber sender = bench.join_blind();
+  const room::MemberNumber sender = bench.join_blind();
   bench.run_until(kTimeZero + 50ms);
   bench.frame(sender, FrameKind::kAnchor, 1, 1, 5000);  // never whole
   bench.join();
@@ -279,20 +282,21 @@ TEST(RoomLimit, AKeyFrameThatIsComingIsWaitedForASecond) {
 
 TEST(RoomLimit, AMemberNotHeardForLongIsLost) {
   RoomBench bench{{.lost_after = 3s}};
-  const MemberNumber member = bench.join();
+  const room::MemberNumber member = bench.join();
   bench.run_until(kTimeZero + 1s);
-  bench.say(member, View{.revision = 1});
+  bench.say(member, room::View{.revision = 1});
   bench.run_until(kTimeZero + 3990ms);
   EXPECT_EQ(bench.room.members(), 1U);
   bench.run_until(kTimeZero + 4110ms);
   EXPECT_EQ(bench.room.members(), 0U);
-  EXPECT_EQ(bench.departures, (std::vector<Departure>{{member, LeaveReason::kLost, std::nullopt}}));
+  EXPECT_EQ(bench.departures,
+            (std::vector<Departure>{{member, room::LeaveReason::kLost, std::nullopt}}));
   EXPECT_TRUE(bench.room.empty());
 }
 
 TEST(RoomLimit, AFarewellIsRepeatedForASecondAtMost) {
   RoomBench bench;
-  const MemberNumber member = bench.join();
+  const room::MemberNumber member = bench.join();
   bench.run_until(kTimeZero + 1s);
   bench.room.kick(bench.now, member);
   EXPECT_EQ(bench.room.members(), 0U);
@@ -302,15 +306,15 @@ TEST(RoomLimit, AFarewellIsRepeatedForASecondAtMost) {
   ASSERT_EQ(bench.room.member_views().size(), 1U);
   EXPECT_TRUE(bench.room.member_views()[0].is_leaving);
   bench.run_until(kTimeZero + 2110ms);
-  EXPECT_EQ(bench.departures,
-            (std::vector<Departure>{{member, LeaveReason::kKicked, FarewellReason::kKicked}}));
+  EXPECT_EQ(bench.departures, (std::vector<Departure>{{member, room::LeaveReason::kKicked,
+                                                       room::FarewellReason::kKicked}}));
 }
 
 TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
   RoomBench bench;
-  const MemberNumber member = bench.join();
+  const room::MemberNumber member = bench.join();
   const auto message_max = static_cast<size_t>(
-      session::Endpoint{kTimeZero, {}, std::make_unique<sprout::CressControl>(leg_control())}
+      session::Endpoint{kTimeZero, {}, std::make_unique<control::CressControl>(leg_control())}
           .message_max()
           .bytes());
   const auto malformed = [&](size_t size) {
@@ -328,7 +332,8 @@ TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
 }
 
 // In each tenth of a second this many bytes of a kind: ten times as many bytes a second.
-void send_strays(RoomBench& bench, MemberNumber from, const std::map<FrameKind, int64_t>& bytes) {
+void send_strays(RoomBench& bench, room::MemberNumber from,
+                 const std::map<FrameKind, int64_t>& bytes) {
   for (const auto& [kind, size] : bytes) {
     for (int64_t left = size; left > 0; left -= 1000) {
       bench.stray(from, kind, DataSize{std::max<int64_t>(std::min<int64_t>(left, 1000), 200)});
@@ -339,8 +344,8 @@ void send_strays(RoomBench& bench, MemberNumber from, const std::map<FrameKind, 
 TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
   using enum FrameKind;
   RoomBench bench;
-  const MemberNumber sender = bench.join_blind();
-  const MemberNumber receiver = bench.join();
+  const room::MemberNumber sender = bench.join_blind();
+  const room::MemberNumber receiver = bench.join();
   const auto level = [&] { return bench.room.level(receiver, sender); };
   const auto run = [&](int64_t layer2, auto done) {
     int tick = 0;
@@ -369,8 +374,8 @@ TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
 
 TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
   RoomBench bench;
-  const MemberNumber first = bench.join_blind();
-  const MemberNumber second = bench.join_blind();
+  const room::MemberNumber first = bench.join_blind();
+  const room::MemberNumber second = bench.join_blind();
   const auto send = [&](int tick) {
     if (tick % 10 == 0) {  // 40 and 480 kbit/s: the second does not fit
       send_strays(bench, first, {{FrameKind::kAnchor, 500}});
@@ -380,7 +385,7 @@ TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
   int tick = 0;
   time_until(
       bench, [&] { send(tick++); }, [&] { return bench.now >= kTimeZero + 3s; });
-  const MemberNumber newcomer = bench.join();
+  const room::MemberNumber newcomer = bench.join();
   bench.run_until(bench.now);
   const auto level = [&] { return bench.room.level(newcomer, second); };
   EXPECT_EQ(level(), FrameKind::kAnchor);
@@ -393,11 +398,11 @@ TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
 
 TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
   RoomBench bench;
-  const MemberNumber without = *bench.room.join(bench.now);
-  const MemberNumber with = bench.join_blind();
-  const MemberNumber receiver = bench.join();
-  bench.say(receiver, View{.revision = 1, .pictures = 1});
-  const auto level = [&](MemberNumber of) { return bench.room.level(receiver, of); };
+  const room::MemberNumber without = *bench.room.join(bench.now);
+  const room::MemberNumber with = bench.join_blind();
+  const room::MemberNumber receiver = bench.join();
+  bench.say(receiver, room::View{.revision = 1, .pictures = 1});
+  const auto level = [&](room::MemberNumber of) { return bench.room.level(receiver, of); };
   bench.run_until(kTimeZero + 2 * kPlanInterval);  // asked at once, planned with then
   EXPECT_GT(level(without), FrameKind::kNone);
   EXPECT_EQ(level(with), FrameKind::kNone);
@@ -417,7 +422,7 @@ TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
 // Sounds a second of one member that did not go to another, of fifty, once the rates are known.
 uint64_t sounds_left_out(const std::vector<int64_t>& costs, size_t receivers = 1) {
   RoomBench bench;
-  std::vector<MemberNumber> speakers;
+  std::vector<room::MemberNumber> speakers;
   for (size_t i = 0; i < costs.size(); ++i) {
     speakers.push_back(bench.join_blind());
   }
@@ -457,8 +462,8 @@ TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
   using enum FrameKind;
   for (const bool speaks : {false, true}) {
     RoomBench bench;
-    const MemberNumber sender = bench.join_blind();
-    const MemberNumber receiver = bench.join();
+    const room::MemberNumber sender = bench.join_blind();
+    const room::MemberNumber receiver = bench.join();
     for (int i = 0; i < 250; ++i) {
       if (i % 5 == 0) {  // 96 kbit/s each: with the margin 250 of 270
         send_strays(bench, sender, {{kAnchor, 1200}, {kBase, 1200}});
@@ -474,15 +479,15 @@ TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
 
 TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
   RoomBench bench;
-  std::vector<MemberNumber> senders;
+  std::vector<room::MemberNumber> senders;
   for (int i = 0; i < 4; ++i) {
     senders.push_back(bench.join_blind());
   }
-  const MemberNumber receiver = bench.join();
+  const room::MemberNumber receiver = bench.join();
   uint32_t revision = 0;
-  const auto look = [&](MemberNumber pinned, uint32_t pictures) {
+  const auto look = [&](room::MemberNumber pinned, uint32_t pictures) {
     bench.keep_cameras();
-    bench.say(receiver, View{.revision = ++revision, .pinned = pinned, .pictures = pictures});
+    bench.say(receiver, room::View{.revision = ++revision, .pinned = pinned, .pictures = pictures});
     bench.run_until(bench.now + 2 * kPlanInterval);
     std::set<size_t> shown;
     for (size_t i = 0; i < senders.size(); ++i) {
@@ -500,8 +505,8 @@ TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
     }
   }
   ASSERT_EQ(bench.room.speaker(), senders[3]);
-  EXPECT_EQ(look(kNobody, 1), (std::set<size_t>{3}));
-  EXPECT_EQ(look(kNobody, 2), (std::set<size_t>{1, 3}));
+  EXPECT_EQ(look(room::kNobody, 1), (std::set<size_t>{3}));
+  EXPECT_EQ(look(room::kNobody, 2), (std::set<size_t>{1, 3}));
   EXPECT_EQ(look(senders[0], 1), (std::set<size_t>{0}));
   EXPECT_EQ(look(senders[0], 2), (std::set<size_t>{0, 3}));
   EXPECT_EQ(look(senders[0], 3), (std::set<size_t>{0, 1, 3}));
@@ -513,7 +518,7 @@ TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
 
 TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
   RoomBench bench;
-  const MemberNumber sender = bench.join_blind();
+  const room::MemberNumber sender = bench.join_blind();
   bench.run_until(kTimeZero + 10ms);
   EXPECT_EQ(bench.rate_told(sender), DataRate{});
   bench.join();
@@ -525,8 +530,8 @@ TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
   for (const auto& [height, rate] :
        {std::pair{0U, 250}, {1U, 200}, {180U, 200}, {181U, 250}, {720U, 250}}) {
     RoomBench bench{{.thumbnail_rate = of_kbps(210)}};
-    const MemberNumber sender = bench.join_blind();
-    bench.say(bench.join(), View{.revision = 1, .pictures = 1, .height = height});
+    const room::MemberNumber sender = bench.join_blind();
+    bench.say(bench.join(), room::View{.revision = 1, .pictures = 1, .height = height});
     bench.run_until(kTimeZero + 10ms);
     EXPECT_EQ(bench.rate_told(sender), of_kbps(rate)) << height;
   }
@@ -534,15 +539,15 @@ TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
 
 TEST(RoomRate, IsNeverLessThanTheLeastWhileSomebodyLooks) {
   RoomBench bench{{.thumbnail_rate = of_kbps(20)}};
-  const MemberNumber sender = bench.join_blind();
-  bench.say(bench.join(), View{.revision = 1, .pictures = 1, .height = 90});
+  const room::MemberNumber sender = bench.join_blind();
+  bench.say(bench.join(), room::View{.revision = 1, .pictures = 1, .height = 90});
   bench.run_until(kTimeZero + 10ms);
   EXPECT_EQ(bench.rate_told(sender), of_kbps(150));
 }
 
 TEST(RoomRate, OthersThanTheFirstShareTheLeg) {
   RoomBench bench{{.video_rate_max = of_kbps(240)}};
-  std::vector<MemberNumber> senders;
+  std::vector<room::MemberNumber> senders;
   for (int i = 0; i < 2; ++i) {
     senders.push_back(bench.join_blind());
   }
@@ -555,12 +560,12 @@ TEST(RoomRate, OthersThanTheFirstShareTheLeg) {
 // How long until the rate told is another, once the receiver's picture is small; if ever.
 std::optional<Duration> time_until_lowered(DataRate thumbnail) {
   RoomBench bench{{.thumbnail_rate = thumbnail}};
-  const MemberNumber sender = bench.join_blind();
-  const MemberNumber receiver = bench.join();
+  const room::MemberNumber sender = bench.join_blind();
+  const room::MemberNumber receiver = bench.join();
   bench.run_until(kTimeZero + 1s);
   const DataRate before = bench.rate_told(sender);
   EXPECT_EQ(before, of_kbps(250));
-  bench.say(receiver, View{.revision = 1, .pictures = 1, .height = 90});
+  bench.say(receiver, room::View{.revision = 1, .pictures = 1, .height = 90});
   const Duration until = time_until(
       bench, [&] { bench.keep_cameras(); }, [&] { return bench.rate_told(sender) != before; });
   return until < 20s ? std::optional{until} : std::nullopt;
@@ -576,36 +581,36 @@ TEST(RoomRate, FallsAfterThreeSecondsAndNotForAFifthLess) {
 
 TEST(RoomRate, RisesAtOnce) {
   RoomBench bench;
-  const MemberNumber sender = bench.join_blind();
-  const MemberNumber receiver = bench.join();
-  bench.say(receiver, View{.revision = 1, .pictures = 1, .height = 90});
+  const room::MemberNumber sender = bench.join_blind();
+  const room::MemberNumber receiver = bench.join();
+  bench.say(receiver, room::View{.revision = 1, .pictures = 1, .height = 90});
   bench.run_until(kTimeZero + 100ms);
   ASSERT_EQ(bench.rate_told(sender), of_kbps(250));  // less than a thumbnail's
-  bench.say(receiver, View{.revision = 2, .pictures = 0});
+  bench.say(receiver, room::View{.revision = 2, .pictures = 0});
   for (int second = 1; second <= 4; ++second) {
     bench.keep_cameras();
     bench.run_until(kTimeZero + second * 1s);
   }
   ASSERT_EQ(bench.rate_told(sender), DataRate{});
-  bench.say(receiver, View{.revision = 3, .pictures = 1});
+  bench.say(receiver, room::View{.revision = 3, .pictures = 1});
   bench.run_until(kTimeZero + 4600ms);
   EXPECT_EQ(bench.rate_told(sender), of_kbps(250));
 }
 
 TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
   RoomBench bench;
-  const MemberNumber member = bench.join();
-  const auto malformed = [&](const RoomMessage& message) {
+  const room::MemberNumber member = bench.join();
+  const auto malformed = [&](const room::RoomMessage& message) {
     const uint64_t before = bench.room.stats().messages_malformed;
     bench.say(member, message);
     return bench.room.stats().messages_malformed > before;
   };
-  EXPECT_FALSE(malformed(Card{.revision = 1}));
-  EXPECT_FALSE(malformed(KeyFrameWanted{member}));
-  EXPECT_FALSE(malformed(KeyFrameWanted{60'000}));
-  EXPECT_TRUE(malformed(Welcome{.number = 1}));
-  EXPECT_TRUE(malformed(VideoRate{.revision = 9}));
-  EXPECT_TRUE(malformed(MemberLeft{.number = 1}));
+  EXPECT_FALSE(malformed(room::Card{.revision = 1}));
+  EXPECT_FALSE(malformed(room::KeyFrameWanted{member}));
+  EXPECT_FALSE(malformed(room::KeyFrameWanted{60'000}));
+  EXPECT_TRUE(malformed(room::Welcome{.number = 1}));
+  EXPECT_TRUE(malformed(room::VideoRate{.revision = 9}));
+  EXPECT_TRUE(malformed(room::MemberLeft{.number = 1}));
   const uint64_t before = bench.room.stats().messages_malformed;
   bench.say(member, session::kControlFlow, std::vector{std::byte{15}});  // a call's
   EXPECT_EQ(bench.room.stats().messages_malformed, before);
@@ -623,7 +628,7 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   std::set<uint32_t> seen;
   uint32_t revision = 1;
   while (world.now() < kTimeZero + 6s) {
-    world.member(0).put(Card{.revision = ++revision});
+    world.member(0).put(room::Card{.revision = ++revision});
     world.run_until(world.now() + 50ms);
     seen.insert(world.member(1).others().at(world.number(0)).revision);
   }
@@ -633,7 +638,7 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   world.run_until(kTimeZero + 8s);
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
   // An older one, said late, is none.
-  world.member(0).put(Card{.revision = 5});
+  world.member(0).put(room::Card{.revision = 5});
   world.run_until(kTimeZero + 10s);
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
 }
@@ -653,7 +658,7 @@ TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
 // gets.
 uint64_t sent_after_reference_is_whole(uint32_t back) {
   RoomBench bench;
-  const MemberNumber from = bench.join_blind();
+  const room::MemberNumber from = bench.join_blind();
   bench.join();
   bench.run_until(bench.now + 300ms);
   const uint32_t id = 1000;
@@ -666,7 +671,7 @@ uint64_t sent_after_reference_is_whole(uint32_t back) {
                            DataSize{120}, 0);
   };
   const auto say = [&](const std::vector<std::byte>& part) {
-    bench.say(from, session::kVideoFlow, build_member_message(0, part));
+    bench.say(from, session::kVideoFlow, room::build_member_message(0, part));
     bench.run_until(bench.now + 1ms);
   };
   const auto key = frame(id, id, 150);
@@ -689,10 +694,10 @@ TEST(RoomLimit, AFrameWaitsForAReferenceSixtyFourBefore) {
 
 TEST(RoomLimit, NumbersAreGivenInOrderAndNoneTwice) {
   Room room{kTimeZero, {}};
-  for (MemberNumber expected = 1; expected <= 200; ++expected) {
+  for (room::MemberNumber expected = 1; expected <= 200; ++expected) {
     const auto number = room.join(kTimeZero);
     EXPECT_EQ(number, expected);
-    room.leave(kTimeZero, *number, LeaveReason::kLeft);
+    room.leave(kTimeZero, *number, room::LeaveReason::kLeft);
   }
 }
 

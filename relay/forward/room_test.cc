@@ -21,7 +21,7 @@ const LegLinks& fast_links() {
 }
 
 std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint to,
-                             const std::set<MemberNumber>& of) {
+                             const std::set<room::MemberNumber>& of) {
   std::vector<Duration> all;
   for (const SeenFrame& frame : member.shown()) {
     if (frame.captured >= from && frame.captured < to && of.contains(frame.from)) {
@@ -32,7 +32,7 @@ std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint
 }
 
 std::vector<Duration> delays(const TestMember& member, TimePoint from,
-                             const std::set<MemberNumber>& of) {
+                             const std::set<room::MemberNumber>& of) {
   return delays(member, from, kNever, of);
 }
 
@@ -124,7 +124,7 @@ TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
   }
   const TimePoint from = kTenFrom;
   world.run_until(kTenTo);
-  std::set<MemberNumber> fast;
+  std::set<room::MemberNumber> fast;
   for (size_t i = 2; i < 10; ++i) {
     fast.insert(world.number(i));
   }
@@ -229,7 +229,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
     EXPECT_EQ(world.sent_without_reference(), 0U);
     for (size_t i = 0; i < 4; ++i) {
       const TestMember& member = world.member(i);
-      std::map<MemberNumber, uint32_t> newest;
+      std::map<room::MemberNumber, uint32_t> newest;
       for (const SeenFrame& frame : member.shown()) {
         EXPECT_TRUE(!newest.contains(frame.from) || newest[frame.from] < frame.id);
         newest[frame.from] = frame.id;
@@ -252,7 +252,7 @@ TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
   const TimePoint joined = world.now();
   const size_t newcomer = world.join(fast_links());
   world.run_until(joined + 1s);
-  std::set<MemberNumber> seen;
+  std::set<room::MemberNumber> seen;
   for (const SeenFrame& frame : world.member(newcomer).shown()) {
     seen.insert(frame.from);
   }
@@ -261,9 +261,9 @@ TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
   ASSERT_TRUE(world.member(newcomer).welcome());
   world.run_until(joined + 5s);
   for (size_t i = 0; i < 9; ++i) {
-    std::set<MemberNumber> others;
+    std::set<room::MemberNumber> others;
     for (size_t j = 0; j < 9; ++j) {
-      others.insert(i == j ? kNobody : world.number(j));
+      others.insert(i == j ? room::kNobody : world.number(j));
     }
     const auto calm = delays(world.member(i), joined - 5s, joined, others);
     const auto after = delays(world.member(i), joined, joined + 5s, others);
@@ -278,7 +278,7 @@ Duration run_beside_tenth(bool is_hostile) {
   // The number of datagrams is not limited: it is the bit rate that must stop the flood.
   RoomWorld world{RoomOptions{.member_datagrams_per_second = 1'000'000,
                               .video_rate_max = DataRate::kilobits_per_second(1000)}};
-  std::set<MemberNumber> honest;
+  std::set<room::MemberNumber> honest;
   for (size_t i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
     honest.insert(world.number(i));
@@ -324,12 +324,12 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
 TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
   RoomWorld world;
   const size_t stays = world.join(fast_links(), {.speaks = true});
-  std::set<MemberNumber> numbers;
+  std::set<room::MemberNumber> numbers;
   for (int i = 0; i < 1000; ++i) {
     const size_t guest = world.join(fast_links());
     EXPECT_TRUE(numbers.insert(world.number(guest)).second) << "a number was given twice";
     world.run_until(world.now() + 30ms);
-    world.leave(guest, i % 2 == 0 ? LeaveReason::kLeft : LeaveReason::kLost);
+    world.leave(guest, i % 2 == 0 ? room::LeaveReason::kLeft : room::LeaveReason::kLost);
     world.forget(guest);
   }
   world.run_until(world.now() + 2s);
@@ -350,7 +350,7 @@ TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
   const size_t third = world.join(fast_links());
   world.run_until(kTimeZero + 1s);
   ASSERT_TRUE(world.member(third).farewell());
-  EXPECT_EQ(world.member(third).farewell()->reason, FarewellReason::kFull);
+  EXPECT_EQ(world.member(third).farewell()->reason, room::FarewellReason::kFull);
   ASSERT_EQ(world.departures().size(), 1U);
   EXPECT_EQ(world.departures()[0].number, world.number(third));
   EXPECT_EQ(world.room().members(), 2U);
@@ -358,19 +358,19 @@ TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
   world.room().kick(world.now(), world.number(0));
   world.drain_room();
   world.run_until(kTimeZero + 2s);
-  EXPECT_EQ(world.member(0).farewell()->reason, FarewellReason::kKicked);
+  EXPECT_EQ(world.member(0).farewell()->reason, room::FarewellReason::kKicked);
   EXPECT_TRUE(world.member(1).others().empty());
   EXPECT_EQ(world.room().members(), 1U);
 
-  world.room().close(world.now(), {FarewellReason::kDraining, 5s});
+  world.room().close(world.now(), {room::FarewellReason::kDraining, 5s});
   world.drain_room();
   world.run_until(kTimeZero + 4s);
-  EXPECT_EQ(world.member(1).farewell(), (Farewell{FarewellReason::kDraining, 5s}));
+  EXPECT_EQ(world.member(1).farewell(), (room::Farewell{room::FarewellReason::kDraining, 5s}));
   EXPECT_TRUE(world.room().member_views().empty());
   EXPECT_EQ(world.departures().size(), 3U);
   const size_t late = world.join(fast_links());
   world.run_until(kTimeZero + 6s);
-  EXPECT_EQ(world.member(late).farewell()->reason, FarewellReason::kDraining);
+  EXPECT_EQ(world.member(late).farewell()->reason, room::FarewellReason::kDraining);
 }
 
 TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
@@ -379,16 +379,16 @@ TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
     world.join(fast_links());
   }
   world.run_until(kTimeZero + 1s);
-  world.member(0).put(Leaving{});
+  world.member(0).put(room::Leaving{});
   world.run_until(kTimeZero + 2s);
   EXPECT_EQ(world.member(2).others().size(), 1U);
   ASSERT_EQ(world.departures().size(), 1U);
-  EXPECT_EQ(world.departures()[0].reason, LeaveReason::kLeft);
+  EXPECT_EQ(world.departures()[0].reason, room::LeaveReason::kLeft);
   world.forget(1);  // says nothing any more
   world.run_until(kTimeZero + 6s);
   EXPECT_TRUE(world.member(2).others().empty());
   ASSERT_EQ(world.departures().size(), 2U);
-  EXPECT_EQ(world.departures()[1].reason, LeaveReason::kLost);
+  EXPECT_EQ(world.departures()[1].reason, room::LeaveReason::kLost);
 }
 
 TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
@@ -397,10 +397,10 @@ TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
     world.join(fast_links());
   }
   for (size_t i = 0; i < 4; ++i) {
-    world.member(i).put(View{.revision = 1,
-                             .pinned = world.number(i == 0 ? 1 : 0),
-                             .pictures = i == 3 ? 2U : 1U,
-                             .height = 720});
+    world.member(i).put(room::View{.revision = 1,
+                                   .pinned = world.number(i == 0 ? 1 : 0),
+                                   .pictures = i == 3 ? 2U : 1U,
+                                   .height = 720});
   }
   world.run_until(kTimeZero + 8s);
   const size_t shown = world.member(0).shown().size();

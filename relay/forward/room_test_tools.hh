@@ -14,9 +14,9 @@
 #include "media/frame/frame_report.hh"
 #include "media/playout/frame_clock.hh"
 #include "relay/forward/room.hh"
-#include "relay/protocol/media_head.hh"
-#include "relay/protocol/outbox.hh"
 #include "transport/base/rng.hh"
+#include "transport/room/media_head.hh"
+#include "transport/room/outbox.hh"
 #include "transport/sim/link.hh"
 
 namespace cress::relay {
@@ -29,14 +29,14 @@ inline constexpr Duration kSoundEvery = 20ms;
 
 /// What a member saw of another.
 struct SeenFrame {
-  MemberNumber from = kNobody;
+  room::MemberNumber from = room::kNobody;
   uint32_t id = 0;
   FrameKind kind = FrameKind::kNone;
   TimePoint captured{};
   TimePoint shown{};
 };
 struct HeardSound {
-  MemberNumber from = kNobody;
+  room::MemberNumber from = room::kNobody;
   TimePoint captured{};
   TimePoint heard{};
 };
@@ -56,7 +56,7 @@ class TestMember {
   TestMember(TimePoint now, TestMemberOptions options, uint64_t seed)
       : options_(options),
         rng_(seed),
-        endpoint_(now, {}, std::make_unique<sprout::CressControl>(sprout::room_control())),
+        endpoint_(now, {}, std::make_unique<control::CressControl>(control::room_control())),
         next_picture_(now + rng_.below(33) * 1ms),
         next_sound_(now + rng_.below(20) * 1ms) {
     endpoint_.open_flow(session::kAudioFlow, {.priority = session::Priority::kAudio,
@@ -64,7 +64,7 @@ class TestMember {
                                               .queue_max = DataSize{600}});
     endpoint_.open_flow(session::kControlFlow, {.priority = session::Priority::kControl});
     endpoint_.open_flow(session::kVideoFlow, {.priority = session::Priority::kVideo});
-    outbox_.put(Card{.revision = 1, .sealed = std::vector<std::byte>(100, std::byte{7})});
+    outbox_.put(room::Card{.revision = 1, .sealed = std::vector<std::byte>(100, std::byte{7})});
   }
 
   void handle_datagram(TimePoint now, std::span<const std::byte> datagram) {
@@ -92,16 +92,16 @@ class TestMember {
     return std::min({endpoint_.poll_timeout(), next_picture_, next_sound_});
   }
 
-  void put(const RoomMessage& message) { outbox_.put(message); }
+  void put(const room::RoomMessage& message) { outbox_.put(message); }
   void set_speaks(bool speaks) { options_.speaks = speaks; }
   void set_camera(bool on) { options_.has_camera = on; }
 
-  MemberNumber number() const { return welcome_ ? welcome_->number : kNobody; }
-  const std::optional<Welcome>& welcome() const { return welcome_; }
-  const std::map<MemberNumber, Card>& others() const { return others_; }
-  const std::optional<SpeakerNews>& speaker() const { return speaker_; }
-  const std::optional<VideoRate>& video_rate() const { return video_rate_; }
-  const std::optional<Farewell>& farewell() const { return farewell_; }
+  room::MemberNumber number() const { return welcome_ ? welcome_->number : room::kNobody; }
+  const std::optional<room::Welcome>& welcome() const { return welcome_; }
+  const std::map<room::MemberNumber, room::Card>& others() const { return others_; }
+  const std::optional<room::SpeakerNews>& speaker() const { return speaker_; }
+  const std::optional<room::VideoRate>& video_rate() const { return video_rate_; }
+  const std::optional<room::Farewell>& farewell() const { return farewell_; }
   const std::vector<SeenFrame>& shown() const { return shown_; }
   const std::vector<HeardSound>& heard() const { return heard_; }
   uint64_t key_frames_sent() const { return key_frames_sent_; }
@@ -198,9 +198,9 @@ class TestMember {
       newest_sent_base_ = id;
     }
     for (const auto& message :
-         media::fragment(frame, endpoint_.message_max() - kMemberHeadSize, options_.parity)) {
+         media::fragment(frame, endpoint_.message_max() - room::kMemberHeadSize, options_.parity)) {
       const auto message_id =
-          endpoint_.send(now, session::kVideoFlow, build_member_message(0, message));
+          endpoint_.send(now, session::kVideoFlow, room::build_member_message(0, message));
       carried_[message_id] = {id, kind};
     }
   }
@@ -217,11 +217,11 @@ class TestMember {
     const std::vector<std::byte> sealed(options_.speaks ? 90 : 20, std::byte{3});
     const auto level =
         static_cast<uint8_t>(options_.speaks ? 25 + rng_.below(10) : 80 + rng_.below(40));
-    const auto body = build_sound_body({.level = level, .clear = clear, .sealed = sealed});
+    const auto body = room::build_sound_body({.level = level, .clear = clear, .sealed = sealed});
     const session::Leave leave = endpoint_.control().outstanding(now) > DataSize{3000}
                                      ? session::Leave::kWithinWindow
                                      : session::Leave::kNow;
-    endpoint_.send(now, session::kAudioFlow, build_member_message(0, body), leave);
+    endpoint_.send(now, session::kAudioFlow, room::build_member_message(0, body), leave);
   }
 
   void drain(TimePoint now) {
@@ -247,9 +247,9 @@ class TestMember {
       handle_control(message.bytes);
       return;
     }
-    const auto parsed = parse_member_message(message.bytes);
+    const auto parsed = room::parse_member_message(message.bytes);
     if (message.flow == session::kAudioFlow) {
-      const auto body = parse_sound_body(parsed->body);
+      const auto body = room::parse_sound_body(parsed->body);
       int64_t captured = 0;
       for (size_t i = 0; i < 8; ++i) {
         captured |= std::to_integer<int64_t>(body->clear[i]) << (8 * i);
@@ -270,7 +270,7 @@ class TestMember {
     }
   }
 
-  void show(TimePoint now, MemberNumber from, Seen& seen) {
+  void show(TimePoint now, room::MemberNumber from, Seen& seen) {
     while (const auto frame = seen.clock.poll_decode(now)) {
       const FrameKind kind = frame->key_frame || frame->anchor ? FrameKind::kAnchor
                              : frame->temporal_layer == 0      ? FrameKind::kBase
@@ -295,25 +295,25 @@ class TestMember {
       }
       sent_anchors_.erase(sent_anchors_.begin(),
                           sent_anchors_.lower_bound(known_anchor_.value_or(0)));
-    } else if (const auto message = parse_room_message(bytes)) {
+    } else if (const auto message = room::parse_room_message(bytes)) {
       handle_room_message(*message);
     }
   }
-  void handle_room_message(const RoomMessage& message) {
-    if (const auto* welcome = std::get_if<Welcome>(&message)) {
+  void handle_room_message(const room::RoomMessage& message) {
+    if (const auto* welcome = std::get_if<room::Welcome>(&message)) {
       welcome_ = *welcome;
-    } else if (const auto* news = std::get_if<MemberNews>(&message)) {
+    } else if (const auto* news = std::get_if<room::MemberNews>(&message)) {
       others_[news->number] = news->card;
-    } else if (const auto* left = std::get_if<MemberLeft>(&message)) {
+    } else if (const auto* left = std::get_if<room::MemberLeft>(&message)) {
       others_.erase(left->number);
       seen_.erase(left->number);
-    } else if (const auto* speaker = std::get_if<SpeakerNews>(&message)) {
+    } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&message)) {
       speaker_ = *speaker;
-    } else if (const auto* rate = std::get_if<VideoRate>(&message)) {
+    } else if (const auto* rate = std::get_if<room::VideoRate>(&message)) {
       if (!video_rate_ || rate->revision > video_rate_->revision) {
         video_rate_ = *rate;
       }
-    } else if (const auto* farewell = std::get_if<Farewell>(&message)) {
+    } else if (const auto* farewell = std::get_if<room::Farewell>(&message)) {
       farewell_ = *farewell;
     }
   }
@@ -321,7 +321,7 @@ class TestMember {
   TestMemberOptions options_;
   Rng rng_;
   session::Endpoint endpoint_;
-  Outbox outbox_;
+  room::Outbox outbox_;
   TimePoint next_picture_;
   TimePoint next_sound_;
   uint64_t sounds_ = 0;
@@ -337,12 +337,12 @@ class TestMember {
   uint64_t key_frames_sent_ = 0;
   uint64_t frames_sent_ = 0;
 
-  std::optional<Welcome> welcome_;
-  std::map<MemberNumber, Card> others_;
-  std::optional<SpeakerNews> speaker_;
-  std::optional<VideoRate> video_rate_;
-  std::optional<Farewell> farewell_;
-  std::map<MemberNumber, Seen> seen_;
+  std::optional<room::Welcome> welcome_;
+  std::map<room::MemberNumber, room::Card> others_;
+  std::optional<room::SpeakerNews> speaker_;
+  std::optional<room::VideoRate> video_rate_;
+  std::optional<room::Farewell> farewell_;
+  std::map<room::MemberNumber, Seen> seen_;
   std::vector<SeenFrame> shown_;
   std::vector<HeardSound> heard_;
 
@@ -378,12 +378,13 @@ class RoomWorld {
       return std::make_unique<sim::Link>(
           sim::LinkOptions{.trace = trace, .loss = links.loss, .seed = seed + which, .queue = {}});
     };
-    hosts_.push_back({number.value_or(kNobody), std::make_unique<TestMember>(now_, options, seed),
-                      link(links.up, 1), link(links.down, 2)});
+    hosts_.push_back({number.value_or(room::kNobody),
+                      std::make_unique<TestMember>(now_, options, seed), link(links.up, 1),
+                      link(links.down, 2)});
     drain_room();
     return hosts_.size() - 1;
   }
-  void leave(size_t at, LeaveReason reason = LeaveReason::kLeft) {
+  void leave(size_t at, room::LeaveReason reason = room::LeaveReason::kLeft) {
     room_.leave(now_, hosts_.at(at).number, reason);
     hosts_.at(at).member.reset();
     drain_room();
@@ -453,14 +454,14 @@ class RoomWorld {
   TimePoint now() const { return now_; }
   Room& room() { return room_; }
   TestMember& member(size_t at) { return *hosts_.at(at).member; }
-  MemberNumber number(size_t at) const { return hosts_.at(at).number; }
+  room::MemberNumber number(size_t at) const { return hosts_.at(at).number; }
   sim::Link& down(size_t at) { return *hosts_.at(at).down; }
   sim::Link& up(size_t at) { return *hosts_.at(at).up; }
   const std::vector<Departure>& departures() const { return departures_; }
 
  private:
   struct Host {
-    MemberNumber number = kNobody;
+    room::MemberNumber number = room::kNobody;
     std::unique_ptr<TestMember> member;
     std::unique_ptr<sim::Link> up;
     std::unique_ptr<sim::Link> down;
@@ -489,7 +490,7 @@ class RoomWorld {
       if (message.flow != session::kVideoFlow) {
         continue;
       }
-      const auto from = parse_member_message(message.bytes);
+      const auto from = room::parse_member_message(message.bytes);
       const media::FragmentHeader header = media::parse_fragment(from->body)->header;
       auto& frames = sent_[{out.to, from->member}];
       SentFrame& frame = frames[header.frame_id];
@@ -557,7 +558,7 @@ class RoomWorld {
   Duration clock_cost_{};  // what asking it adds to each call
   uint64_t room_calls_ = 0;
   bool watches_ = false;
-  std::map<std::pair<MemberNumber, MemberNumber>, std::map<uint32_t, SentFrame>> sent_;
+  std::map<std::pair<room::MemberNumber, room::MemberNumber>, std::map<uint32_t, SentFrame>> sent_;
   uint64_t sent_without_reference_ = 0;
   uint64_t digest_ = 0xcbf29ce484222325U;
   TimePoint now_ = kTimeZero;

@@ -9,23 +9,23 @@
 #include "relay/forward/key_frame_requests.hh"
 #include "relay/forward/rate_meter.hh"
 #include "relay/forward/room_options.hh"
-#include "relay/forward/token_bucket.hh"
-#include "relay/protocol/member_number.hh"
+#include "transport/base/token_bucket.hh"
+#include "transport/room/member_number.hh"
 
 namespace cress::relay {
 
 /// What one member sends, as all legs share it. A plain part of Room. Threads: none inside.
 struct Source {
-  Source(TimePoint now, MemberNumber its_number, size_t its_slot, const RoomOptions& options)
+  Source(TimePoint now, room::MemberNumber its_number, size_t its_slot, const RoomOptions& options)
       : number(its_number),
         slot(its_slot),
         cache(options.cache),
         key_frames(options.key_frame_interval),
         began(now),
-        allowance(static_cast<double>(options.thumbnail_rate.bits_per_second()) / 8,
-                  static_cast<double>(options.cache.frame_max.bytes())) {}
+        allowance({.per_second = static_cast<double>(options.thumbnail_rate.bits_per_second()) / 8,
+                   .burst = static_cast<double>(options.cache.frame_max.bytes())}) {}
 
-  MemberNumber number;
+  room::MemberNumber number;
   size_t slot;
   FrameCache cache;
   KeyFrameRequests key_frames;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "transport/sprout/control.hh"
-#include "transport/sprout/model.hh"
+#include "transport/control/control.hh"
+#include "transport/control/sprout/model.hh"
 
 namespace cress::tunnel {
 
@@ -14,17 +14,17 @@ namespace cress::tunnel {
 /// one-way receiver does (as in the original program): the end that receives has nothing else to
 /// say. A shorter heartbeat would not do: it is also the silence that a sender announces.
 /// Threads: none inside; one owner.
-class FeedbackEachTick final : public sprout::Control {
+class FeedbackEachTick final : public control::Control {
  public:
-  explicit FeedbackEachTick(std::unique_ptr<sprout::Control> inner) : inner_(std::move(inner)) {}
+  explicit FeedbackEachTick(std::unique_ptr<control::Control> inner) : inner_(std::move(inner)) {}
 
-  void handle_arrival(TimePoint now, const sprout::ArrivedDatagram& datagram) override {
+  void handle_arrival(TimePoint now, const control::ArrivedDatagram& datagram) override {
     inner_->handle_arrival(now, datagram);
     if (datagram.asks_for_feedback && due_ == kNever) {
-      due_ = std::max(now, told_ + sprout::kTickLength);
+      due_ = std::max(now, told_ + control::kTickLength);
     }
   }
-  std::optional<sprout::Feedback> poll_feedback(TimePoint now) override {
+  std::optional<control::Feedback> poll_feedback(TimePoint now) override {
     told_ = now;
     due_ = kNever;
     return inner_->poll_feedback(now);
@@ -34,7 +34,7 @@ class FeedbackEachTick final : public sprout::Control {
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload) override {
     inner_->on_sent(now, sequence, payload);
   }
-  void handle_feedback(TimePoint now, const sprout::Feedback& feedback, uint64_t next_sequence,
+  void handle_feedback(TimePoint now, const control::Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override {
     inner_->handle_feedback(now, feedback, next_sequence, received_or_lost);
   }
@@ -50,7 +50,7 @@ class FeedbackEachTick final : public sprout::Control {
   TimePoint next_change(TimePoint now) const override { return inner_->next_change(now); }
 
  private:
-  std::unique_ptr<sprout::Control> inner_;
+  std::unique_ptr<control::Control> inner_;
   TimePoint told_ = kTimeZero;
   TimePoint due_ = kNever;
 };

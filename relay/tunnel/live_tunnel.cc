@@ -19,7 +19,7 @@
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/network_watch.hh"
 #include "transport/runtime/udp_socket.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::tunnel {
 namespace {
@@ -149,7 +149,7 @@ class LiveTunnel final : public SecureTunnel {
   int run();
 
  protected:
-  void drained(TimePoint now) override;
+  bool drained(TimePoint now) override;
 
  private:
   void begin(const TunnelNetwork& network);
@@ -264,7 +264,7 @@ void LiveTunnel::handle_event(TimePoint now, const secure::Event& event) {
   (void)now;
 }
 
-void LiveTunnel::drained(TimePoint now) {
+bool LiveTunnel::drained(TimePoint now) {
   while (const auto event = poll_event()) {
     handle_event(now, *event);
   }
@@ -285,6 +285,7 @@ void LiveTunnel::drained(TimePoint now) {
   if (code_ && connection().is_finished() && !is_running_) {
     goodbye_.arm(now);  // not from in here
   }
+  return true;
 }
 
 void LiveTunnel::read_device() {

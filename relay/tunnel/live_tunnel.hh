@@ -9,7 +9,7 @@
 #include "relay/tunnel/secure_tunnel.hh"
 #include "transport/base/address.hh"
 #include "transport/netns/route_socket.hh"
-#include "transport/secure/link.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::tunnel {
 

@@ -6,9 +6,9 @@
 
 #include "relay/tunnel/feedback_each_tick.hh"
 #include "transport/base/take_front.hh"
-#include "transport/secure/records.hh"
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/sprout_control.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/sprout/sprout_control.hh"
+#include "transport/secure/records/records.hh"
 
 namespace cress::tunnel {
 namespace {
@@ -19,24 +19,24 @@ constexpr Duration kGreetInterval = 250ms;
 }  // namespace
 
 struct ControlMaker::Tables {
-  sprout::BeliefDynamics dynamics{sprout::SproutModel{}};
-  sprout::ForecastTable table{dynamics};
+  control::BeliefDynamics dynamics{control::SproutModel{}};
+  control::ForecastTable table{dynamics};
 };
 
 ControlMaker::ControlMaker() = default;
 ControlMaker::~ControlMaker() = default;
 
-std::unique_ptr<sprout::Control> ControlMaker::make(ControlKind kind, DataSize tag) {
+std::unique_ptr<control::Control> ControlMaker::make(ControlKind kind, DataSize tag) {
   if (kind == ControlKind::kCress) {
-    sprout::CressControl::Options options;
+    control::CressControl::Options options;
     options.datagram_overhead += tag;
-    return std::make_unique<sprout::CressControl>(options);
+    return std::make_unique<control::CressControl>(options);
   }
   if (!tables_) {
     tables_ = std::make_unique<Tables>();
   }
-  return std::make_unique<FeedbackEachTick>(std::make_unique<sprout::SproutControl>(
-      std::make_unique<sprout::BayesianEstimator>(tables_->dynamics, tables_->table)));
+  return std::make_unique<FeedbackEachTick>(std::make_unique<control::SproutControl>(
+      std::make_unique<control::BayesianEstimator>(tables_->dynamics, tables_->table)));
 }
 
 SecureTunnel::SecureTunnel(TimePoint start, SecureTunnelOptions options)
@@ -61,9 +61,9 @@ void SecureTunnel::handle_timeout(TimePoint now) {
   }
 }
 
-void SecureTunnel::handle_path_error(TimePoint now, const runtime::PathError& error) {
+void SecureTunnel::handle_path_error(TimePoint now, const PathError& error) {
   // The others may be forged by anybody on the way; silence tells the same, surely.
-  if (error.kind == runtime::PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+  if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
     drain(now);

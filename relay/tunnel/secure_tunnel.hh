@@ -10,7 +10,7 @@
 
 #include "relay/tunnel/greeting.hh"
 #include "relay/tunnel/tunnel.hh"
-#include "transport/runtime/datagram_machine.hh"
+#include "transport/base/machine.hh"
 #include "transport/secure/connection.hh"
 
 namespace cress::tunnel {
@@ -22,7 +22,7 @@ class ControlMaker {
   ControlMaker();
   ~ControlMaker();
   /// `tag`: what sealing adds to each datagram.
-  std::unique_ptr<sprout::Control> make(ControlKind kind, DataSize tag);
+  std::unique_ptr<control::Control> make(ControlKind kind, DataSize tag);
 
  private:
   struct Tables;
@@ -39,14 +39,14 @@ struct SecureTunnelOptions {
 /// Tunnel; while nobody is there packets go nowhere. Still without I/O: a Driver steps it over a
 /// socket, a test over a simulated link. Threads: none inside; one owner. `now` never goes back.
 /// Peer data: nothing unauthenticated reaches the Tunnel.
-class SecureTunnel : public runtime::DatagramMachine {
+class SecureTunnel : public Machine {
  public:
   SecureTunnel(TimePoint start, SecureTunnelOptions options);
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
   void handle_timeout(TimePoint now) override;
-  void handle_path_error(TimePoint now, const runtime::PathError& error) override;
+  void handle_path_error(TimePoint now, const PathError& error) override;
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
 

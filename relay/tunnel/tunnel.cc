@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "transport/base/take_front.hh"
+#include "transport/control/sprout/model.hh"
 #include "transport/netns/packet.hh"
-#include "transport/sprout/model.hh"
 
 namespace cress::tunnel {
 namespace {
@@ -22,7 +22,7 @@ DataSize size_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 Tunnel::Tunnel(TimePoint start, session::EndpointOptions options,
-               std::unique_ptr<sprout::Control> control, bool fills_window)
+               std::unique_ptr<control::Control> control, bool fills_window)
     : queue_floor_(options.queue_floor),
       fills_window_(fills_window),
       now_(start),
@@ -78,14 +78,14 @@ void Tunnel::fill(TimePoint now) {
     DataSize size = std::min(cutter_.message_size(), endpoint_.message_max());
     if (size > room) {
       if (fills_window_ ? room < kSliceMin : endpoint_.queued(session::kBulkFlow) > DataSize{}) {
-        pad_at_ = now + sprout::kTickLength;
+        pad_at_ = now + control::kTickLength;
         return;
       }
       size = fills_window_ ? room : size;
     }
     stats_.packets_cut += cutter_.is_whole() && size < cutter_.message_size() ? 1 : 0;
     endpoint_.send(now, session::kBulkFlow, cutter_.take(size));
-    pad_at_ = now + sprout::kTickLength;
+    pad_at_ = now + control::kTickLength;
   }
   pad(now);
 }
@@ -100,7 +100,7 @@ void Tunnel::pad(TimePoint now) {
                    std::vector<std::byte>(static_cast<size_t>(rest.bytes())));
     ++stats_.paddings_sent;
   } else if (rest < kSliceMin || pad_at_ == kNever) {
-    pad_at_ = now + sprout::kTickLength;
+    pad_at_ = now + control::kTickLength;
   }
 }
 

@@ -10,8 +10,8 @@
 #include "relay/tunnel/flow_slots.hh"
 #include "relay/tunnel/packet_parts.hh"
 #include "transport/base/result.hh"
+#include "transport/control/control.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/control.hh"
 
 namespace cress::tunnel {
 
@@ -49,7 +49,7 @@ class Tunnel {
   /// packet or, where none waits, with padding. Only Sprout's belief needs that: it takes what was
   /// not sent for what the link could not carry (docs/adr/0005).
   Tunnel(TimePoint start, session::EndpointOptions options,
-         std::unique_ptr<sprout::Control> control, bool fills_window);
+         std::unique_ptr<control::Control> control, bool fills_window);
 
   /// An IP packet on its way to the other end. False: not carried.
   bool send(TimePoint now, std::span<const std::byte> packet);

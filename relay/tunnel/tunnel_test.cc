@@ -80,14 +80,15 @@ struct Seen {
   Duration delay_max{};
 };
 
-class End final : public sim::Host {
+class End final : public Machine {
  public:
   End(ControlKind kind, std::vector<Source> sources)
       : sources_(std::move(sources)),
         tunnel_(kTimeZero, {}, controls_.make(kind, {}), kind == ControlKind::kSprout) {}
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
-    EXPECT_TRUE(tunnel_.handle_datagram(now, datagram.bytes).has_value());
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    EXPECT_TRUE(tunnel_.handle_datagram(now, bytes).has_value());
     take(now);
   }
   void handle_timeout(TimePoint now) override {
@@ -104,14 +105,13 @@ class End final : public sim::Host {
     }
     take(now);
   }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = tunnel_.poll_transmit(now);
     if (!bytes) {
       return std::nullopt;
     }
-    const DataSize size{static_cast<int64_t>(bytes->size())};
     note(now, *bytes);
-    return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+    return Transmit{.to = {}, .bytes = *std::move(bytes)};
   }
   TimePoint poll_timeout() const override {
     TimePoint next = tunnel_.poll_timeout();

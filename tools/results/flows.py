@@ -32,7 +32,7 @@ def name_of(row):
 
 @table("sprout-forecasts", cost="1 s")
 def sprout_forecasts(lab):
-    found = lab.test_lines("transport-sprout", "SproutVectors.*",
+    found = lab.test_lines("transport-control-sprout", "SproutVectors.*",
                            r"^compared (?P<count>\d+) (?P<kind>EWMA )?forecasts of 8 counts .*: (?P<differ>\d+) differ", 2)
     return markdown(["forecasts of 8 counts", "compared", "differ"],
                     [["Sprout-EWMA" if row["kind"] else "Sprout", number(int(row["count"])), row["differ"]] for row in found])

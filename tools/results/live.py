@@ -74,6 +74,6 @@ live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --durat
 BENCH, ROW = "--benchmark_min_time=0.2", r" (ns|us|ms|s) +"
 live("speed-encoder", *(f"bench/{name}-bench {BENCH}" for name in ("media-rate", "media-codec", "app-call")), keep=ROW,
      cost="5 min")
-live("speed-transport", *(f"bench/{name}-bench {BENCH}" for name in ("transport-sprout", "transport-runtime",
+live("speed-transport", *(f"bench/{name}-bench {BENCH}" for name in ("transport-control-sprout", "transport-runtime",
                                                                      "transport-secure")), keep=ROW, cost="3 min")
-live("speed-lab", f"bench/eval-harness-bench {BENCH}", f"bench/eval-schemes-bench {BENCH}", keep=ROW, cost="3 min")
+live("speed-lab", f"bench/eval-harness-bench {BENCH}", f"bench/eval-schemes-tcp-bench {BENCH}", keep=ROW, cost="3 min")

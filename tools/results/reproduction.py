@@ -78,7 +78,7 @@ def tunnel(lab):
 
 @table("like-recordings", cost="3 s")
 def like_recordings(lab):
-    found = lab.test_lines("eval-schemes", "LikeRecordings.Profiles*:LikeRecordings.TheSkype*",
+    found = lab.test_lines("eval-schemes-like", "LikeRecordings.Profiles*:LikeRecordings.TheSkype*",
                            r"^\| (?P<profile>[^|]+) \| (?P<file>[^|]+) \| (?P<seconds>[\d-]+) \| (?P<rest>.*) \|$", 12)
     rows, seen = [], set()
     for row in found:
@@ -92,7 +92,7 @@ def like_recordings(lab):
 
 @table("like-paper", cost="1 s")
 def like_paper(lab):
-    tests = ("eval-schemes", "LikeOverPaperLinks.*")
+    tests = ("eval-schemes-like", "LikeOverPaperLinks.*")
     single = lab.test_lines(*tests, r"^(?P<scheme>\S+-like) +(?P<link>\S+) +(?P<way>down|up) +(?P<kbps>\d+) kbit/s +utilization "
                             r"(?P<utilization>[\d.]+) +self-inflicted +(?P<delay>\d+) ms$", 24)
     means = lab.test_lines(*tests, r"^(?P<scheme>\S+-like) +mean: utilization (?P<utilization>[\d.]+), self-inflicted "
@@ -112,7 +112,7 @@ def like_paper(lab):
 
 @table("like-fall", cost="1 s")
 def like_fall(lab):
-    one, = lab.test_lines("eval-schemes", "LikeOverALink.*", r"^lowered (?P<s>[\d.]+) s after the fall, from (?P<kbps>\d+) kbit/s; "
+    one, = lab.test_lines("eval-schemes-like", "LikeOverALink.*", r"^lowered (?P<s>[\d.]+) s after the fall, from (?P<kbps>\d+) kbit/s; "
                           r"worst delay (?P<worst>[\d.]+) s$")
     return markdown(["target before the fall, kbit/s", "lowered after, s", "worst delay, s"],
                     [[one["kbps"], one["s"], one["worst"]]])

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "transport/base/address.hh"
+#include "transport/base/machine.hh"
 #include "transport/base/time.hh"
-#include "transport/runtime/datagram_machine.hh"
 #include "transport/sim/link.hh"
 
 namespace cress::traces {
@@ -21,7 +21,7 @@ namespace cress::traces {
 /// delivered late (Driver::stats().timeout_lateness_max says by how much).
 /// Bounded: what a link queues, by its queue; each link keeps a record of every datagram it
 /// delivered. Threads: none inside; one owner.
-class PathEmulator final : public runtime::DatagramMachine {
+class PathEmulator final : public Machine {
  public:
   struct Options {
     Address server;

@@ -99,7 +99,7 @@ TEST(PathEmulator, TheServerIsAnsweredToWhoeverWroteLast) {
 }
 
 /// Writes down when what came.
-class Notebook final : public runtime::DatagramMachine {
+class Notebook final : public Machine {
  public:
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override {

@@ -4,8 +4,8 @@
 
 namespace cress::traces {
 
-void SaturatorWay::handle_path_error(TimePoint now, const runtime::PathError& error) {
-  if (error.kind == runtime::PathError::Kind::kTooLarge) {
+void SaturatorWay::handle_path_error(TimePoint now, const PathError& error) {
+  if (error.kind == PathError::Kind::kTooLarge) {
     saturator_.handle_too_large(now, path_, error.path_mtu);
   }
 }

@@ -6,8 +6,8 @@
 
 #include "traces/saturate/saturator.hh"
 #include "transport/base/address.hh"
+#include "transport/base/machine.hh"
 #include "transport/runtime/clock.hh"
-#include "transport/runtime/datagram_machine.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/udp_socket.hh"
@@ -16,7 +16,7 @@ namespace cress::traces {
 
 /// A saturator's side of one path as a machine for a Driver. Time-outs are those of the link's side
 /// alone. Threads: the loop's.
-class SaturatorWay final : public runtime::DatagramMachine {
+class SaturatorWay final : public Machine {
  public:
   /// `saturator` is borrowed. `on_drained` is called after every change, from inside the driver.
   SaturatorWay(Saturator& saturator, SaturatePath path, std::function<void()> on_drained)
@@ -33,8 +33,11 @@ class SaturatorWay final : public runtime::DatagramMachine {
   TimePoint poll_timeout() const override {
     return path_ == SaturatePath::kLink ? saturator_.poll_timeout() : kNever;
   }
-  void drained(TimePoint /*now*/) override { on_drained_(); }
-  void handle_path_error(TimePoint now, const runtime::PathError& error) override;
+  bool drained(TimePoint /*now*/) override {
+    on_drained_();
+    return true;
+  }
+  void handle_path_error(TimePoint now, const PathError& error) override;
 
  private:
   Saturator& saturator_;

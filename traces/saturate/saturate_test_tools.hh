@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "traces/saturate/saturator.hh"
-#include "transport/sim/host.hh"
+#include "transport/base/machine.hh"
 #include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
 #include "transport/sim/world.hh"
@@ -53,13 +53,14 @@ struct FeedbackWire {
 
 /// For tests: a saturator as a host of the simulated world. Its link path is the world's; its
 /// feedback path, where there is one, the wire.
-class SaturatorHost final : public sim::Host {
+class SaturatorHost final : public Machine {
  public:
   SaturatorHost(const SaturatorOptions& options, FeedbackWire* wire)
       : connects_(options.connects), wire_(wire), saturator_(kTimeZero, options) {}
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
-    saturator_.handle_datagram(now, SaturatePath::kLink, peer(), datagram.bytes);
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    saturator_.handle_datagram(now, SaturatePath::kLink, peer(), bytes);
     feed(now);
   }
   void handle_timeout(TimePoint now) override {
@@ -74,15 +75,13 @@ class SaturatorHost final : public sim::Host {
     }
     feed(now);
   }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
     feed(now);
     auto transmit = saturator_.poll_transmit(now, SaturatePath::kLink);
-    if (!transmit) {
-      return std::nullopt;
+    if (transmit) {
+      transmit->to = {};  // the only other host
     }
-    const DataSize size =
-        DataSize{static_cast<int64_t>(transmit->bytes.size())} + sim::kUdpIpOverhead;
-    return sim::Datagram{std::move(transmit->bytes), size};
+    return transmit;
   }
   TimePoint poll_timeout() const override {
     const auto* in = incoming();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "transport/base/units.hh"
+
 namespace cress {
 
 /// Where a datagram comes from or goes to: an IPv6 address and a UDP port. IPv4 is written as
@@ -27,6 +29,9 @@ struct Address {
 struct Transmit {
   Address to;
   std::vector<std::byte> bytes;
+  /// What a simulated link is charged: the size of the IP packet, where that is not the bytes and
+  /// their UDP and IP headers. Real sockets ignore it.
+  DataSize wire_size{};
 };
 
 }  // namespace cress

@@ -223,10 +223,8 @@ void Driver::handle_timeout(TimePoint due) {
 void Driver::drain() {
   is_undrained_ = false;
   collect();
-  parts_.machine.drained(now_);
-  for (int round = 0; collect(); ++round) {
+  for (int round = 0; parts_.machine.drained(now_) && collect(); ++round) {
     check(round < kRoundsOfOneDrainMax, "Driver: a machine's outputs never end");
-    parts_.machine.drained(now_);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "transport/base/address.hh"
+#include "transport/base/machine.hh"
 #include "transport/base/time.hh"
 #include "transport/runtime/clock.hh"
-#include "transport/runtime/datagram_machine.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/udp_socket.hh"
 
@@ -45,7 +45,7 @@ class Driver {
     const MonotonicClock& clock;
     EventLoop& loop;
     UdpSocket& socket;
-    DatagramMachine& machine;
+    Machine& machine;
   };
 
   struct Options {

@@ -6,23 +6,23 @@
 #include <stdexcept>
 #include <string>
 
+#include "transport/control/cress/cress_control.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::runtime {
 namespace {
 
 /// A session's end as a machine of the driver: keeps the window full when asked to, counts what
 /// comes.
-class SessionEnd final : public DatagramMachine {
+class SessionEnd final : public Machine {
  public:
   SessionEnd(TimePoint start, Address peer, bool saturates)
       : peer_(peer),
         saturates_(saturates),
         endpoint_(start, {},
-                  std::make_unique<sprout::CressControl>(sprout::CressControl::Options{})) {
+                  std::make_unique<control::CressControl>(control::CressControl::Options{})) {
     endpoint_.open_flow(kFlow, {.priority = session::Priority::kVideo});
   }
 
@@ -45,7 +45,10 @@ class SessionEnd final : public DatagramMachine {
     return Transmit{peer_, *std::move(bytes)};
   }
   TimePoint poll_timeout() const override { return endpoint_.poll_timeout(); }
-  void drained(TimePoint) override { take(); }
+  bool drained(TimePoint) override {
+    take();
+    return true;
+  }
 
   DataSize received() const { return received_; }
   int64_t outcomes(session::MessageOutcome::Kind kind) const {

@@ -37,7 +37,7 @@ std::string nth_text(int i) {
 
 /// Writes down every call with its time, checks that time never goes back, and does what the test
 /// has put in.
-class Notebook final : public DatagramMachine {
+class Notebook final : public Machine {
  public:
   struct Entry {
     std::string what;
@@ -65,12 +65,13 @@ class Notebook final : public DatagramMachine {
     return take_front(out);
   }
   TimePoint poll_timeout() const override { return due; }
-  void drained(TimePoint now) override {
+  bool drained(TimePoint now) override {
     check_time(now);
     EXPECT_TRUE(out.empty());
     if (on_drained) {
       on_drained(now);
     }
+    return true;
   }
   void handle_path_error(TimePoint now, const PathError& error) override {
     note("path error", now);

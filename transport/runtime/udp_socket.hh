@@ -7,10 +7,10 @@
 #include <span>
 
 #include "transport/base/address.hh"
+#include "transport/base/machine.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/runtime/clock.hh"
-#include "transport/runtime/datagram_machine.hh"
 
 namespace cress::runtime {
 

@@ -11,11 +11,11 @@
 
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
+#include "transport/base/token_bucket.hh"
 #include "transport/base/units.hh"
-#include "transport/secure/handshake.hh"
-#include "transport/secure/joining.hh"
-#include "transport/secure/peer.hh"
-#include "transport/secure/token_bucket.hh"
+#include "transport/secure/handshake/handshake.hh"
+#include "transport/secure/handshake/joining.hh"
+#include "transport/secure/path/peer.hh"
 
 namespace cress::secure {
 

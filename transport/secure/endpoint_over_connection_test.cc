@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "transport/control/cress/cress_control.hh"
 #include "transport/secure/scripted_network.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/cress_control.hh"
 
 namespace cress::secure {
 namespace {
@@ -27,7 +27,7 @@ struct End {
       if (std::holds_alternative<Connected>(*event)) {
         endpoint = std::make_unique<session::Endpoint>(
             now, session::EndpointOptions{.datagram_max = connection->datagram_max()},
-            std::make_unique<sprout::CressControl>(sprout::CressControl::Options{}));
+            std::make_unique<control::CressControl>(control::CressControl::Options{}));
         endpoint->open_flow(session::kVideoFlow, {.priority = session::Priority::kVideo});
         next_message = now;
       }

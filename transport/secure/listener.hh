@@ -15,10 +15,10 @@
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
-#include "transport/secure/handshake.hh"
-#include "transport/secure/handshake_limits.hh"
-#include "transport/secure/keyed_hash.hh"
-#include "transport/secure/peer.hh"
+#include "transport/secure/crypto/keyed_hash.hh"
+#include "transport/secure/handshake/handshake.hh"
+#include "transport/secure/handshake/handshake_limits.hh"
+#include "transport/secure/path/peer.hh"
 #include "transport/secure/timer_heap.hh"
 
 namespace cress::secure {

@@ -1,6 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "transport/secure/room_keys.hh"
+#include "transport/secure/group/room_keys.hh"
 #include "transport/secure/scripted_relay.hh"
 
 namespace cress::secure {

@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "transport/secure/control_record.hh"
-#include "transport/secure/evp_cipher.hh"
-#include "transport/secure/handshake.hh"
-#include "transport/secure/records.hh"
+#include "transport/secure/crypto/evp_cipher.hh"
+#include "transport/secure/handshake/handshake.hh"
+#include "transport/secure/records/control_record.hh"
+#include "transport/secure/records/records.hh"
 #include "transport/secure/scripted_network.hh"
 
 namespace cress::secure {

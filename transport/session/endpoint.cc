@@ -35,7 +35,7 @@ TimePoint from_wire(uint64_t time_100us) {
 }  // namespace
 
 Endpoint::Endpoint(TimePoint start, EndpointOptions options,
-                   std::unique_ptr<sprout::Control> control)
+                   std::unique_ptr<control::Control> control)
     : options_(options), control_(std::move(control)), last_now_(start), next_heartbeat_(start) {
   check(control_ != nullptr && options_.heartbeat_interval > Duration{} &&
             options_.datagram_max <= wire::kDatagramMax && message_max() > DataSize{},
@@ -152,7 +152,7 @@ void Endpoint::add_messages(TimePoint now, wire::DatagramBuilder& builder) {
 }
 
 wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) {
-  while (!recent_.empty() && recent_.front().first < now - sprout::kThrowawayInterval) {
+  while (!recent_.empty() && recent_.front().first < now - control::kThrowawayInterval) {
     recent_.pop_front();
   }
   recent_.emplace_back(now, next_sequence_);
@@ -173,25 +173,25 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
   }
   control_->on_sent(now, next_sequence_, payload);
   window_.reset();
-  next_sequence_ += static_cast<uint64_t>((payload + sprout::kSequenceOverhead).bytes());
+  next_sequence_ += static_cast<uint64_t>((payload + control::kSequenceOverhead).bytes());
   ++stats_.datagrams_sent;
   return header;
 }
 
-wire::ForecastFrame Endpoint::frame_of(TimePoint now, const sprout::Feedback& feedback) {
-  ledger_.forget_decided_before(now - kLossReportInterval);
-  wire::ForecastFrame frame{.received_or_lost = ledger_.received_or_lost(),
+wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& feedback) {
+  history_.forget_decided_before(now - kLossReportInterval);
+  wire::ForecastFrame frame{.received_or_lost = history_.received_or_lost(),
                             .time_100us = to_wire(feedback.made_at),
                             .counts = feedback.counts,
                             .arrivals = {},
-                            .decided_before = ledger_.decided_before(),
-                            .lost_complete_from = ledger_.lost_complete_from(),
+                            .decided_before = history_.decided_before(),
+                            .lost_complete_from = history_.lost_complete_from(),
                             .lost = {}};
   frame.arrivals.reserve(feedback.arrivals.size());
-  for (const sprout::ArrivalStamp& stamp : feedback.arrivals) {
+  for (const control::ArrivalStamp& stamp : feedback.arrivals) {
     frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at)});
   }
-  for (const sprout::SequenceRange& range : ledger_.lost()) {
+  for (const control::SequenceRange& range : history_.lost()) {
     if (range.from >= frame.lost_complete_from) {
       frame.lost.push_back({range.from, range.to});
     }
@@ -214,7 +214,7 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
   const wire::Header& header = parsed->header;
   const uint64_t sequence = header.sequence.unwrap(newest_sequence_);
   newest_sequence_ = std::max(newest_sequence_, sequence);
-  const auto arrival = ledger_.handle_arrival(now, sequence, parsed->payload, header.throwaway);
+  const auto arrival = history_.handle_arrival(now, sequence, parsed->payload, header.throwaway);
   control_->handle_arrival(now, {.sequence = sequence,
                                  .payload = parsed->payload,
                                  .time_to_next = std::chrono::milliseconds{header.time_to_next_ms},
@@ -222,8 +222,8 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
                                  .sent_ms = header.timestamp_ms != wire::kNoTimestamp
                                                 ? std::optional{header.timestamp_ms}
                                                 : std::nullopt});
-  stats_.datagrams_late += arrival == sprout::DeliveryLedger::Arrival::kLate ? 1 : 0;
-  if (arrival == sprout::DeliveryLedger::Arrival::kDuplicate) {
+  stats_.datagrams_late += arrival == control::DeliveryHistory::Arrival::kLate ? 1 : 0;
+  if (arrival == control::DeliveryHistory::Arrival::kDuplicate) {
     ++stats_.datagrams_duplicate;
     return Unit{};
   }
@@ -259,7 +259,7 @@ void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecas
     return;
   }
   newest_forecast_time_100us_ = forecast.time_100us;
-  sprout::Feedback feedback{
+  control::Feedback feedback{
       .made_at = from_wire(forecast.time_100us), .counts = forecast.counts, .arrivals = {}};
   feedback.arrivals.reserve(forecast.arrivals.size());
   for (const wire::ArrivalStamp& stamp : forecast.arrivals) {

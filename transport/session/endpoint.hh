@@ -12,9 +12,9 @@
 #include "transport/base/spare_buffers.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/control/control.hh"
+#include "transport/control/delivery_history.hh"
 #include "transport/session/flow_queues.hh"
-#include "transport/sprout/control.hh"
-#include "transport/sprout/delivery_ledger.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::session {
@@ -72,7 +72,7 @@ struct EndpointStats {
 /// with an error. Threads: none inside; one owner. `now` never goes back.
 class Endpoint {
  public:
-  Endpoint(TimePoint start, EndpointOptions options, std::unique_ptr<sprout::Control> control);
+  Endpoint(TimePoint start, EndpointOptions options, std::unique_ptr<control::Control> control);
 
   /// Both ends open the same flows; messages for others are ignored. A flow is opened once.
   void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
@@ -102,7 +102,7 @@ class Endpoint {
   /// what is queued.
   DataSize available_window(TimePoint now) const;
   /// The safe window itself, and the forecast behind it.
-  const sprout::Control& control() const { return *control_; }
+  const control::Control& control() const { return *control_; }
   DataSize queued() const { return queues_.size(); }
   DataSize queued(FlowId flow) const { return queues_.size(flow); }
   const EndpointStats& stats() const { return stats_; }
@@ -119,7 +119,7 @@ class Endpoint {
   bool has_sendable(TimePoint now) const;
   bool fits_window(const QueuedMessage& message) const;
   void note_dropped(const QueuedMessage& message);
-  wire::ForecastFrame frame_of(TimePoint now, const sprout::Feedback& feedback);
+  wire::ForecastFrame frame_of(TimePoint now, const control::Feedback& feedback);
   wire::Header stamp(TimePoint now, DataSize payload, bool more_follow);
   void handle_timestamps(TimePoint now, const wire::Header& header);
   /// A forecast under Sprout; under Cress the same frame holds times of arrivals.
@@ -127,7 +127,7 @@ class Endpoint {
   void decide_sent(const wire::ForecastFrame& forecast);
 
   EndpointOptions options_;
-  std::unique_ptr<sprout::Control> control_;
+  std::unique_ptr<control::Control> control_;
   FlowQueues queues_;
   // Both grow by what one call can bring and are drained after it.
   Fifo<MessageReceived> received_;
@@ -148,7 +148,7 @@ class Endpoint {
   static constexpr size_t kUndecidedMax = 1U << 16U;
 
   // Receiving.
-  sprout::DeliveryLedger ledger_;
+  control::DeliveryHistory history_;
   uint64_t newest_sequence_ = 0;
   std::optional<uint64_t> newest_forecast_time_100us_;
   std::optional<std::pair<TimePoint, uint16_t>> newest_timestamp_;

@@ -8,16 +8,16 @@
 #include <span>
 #include <utility>
 
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/sprout/sprout_control.hh"
 #include "transport/session/endpoint.hh"
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/sprout_control.hh"
 
 namespace {
 
 using namespace cress;
 using namespace cress::session;
 
-void feed(std::span<const uint8_t> rest, std::unique_ptr<sprout::Control> control) {
+void feed(std::span<const uint8_t> rest, std::unique_ptr<control::Control> control) {
   Endpoint endpoint{kTimeZero, EndpointOptions{}, std::move(control)};
   endpoint.open_flow(kVideoFlow, {.priority = Priority::kVideo});
   TimePoint now = kTimeZero;
@@ -39,8 +39,8 @@ void feed(std::span<const uint8_t> rest, std::unique_ptr<sprout::Control> contro
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  feed({data, size}, std::make_unique<sprout::SproutControl>(
-                         std::make_unique<sprout::EwmaEstimator>(sprout::EwmaOptions{})));
-  feed({data, size}, std::make_unique<sprout::CressControl>(sprout::CressControl::Options{}));
+  feed({data, size}, std::make_unique<control::SproutControl>(
+                         std::make_unique<control::EwmaEstimator>(control::EwmaOptions{})));
+  feed({data, size}, std::make_unique<control::CressControl>(control::CressControl::Options{}));
   return 0;
 }

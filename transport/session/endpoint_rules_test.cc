@@ -25,10 +25,10 @@ struct Script {
   std::optional<Duration> heartbeat;
   TimePoint next_change = kNever;
   TimePoint feedback_due = kNever;
-  std::optional<sprout::Feedback> feedback;
+  std::optional<control::Feedback> feedback;
 
   int windows_read = 0;
-  std::vector<sprout::ArrivedDatagram> arrived;
+  std::vector<control::ArrivedDatagram> arrived;
   struct Sent {
     TimePoint at{};
     uint64_t sequence = 0;
@@ -37,27 +37,27 @@ struct Script {
   };
   std::vector<Sent> sent;
   struct Fed {
-    sprout::Feedback feedback;
+    control::Feedback feedback;
     uint64_t next_sequence = 0;
     uint64_t received_or_lost = 0;
   };
   std::vector<Fed> fed;
 };
 
-class ScriptControl final : public sprout::Control {
+class ScriptControl final : public control::Control {
  public:
   explicit ScriptControl(Script& script) : script_(script) {}
-  void handle_arrival(TimePoint /*now*/, const sprout::ArrivedDatagram& datagram) override {
+  void handle_arrival(TimePoint /*now*/, const control::ArrivedDatagram& datagram) override {
     script_.arrived.push_back(datagram);
   }
-  std::optional<sprout::Feedback> poll_feedback(TimePoint /*now*/) override {
+  std::optional<control::Feedback> poll_feedback(TimePoint /*now*/) override {
     return script_.feedback;
   }
   TimePoint feedback_due() const override { return script_.feedback_due; }
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload) override {
     script_.sent.push_back({now, sequence, payload});
   }
-  void handle_feedback(TimePoint /*now*/, const sprout::Feedback& feedback, uint64_t next_sequence,
+  void handle_feedback(TimePoint /*now*/, const control::Feedback& feedback, uint64_t next_sequence,
                        uint64_t received_or_lost) override {
     script_.fed.push_back({feedback, next_sequence, received_or_lost});
   }
@@ -367,9 +367,9 @@ TEST_F(EndpointRules, FeedbackTravelsInTenthsOfAMillisecond) {
   deliver(kTimeZero + 2s, 50, news(UINT64_MAX, 0));
   ASSERT_EQ(script_.fed.size(), 2U);
   EXPECT_EQ(script_.fed[0].feedback.made_at, kTimeZero + 1'234'500us);
-  EXPECT_EQ(script_.fed[0].feedback.counts, (sprout::ForecastCounts{1, 2}));
+  EXPECT_EQ(script_.fed[0].feedback.counts, (control::ForecastCounts{1, 2}));
   EXPECT_EQ(script_.fed[0].feedback.arrivals,
-            (std::vector<sprout::ArrivalStamp>{{70, kTimeZero + 1'234'400us}}));
+            (std::vector<control::ArrivalStamp>{{70, kTimeZero + 1'234'400us}}));
   EXPECT_EQ(script_.fed[0].received_or_lost, 300U);
   EXPECT_EQ(script_.fed[0].next_sequence, script_.sent[0].payload.bytes() + 50U);
   EXPECT_EQ(script_.fed[1].feedback.made_at, kTimeZero + (int64_t{1} << 46U) * 100us);

@@ -8,17 +8,17 @@
 #include <string>
 
 #include "transport/base/rng.hh"
+#include "transport/control/cress/cress_control.hh"
+#include "transport/control/sprout/sprout_control.hh"
 #include "transport/sim/world.hh"
-#include "transport/sprout/cress_control.hh"
-#include "transport/sprout/sprout_control.hh"
 
 namespace cress::session {
 namespace {
 
 /// Shared by all tests of the file: making it takes 10 ms.
 struct Model {
-  sprout::BeliefDynamics dynamics{sprout::SproutModel{}};
-  sprout::ForecastTable table{dynamics};
+  control::BeliefDynamics dynamics{control::SproutModel{}};
+  control::ForecastTable table{dynamics};
 };
 
 const Model& model() {
@@ -26,14 +26,14 @@ const Model& model() {
   return shared;
 }
 
-std::unique_ptr<sprout::Control> control() {
-  return std::make_unique<sprout::SproutControl>(
-      std::make_unique<sprout::BayesianEstimator>(model().dynamics, model().table));
+std::unique_ptr<control::Control> control() {
+  return std::make_unique<control::SproutControl>(
+      std::make_unique<control::BayesianEstimator>(model().dynamics, model().table));
 }
 
 /// An endpoint as a host of the simulated world, with an application that offers `rate` on one flow
 /// in messages of `message` bytes, and books of what came and what became of what was sent.
-class TestHost final : public sim::Host {
+class TestHost final : public Machine {
  public:
   struct Offer {
     DataRate rate;
@@ -49,8 +49,9 @@ class TestHost final : public sim::Host {
 
   void offer(const Offer& offer) { offers_.push_back({offer, kTimeZero}); }
 
-  void handle_datagram(TimePoint now, const sim::Datagram& datagram) override {
-    (void)endpoint_.handle_datagram(now, datagram.bytes);
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    (void)endpoint_.handle_datagram(now, bytes);
     drain();
   }
   void handle_timeout(TimePoint now) override {
@@ -65,14 +66,14 @@ class TestHost final : public sim::Host {
     }
     drain();
   }
-  std::optional<sim::Datagram> poll_transmit(TimePoint now) override {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = endpoint_.poll_transmit(now);
     if (!bytes) {
       return std::nullopt;
     }
     const DataSize size{static_cast<int64_t>(bytes->size())};
     largest_ = std::max(largest_, size);
-    return sim::Datagram{*std::move(bytes), size + sim::kUdpIpOverhead};
+    return Transmit{.to = {}, .bytes = *std::move(bytes)};
   }
   TimePoint poll_timeout() const override {
     TimePoint next = endpoint_.poll_timeout();
@@ -211,7 +212,7 @@ TEST(Endpoint, ReportsOfWildSequencesAndLossesAlwaysFitADatagram) {
   Rng rng{11};
   for (int round = 0; round < 50; ++round) {
     Endpoint endpoint{kTimeZero, EndpointOptions{},
-                      std::make_unique<sprout::CressControl>(sprout::CressControl::Options{})};
+                      std::make_unique<control::CressControl>(control::CressControl::Options{})};
     endpoint.open_flow(kVideoFlow, {.priority = Priority::kVideo});
     TimePoint now = kTimeZero;
     uint64_t sequence = 0;
@@ -254,7 +255,7 @@ TEST(Endpoint, HostileDatagramsAreCountedAndNeverFailACheck) {
   TestHost peer;
   for (int i = 0; i < 5'000; ++i) {
     const TimePoint now = kTimeZero + i * 1ms;
-    auto bytes = rng.chance(0.5) ? peer.poll_transmit(now).value_or(sim::Datagram{}).bytes
+    auto bytes = rng.chance(0.5) ? peer.poll_transmit(now).value_or(Transmit{}).bytes
                                  : std::vector<std::byte>(rng.below(80));
     for (uint64_t flips = rng.below(12); flips > 0 && !bytes.empty(); --flips) {
       bytes[rng.below(bytes.size())] = static_cast<std::byte>(rng.next());
@@ -262,7 +263,7 @@ TEST(Endpoint, HostileDatagramsAreCountedAndNeverFailACheck) {
     if (!bytes.empty() && rng.chance(0.5)) {
       bytes[0] = std::byte{0x10};
     }
-    host.handle_datagram(now, {bytes, DataSize{}});
+    host.handle_datagram(now, {}, bytes);
     host.handle_timeout(now);
     while (host.poll_transmit(now)) {
     }

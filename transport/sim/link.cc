@@ -8,9 +8,12 @@
 namespace cress::sim {
 
 Link::Link(LinkOptions options)
-    : options_(std::move(options)), queue_(std::move(options_.queue)), rng_(options_.seed) {
-  check(options_.trace != nullptr && !options_.trace->opportunities.empty() &&
-            options_.trace->period() > Duration{},
+    : options_(std::move(options)),
+      queue_(std::move(options_.queue)),
+      rng_(options_.seed),
+      impairments_(rng_.fork(1)) {
+  check(options_.trace == nullptr ||
+            (!options_.trace->opportunities.empty() && options_.trace->period() > Duration{}),
         "Link: needs a trace with a positive period");
   check(options_.loss >= 0 && options_.loss <= 1, "Link: loss is a probability");
   if (!queue_) {
@@ -18,9 +21,27 @@ Link::Link(LinkOptions options)
   }
 }
 
-void Link::push(TimePoint now, Datagram datagram) {
+bool Link::is_lost(const Datagram& datagram) {
   if (options_.loss > 0 && rng_.chance(options_.loss)) {
+    return true;
+  }
+  const BurstLoss& bursts = options_.burst_loss;
+  if (bursts.enter > 0) {
+    is_in_burst_ = impairments_.chance(is_in_burst_ ? 1 - bursts.leave : bursts.enter);
+    if (is_in_burst_ && impairments_.chance(bursts.loss)) {
+      return true;
+    }
+  }
+  return is_down_ || datagram.wire_size > options_.mtu;
+}
+
+void Link::push(TimePoint now, Datagram datagram) {
+  if (is_lost(datagram)) {
     ++lost_;
+    return;
+  }
+  if (!options_.trace) {
+    leave_queue(now, {std::move(datagram), now});
     return;
   }
   if (!in_service_ && queue_->empty()) {
@@ -88,17 +109,33 @@ void Link::serve(TimePoint now) {
     budget -= moved;
     in_service_left_ -= moved;
     if (in_service_left_ == DataSize{}) {
-      const TimePoint arrives = now + options_.propagation;
-      const PacketRecord record{in_service_->sent, now, arrives, in_service_->datagram.wire_size};
-      if (options_.observer != nullptr) {
-        options_.observer->handle_left(record);
-      } else {
-        records_.push_back(record);
-      }
-      propagating_.push_back({std::move(in_service_->datagram), arrives});
+      leave_queue(now, *std::move(in_service_));
       in_service_.reset();
     }
   }
+}
+
+void Link::leave_queue(TimePoint now, QueuedDatagram queued) {
+  Duration jitter{};
+  if (options_.jitter > Duration{}) {
+    jitter = from_seconds(impairments_.uniform(0, to_seconds(options_.jitter)));
+  }
+  const TimePoint arrives = now + options_.propagation + jitter;
+  const PacketRecord record{queued.sent, now, arrives, queued.datagram.wire_size};
+  if (options_.observer != nullptr) {
+    options_.observer->handle_left(record);
+  } else {
+    records_.push_back(record);
+  }
+  if (options_.duplicate > 0 && impairments_.chance(options_.duplicate)) {
+    propagate(arrives, queued.datagram);
+  }
+  propagate(arrives, std::move(queued.datagram));
+}
+
+void Link::propagate(TimePoint arrives, Datagram datagram) {
+  const auto at = std::ranges::upper_bound(propagating_, arrives, {}, &InFlight::arrives);
+  propagating_.insert(at, {std::move(datagram), arrives});
 }
 
 void Link::handle_timeout(TimePoint now) {

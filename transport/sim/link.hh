@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "transport/base/rng.hh"
-#include "transport/sim/host.hh"
+#include "transport/sim/datagram.hh"
 #include "transport/sim/queue.hh"
 #include "transport/sim/trace.hh"
 
@@ -34,12 +34,27 @@ class LinkObserver {
   virtual void handle_left(const PacketRecord& record) = 0;
 };
 
+/// Losses in bursts (Gilbert, Elliott): a chain with a good and a bad state, one step a datagram.
+struct BurstLoss {
+  double enter = 0;  ///< probability of a step from good to bad; 0: never
+  double leave = 1;  ///< from bad to good
+  double loss = 1;   ///< of a datagram in the bad state
+};
+
 struct LinkOptions {
-  /// Shared: both ends of many runs replay one trace; nobody changes it.
+  /// Shared: both ends of many runs replay one trace; nobody changes it. Null: no rate limit, so
+  /// nothing ever queues.
   std::shared_ptr<const DeliveryTrace> trace;
   Duration propagation = 20ms;
+  /// Uniform in [0, jitter) on top of the propagation, drawn for each datagram: reorders.
+  Duration jitter{};
   /// Bernoulli, before the queue.
   double loss = 0;
+  BurstLoss burst_loss{};
+  /// The share of datagrams that arrive twice, both after the queue.
+  double duplicate = 0;
+  /// Larger IP packets are lost.
+  DataSize mtu{65'535};
   uint64_t seed = 1;
   /// Drop-tail without limit when null.
   std::unique_ptr<Queue> queue;
@@ -48,9 +63,9 @@ struct LinkOptions {
 };
 
 /// One direction of an emulated link, as Mahimahi's and the paper's Cellsim (§4.2): loss, then a
-/// queue, then the trace, then propagation. Every opportunity moves kOpportunitySize bytes: a
-/// datagram may take part of several, several may share one, and what nobody uses is lost. An
-/// opportunity serves what was pushed up to and including its own instant. Threads: none inside;
+/// queue, then the trace, then propagation and jitter. Every opportunity moves kOpportunitySize
+/// bytes: a datagram may take part of several, several may share one, and what nobody uses is lost.
+/// An opportunity serves what was pushed up to and including its own instant. Threads: none inside;
 /// one owner.
 class Link {
  public:
@@ -58,6 +73,8 @@ class Link {
 
   void push(TimePoint now, Datagram datagram);
   void handle_timeout(TimePoint now);
+  /// While down, as in a blackout, everything pushed is lost; what is queued still moves.
+  void set_down(bool is_down) { is_down_ = is_down; }
   /// Datagrams whose propagation has ended; poll until empty after handle_timeout.
   std::optional<Datagram> poll_delivered(TimePoint now);
   TimePoint poll_timeout() const;
@@ -75,6 +92,9 @@ class Link {
     TimePoint arrives{};
   };
 
+  bool is_lost(const Datagram& datagram);
+  void leave_queue(TimePoint now, QueuedDatagram queued);
+  void propagate(TimePoint arrives, Datagram datagram);
   TimePoint next_opportunity() const;
   void skip_opportunities_before(TimePoint now);
   void serve(TimePoint now);
@@ -84,6 +104,9 @@ class Link {
   LinkOptions options_;
   std::unique_ptr<Queue> queue_;
   Rng rng_;
+  Rng impairments_;
+  bool is_down_ = false;
+  bool is_in_burst_ = false;
   // Cursor into the repeated trace.
   size_t opportunity_ = 0;
   Duration period_start_{};

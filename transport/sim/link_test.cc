@@ -168,10 +168,11 @@ TEST(DropTailQueue, DropsWhatWouldExceedItsLimitAndCountsIt) {
 }
 
 /// Sends one datagram every `interval`; answers each that arrives when `echoes`.
-class PingHost final : public Host {
+class PingHost final : public Machine {
  public:
   PingHost(Duration interval, bool echoes) : interval_(interval), echoes_(echoes) {}
-  void handle_datagram(TimePoint now, const Datagram& /*datagram*/) override {
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> /*bytes*/) override {
     heard_.push_back(now);
     pending_ += echoes_ ? 1 : 0;
   }
@@ -181,12 +182,12 @@ class PingHost final : public Host {
       next_ += interval_;
     }
   }
-  std::optional<Datagram> poll_transmit(TimePoint /*now*/) override {
+  std::optional<Transmit> poll_transmit(TimePoint /*now*/) override {
     if (pending_ == 0) {
       return std::nullopt;
     }
     --pending_;
-    return datagram(100);
+    return Transmit{.to = {}, .bytes = {}, .wire_size = DataSize{100}};
   }
   TimePoint poll_timeout() const override { return interval_ > Duration{} ? next_ : kNever; }
   const std::vector<TimePoint>& heard() const { return heard_; }
@@ -219,11 +220,12 @@ TEST(World, CarriesDatagramsBothWaysInVirtualTime) {
 }
 
 /// A machine with a bug: it wants to be woken at once, for ever.
-class RestlessHost final : public Host {
+class RestlessHost final : public Machine {
  public:
-  void handle_datagram(TimePoint /*now*/, const Datagram& /*datagram*/) override {}
+  void handle_datagram(TimePoint /*now*/, const Address& /*from*/,
+                       std::span<const std::byte> /*bytes*/) override {}
   void handle_timeout(TimePoint /*now*/) override {}
-  std::optional<Datagram> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
+  std::optional<Transmit> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
   TimePoint poll_timeout() const override { return kTimeZero; }
 };
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <optional>
 
-#include "transport/sim/host.hh"
+#include "transport/sim/datagram.hh"
 
 namespace cress::sim {
 

@@ -132,7 +132,7 @@ TEST(Link, RefusesWhatCannotBe) {
   make(opportunities({1ms}), 1);
   EXPECT_DEATH(make(opportunities({0ms}), 0), "positive period");
   EXPECT_DEATH(make(opportunities({}), 0), "positive period");
-  EXPECT_DEATH(make(nullptr, 0), "positive period");
+  make(nullptr, 0);  // no rate limit
   EXPECT_DEATH(make(opportunities({1ms}), -0.01), "probability");
   EXPECT_DEATH(make(opportunities({1ms}), 1.01), "probability");
 }
@@ -347,12 +347,13 @@ TEST(RedQueue, DroppedArrivalAgesTheAverageOnce) {
 }
 
 /// Asks to be woken at its start time again and again.
-class InsistentHost final : public Host {
+class InsistentHost final : public Machine {
  public:
   explicit InsistentHost(int times, TimePoint at = kTimeZero) : left_(times), at_(at) {}
-  void handle_datagram(TimePoint /*now*/, const Datagram& /*datagram*/) override {}
+  void handle_datagram(TimePoint /*now*/, const Address& /*from*/,
+                       std::span<const std::byte> /*bytes*/) override {}
   void handle_timeout(TimePoint /*now*/) override { --left_; }
-  std::optional<Datagram> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
+  std::optional<Transmit> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
   TimePoint poll_timeout() const override { return left_ > 0 ? at_ : kNever; }
   int left() const { return left_; }
 
@@ -394,11 +395,12 @@ TEST(World, RunsUpToAndWithItsEnd) {
 }
 
 /// Wants to be woken every 100 ms.
-class TickingHost final : public Host {
+class TickingHost final : public Machine {
  public:
-  void handle_datagram(TimePoint /*now*/, const Datagram& /*datagram*/) override {}
+  void handle_datagram(TimePoint /*now*/, const Address& /*from*/,
+                       std::span<const std::byte> /*bytes*/) override {}
   void handle_timeout(TimePoint now) override { next_ = now + 100ms; }
-  std::optional<Datagram> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
+  std::optional<Transmit> poll_transmit(TimePoint /*now*/) override { return std::nullopt; }
   TimePoint poll_timeout() const override { return next_; }
 
  private:

@@ -1,37 +1,94 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
+#include <vector>
 
-#include "transport/sim/host.hh"
+#include "transport/base/address.hh"
+#include "transport/base/machine.hh"
+#include "transport/sim/datagram.hh"
 #include "transport/sim/link.hh"
+#include "transport/sim/nat.hh"
 
 namespace cress::sim {
 
-/// Two hosts and the path between them, in virtual time: the only place besides the real driver
-/// that steps machines ("change once, then drain"). Two runs with equal parts are equal.
-/// The hosts and links are borrowed and must outlive the world.
+/// Hosts, NATs and the links between them, in virtual time: with runtime::Driver the only code that
+/// steps machines. Equal parts give equal runs. Machines, links and NATs are borrowed and must
+/// outlive the world. Links of an instant deliver before machines' time-outs of that instant, each
+/// in the order in which they were added. Threads: none inside; one owner.
 class World {
  public:
-  struct Parts {
-    Host& left;
-    Host& right;
+  using HostId = size_t;
+
+  struct HostOptions {
+    /// Unique. Address{}: only reached by hosts that have no other route.
+    Address address{};
+    Nat* nat = nullptr;       ///< between this host and all others; may be shared
+    Duration clock_offset{};  ///< this host's clock minus the world's
+  };
+  /// Two hosts and the path between them.
+  struct Pair {
+    Machine& left;
+    Machine& right;
     Link& forward;  ///< left -> right
     Link& reverse;  ///< right -> left
   };
 
-  explicit World(Parts parts) : parts_(parts) {}
+  World() = default;
+  explicit World(const Pair& pair);
 
-  /// Runs every event up to and including `end`. `on_progress` (may be empty) is told the virtual
-  /// time now and then.
+  HostId add(Machine& machine, const HostOptions& options);
+  /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
+  /// Address{} takes its first link.
+  void connect(HostId from, HostId to, Link& link);
+
+  /// From now on the host has another address; what is on its way to the old one is lost.
+  void move(HostId host, const Address& address);
+  /// Another machine takes the host's place, as after a restart; nullptr: the host is off.
+  void replace(HostId host, Machine* machine);
+  /// After the application changed a machine: polls what it sends.
+  void drain(HostId host);
+  /// A datagram that no host sent, at `to` at once: an attacker's.
+  void inject(const Address& from, const Address& to, std::span<const std::byte> bytes);
+  /// Sees every datagram as it is sent, with the addresses of the network outside NATs; false loses
+  /// it.
+  void set_watch(std::function<bool(TimePoint now, const Datagram& datagram)> watch) {
+    watch_ = std::move(watch);
+  }
+
+  /// Runs every event up to and including `end`. `on_progress` (may be empty) is called with the
+  /// virtual time about once a virtual second.
   void run_until(TimePoint end, const std::function<void(TimePoint)>& on_progress = {});
+  void run_for(Duration length) { run_until(now_ + length); }
   TimePoint now() const { return now_; }
 
  private:
+  struct Host {
+    Machine* machine = nullptr;
+    HostOptions options;
+    std::vector<std::pair<HostId, Link*>> routes;
+
+    TimePoint local(TimePoint now) const { return now + options.clock_offset; }
+    TimePoint poll_timeout() const;
+  };
+  struct Wire {
+    Link* link = nullptr;
+    HostId to = 0;
+  };
+
   TimePoint next_event() const;
   void step();
-  void drain(Host& host, Link& out);
+  void deliver(HostId to, const Datagram& datagram);
+  bool collect(HostId from);
+  void send(HostId from, Transmit transmit);
+  std::optional<HostId> host_of(const Address& address) const;
 
-  Parts parts_;
+  std::vector<Host> hosts_;
+  std::vector<Wire> wires_;
+  std::map<Address, HostId> by_address_;
+  std::function<bool(TimePoint, const Datagram&)> watch_;
   TimePoint now_ = kTimeZero;
 };
 

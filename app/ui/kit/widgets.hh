@@ -1,0 +1,69 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/ui/kit/icons.hh"
+#include "app/ui/kit/ui.hh"
+
+namespace cress::ui {
+
+/// The window's controls: each is drawn, heard by pointer and keyboard, and named.
+
+enum class Weight { kPlain, kPrimary, kDanger };
+
+struct Button {
+  std::string id;
+  std::string label;
+  std::string tip;
+  Weight weight = Weight::kPlain;
+  std::optional<Icon> icon{};
+  bool enabled = true;
+};
+/// True when it was pressed.
+bool button(Ui& ui, const Rect& rect, const Button& button);
+
+struct RoundButton {
+  std::string id;
+  std::string label;
+  std::string tip;
+  Icon icon = Icon::kClose;
+  Weight weight = Weight::kPlain;
+  bool marked = false;      ///< drawn light on dark: something is off, or on out of the ordinary
+  float level = 0;          ///< 0..1: a ring around it, the microphone's loudness
+  bool shows_label = true;  ///< below it
+  float radius = 26;
+};
+/// Its label stands below, outside of the circle.
+bool round_button(Ui& ui, Point center, const RoundButton& button);
+
+/// A small square sign without a frame.
+bool icon_button(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
+                 const std::string& tip, Icon icon);
+
+/// A labelled box with the chosen device; pressed, it opens `menu`.
+void device_box(Ui& ui, const Rect& rect, const std::string& id, std::string_view label,
+                const Devices& devices, Icon icon, Menu menu);
+
+struct Typed {
+  bool changed = false;
+  bool entered = false;  ///< Enter was pressed in it
+};
+/// One line of text to type into; `text` ends in a zero.
+Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
+                 const char* hint, std::span<char> text);
+
+/// -60..0 dBFS from left to right; the last 6 dB in the colour of trouble. Grey where nobody hears
+/// it.
+void level_meter(Ui& ui, const Rect& rect, float dbfs, bool muted);
+/// 0..1 of what level_meter shows.
+float level_share(float dbfs);
+
+void focus_ring(Ui& ui, const Rect& rect, float radius);
+void toggle_menu(Ui& ui, Menu menu, const std::string& owner, const Rect& anchor);
+
+/// Spaces at both ends gone.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace cress::ui

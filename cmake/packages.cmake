@@ -1,0 +1,16 @@
+# What we stand on: Debian 12's and Ubuntu 24.04's packages (`./cress` installs them). Folders name what they use.
+find_package(PkgConfig REQUIRED)
+foreach(package IN ITEMS benchmark CLI11 fmt GTest nlohmann_json Protobuf Threads)
+  find_package(${package} REQUIRED)
+endforeach()
+find_package(OpenSSL 3.0 REQUIRED)
+
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+pkg_check_modules(SPDLOG REQUIRED IMPORTED_TARGET spdlog)
+pkg_check_modules(vpx REQUIRED IMPORTED_TARGET vpx)
+pkg_check_modules(opus REQUIRED IMPORTED_TARGET opus)
+pkg_check_modules(gstreamer REQUIRED IMPORTED_TARGET gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0)
+pkg_check_modules(libportal REQUIRED IMPORTED_TARGET libportal)
+pkg_check_modules(imgui_sdl2 REQUIRED IMPORTED_TARGET imgui sdl2)

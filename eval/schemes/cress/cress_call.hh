@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "app/call/call.hh"
+#include "eval/schemes/host/microphone.hh"
+#include "eval/schemes/host/scheme_host.hh"
+#include "media/source/video_source.hh"
+
+namespace cress::schemes {
+
+/// One end of a Cress call on the bench: the very machine of the desktop program, with a
+/// VideoSource for a camera and an AudioSource for a microphone.
+class CressCall final : public CallHost {
+ public:
+  /// An empty camera: this end only watches; an empty microphone: it says nothing.
+  CressCall(TimePoint start, app::CallOptions options, std::unique_ptr<control::Control> control,
+            CallMedia media);
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+  DataSize delivered() const override { return delivered_; }
+  HostSample sample(TimePoint now) const override;
+  std::optional<CodedFrame> poll_coded() override;
+  std::optional<ShownFrame> poll_shown() override;
+  std::optional<app::PlayedAudio> poll_played() override { return call_.poll_played(); }
+
+ private:
+  TimePoint next_capture() const;
+
+  std::shared_ptr<media::VideoSource> source_;
+  TimePoint start_;
+  Microphone microphone_;
+  app::Call call_;
+  uint64_t next_picture_ = 0;
+  DataSize delivered_;
+};
+
+}  // namespace cress::schemes

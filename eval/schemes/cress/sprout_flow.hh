@@ -1,0 +1,82 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "eval/schemes/host/scheme_host.hh"
+#include "transport/base/rng.hh"
+#include "transport/session/endpoint.hh"
+
+namespace cress::schemes {
+
+/// The safe window, and the forecast as a rate over its horizon.
+HostSample sample_of(const session::Endpoint& endpoint, TimePoint now);
+
+/// The program around the protocol. An instant host acts the moment something changes.
+struct SproutHostModel {
+  /// The main loop looks at its window when a datagram was read and this long after it last looked.
+  /// 0: at once.
+  Duration loop_interval{};
+  /// From a datagram's arrival at the host until the program acts on it.
+  Duration wakeup_delay{};
+  /// Each of the two is drawn anew, up to this much earlier or later (less than either).
+  Duration jitter{};
+
+  /// The original program on the machine where it was measured: select() for at most 10 ms
+  /// (as in the original program) and a little for waking up; emulator stages that round each
+  /// datagram up to their next whole millisecond. An instant host is too fast, most of all under
+  /// loss (docs/results/flows.md).
+  static SproutHostModel original() {
+    return {.loop_interval = 10'200us, .wakeup_delay = 1ms, .jitter = 200us};
+  }
+};
+
+struct SproutFlowOptions {
+  session::EndpointOptions endpoint;
+  /// Whether this end sends data; the other only answers with forecasts (the one-way build).
+  bool sends_data = true;
+  /// Application bytes of a full packet.
+  DataSize packet_size{1400};
+  /// Whether what is left of the window waits until it holds a full packet.
+  bool full_packets = false;
+  SproutHostModel host;
+  uint64_t seed = 1;  ///< of the host's jitter
+};
+
+/// One end of a saturating flow over a Sprout session: keeps the safe window full.
+class SproutFlow final : public SchemeHost {
+ public:
+  SproutFlow(TimePoint start, SproutFlowOptions options, std::unique_ptr<control::Control> control);
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+
+  DataSize delivered() const override { return delivered_; }
+  HostSample sample(TimePoint now) const override;
+  const session::Endpoint& endpoint() const { return endpoint_; }
+
+ private:
+  struct Unread {
+    TimePoint due{};
+    std::vector<std::byte> bytes;
+  };
+
+  void read(TimePoint now, std::span<const std::byte> bytes);
+  Duration jittered(Duration interval);
+  void fill_window(TimePoint now);
+
+  SproutFlowOptions options_;
+  Rng rng_;
+  session::Endpoint endpoint_;
+  TimePoint now_;
+  TimePoint next_look_;
+  std::deque<Unread> unread_;
+  DataSize delivered_;
+};
+
+}  // namespace cress::schemes

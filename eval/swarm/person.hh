@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/live/live_machine.hh"
+#include "app/live/secure_call.hh"
+#include "app/room/secure_room.hh"
+#include "media/source/audio_synthetic_voice.hh"
+#include "media/source/synthetic_camera.hh"
+#include "transport/base/machine.hh"
+
+namespace cress::swarm {
+
+/// What a person sees of another: since their last (re)join, and against the invariants.
+struct Sight {
+  TimePoint captured{};  ///< of the newest picture displayed, on the sender's clock
+  TimePoint shown{};     ///< when it was displayed, on the viewer's clock
+  uint64_t frames = 0;
+};
+
+/// Somebody in a call or in a room: the machine of the live program with a synthetic camera, a
+/// synthetic voice and a loudspeaker that takes 20 ms every 20 ms. Everything displayed is held
+/// against what the other person's camera saw. Threads: none inside; one owner.
+class Person final : public Machine {
+ public:
+  static constexpr int kWidth = 112;
+  static constexpr int kHeight = 80;
+
+  Person(TimePoint start, std::string name, live::SecureCallOptions options, uint64_t seed);
+  Person(TimePoint start, std::string name, room::SecureRoomOptions options, uint64_t seed);
+
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override;
+  void handle_timeout(TimePoint now) override;
+  std::optional<Transmit> poll_transmit(TimePoint now) override;
+  TimePoint poll_timeout() const override;
+  bool drained(TimePoint now) override;
+
+  void hang_up(TimePoint now) { machine_->hang_up(now); }
+  void handle_network_change(TimePoint now) { machine_->handle_network_change(now); }
+
+  const std::string& name() const { return name_; }
+  uint64_t seed() const { return seed_; }
+  bool is_finished() const { return machine_->is_finished(); }
+  /// Names of the others that this person sees as present.
+  std::set<std::string> others() const;
+  /// By the other's name; of a call: by "".
+  const std::map<std::string, Sight>& sights() const { return sights_; }
+  /// Frames of 20 ms of the others' speech that were played since `from`, concealed ones apart.
+  uint64_t speech_played() const { return speech_played_; }
+  uint64_t pictures_captured() const { return captured_; }
+  uint64_t pictures_accounted() const { return accounted_; }
+  const session::Endpoint* endpoint() const { return machine_->endpoint(); }
+  /// Invariants that did not hold, each once.
+  const std::set<std::string>& broken() const { return broken_; }
+  /// What is displayed as `name` is from now on compared with the camera of `other`. In a call
+  /// `name` is "".
+  void expect_camera(const std::string& name, const Person& other) {
+    cameras_.insert_or_assign(name, Camera{camera_of(other.seed_), other.start_});
+  }
+
+ private:
+  static media::SyntheticCamera camera_of(uint64_t seed) {
+    return media::SyntheticCamera{
+        {.width = kWidth, .height = kHeight, .frame_rate = {15, 1}, .seed = seed}};
+  }
+  struct Camera {
+    media::SyntheticCamera camera;
+    TimePoint start{};  // on its owner's clock
+  };
+  void handle_shown(const std::string& from, const app::ShownFrame& frame);
+  void handle_played(const app::PlayedAudio& played);
+  void take_room();
+  TimePoint next_picture() const;
+  TimePoint next_sound() const;
+
+  std::string name_;
+  uint64_t seed_;
+  TimePoint start_;
+  live::SecureCall* call_ = nullptr;  // one of them is machine_
+  room::SecureRoom* room_ = nullptr;
+  std::unique_ptr<live::LiveMachine> machine_;
+  media::SyntheticCamera camera_;
+  media::SyntheticVoice voice_;
+  std::map<std::string, Camera> cameras_;
+  uint64_t captured_ = 0;
+  uint64_t accounted_ = 0;
+  uint64_t sounds_ = 0;
+  uint64_t speech_played_ = 0;
+  std::map<room::MemberNumber, std::string> names_;
+  std::map<std::string, Sight> sights_;
+  std::set<std::string> broken_;
+};
+
+}  // namespace cress::swarm

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "eval/swarm/person.hh"
+#include "relay/daemon/relay_machine.hh"
+#include "transport/base/rng.hh"
+#include "transport/sim/world.hh"
+
+namespace cress::swarm {
+
+/// One direction between a person and whoever they talk to.
+struct LinkPlan {
+  DataRate rate = DataRate::kilobits_per_second(3000);
+  Duration propagation = 20ms;
+  Duration jitter{};
+  double loss = 0;
+  sim::BurstLoss burst_loss{};
+  double duplicate = 0;
+  DataSize queue{150'000};
+};
+
+/// A whole call or room in virtual time, as a plan that is carried out while it is written:
+///
+///   Scenario scenario{7};
+///   scenario.link({.rate = 1000 kbit/s}).loss(.05).call().run(10s).blackout(5s).run(3s)
+///       .expect("the picture is fresh", [](Scenario& s) { return s.frame_age() < 300ms; });
+///   EXPECT_EQ(scenario.report(), "");
+///
+/// The machines are those of the live programs: SecureCall, SecureRoom, RelayMachine. Everything
+/// drawn comes from the seed (keys apart, on which nothing depends). Threads: none inside; one
+/// owner.
+class Scenario {
+ public:
+  explicit Scenario(uint64_t seed);
+  ~Scenario();
+
+  // Conditions, for links that are made after them.
+  Scenario& link(const LinkPlan& both);
+  Scenario& loss(double share);
+  Scenario& jitter(Duration most);
+  Scenario& bursts(const sim::BurstLoss& bursts);
+
+  // Who is there.
+  /// Two persons, "Ada" listening and "Bo" joining.
+  Scenario& call();
+  /// A relay with a room and so many members, named "Ada", "Bo", "Cem", ...
+  Scenario& room(size_t members);
+  Scenario& join();
+  Scenario& leave(size_t person);
+  /// The program dies and is started again; the others see its session end or go on.
+  Scenario& restart(size_t person);
+  Scenario& restart_relay();
+
+  // What happens to the network.
+  Scenario& run(Duration length);
+  /// All links of a person (of everybody without one) carry nothing for so long.
+  Scenario& blackout(Duration length);
+  Scenario& blackout(size_t person, Duration length);
+  /// The person's address changes; they are notified, as by a real network.
+  Scenario& move(size_t person);
+  /// Datagrams of strangers for everybody: noise, and repeats of what was seen on the wire.
+  Scenario& strangers(size_t datagrams);
+
+  /// Notes a failure unless `holds`.
+  Scenario& expect(const std::string& what, const std::function<bool(Scenario&)>& holds);
+  /// The invariants of docs/ARCHITECTURE.md that hold at every instant.
+  Scenario& check_always();
+  /// Those that hold when the network has been good for some seconds: everybody sees and hears
+  /// everybody.
+  Scenario& check_settled();
+
+  /// The oldest newest picture, over all pairs of those present.
+  Duration frame_age() const;
+  size_t people() const;
+  bool is_present(size_t person) const;
+  const Person& person(size_t at) const;
+  TimePoint now() const { return world_.now(); }
+  uint64_t seed() const { return seed_; }
+  /// Failures, one a line with the step they were found at and the seed; "" if there is none.
+  std::string report() const;
+  /// The steps so far, one a line.
+  const std::vector<std::string>& steps() const { return steps_; }
+
+ private:
+  struct Seat;
+  enum class Kind { kNone, kCall, kRoom };
+
+  Seat& add(const std::string& name);
+  std::unique_ptr<Person> make_person(const Seat& seat);
+  void wire_up(Seat& seat);
+  void know_cameras();
+  void note(const std::string& step);
+  void fail(const std::string& what);
+  std::vector<Seat*> present() const;
+  std::set<std::string> names_but(const Seat& seat) const;
+  void set_down(Seat& seat, bool is_down);
+  std::string name_of(size_t at) const;
+  std::unique_ptr<relay::RelayMachine> make_relay() const;
+
+  uint64_t seed_;
+  Rng rng_;
+  LinkPlan plan_;
+  Kind kind_ = Kind::kNone;
+  sim::World world_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  std::unique_ptr<relay::RelayMachine> relay_;
+  sim::World::HostId relay_id_ = 0;
+  uint32_t addresses_ = 0;
+  uint32_t links_ = 0;
+  std::vector<sim::Datagram> overheard_;
+  std::vector<std::string> steps_;
+  std::vector<std::string> failures_;
+};
+
+/// A scenario drawn from `seed`: topology, conditions, faults, members who come and go. Returns its
+/// report().
+std::string run_drawn(uint64_t seed, std::vector<std::string>* steps = nullptr);
+
+}  // namespace cress::swarm

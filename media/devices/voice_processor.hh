@@ -1,0 +1,22 @@
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "media/devices/microphone.hh"
+
+namespace cress::media {
+
+/// The one kind of sound between our elements; only for the .cc files of this folder.
+inline constexpr const char* kSoundCaps =
+    "audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=1";
+
+/// GStreamer's webrtcdsp is installed.
+bool has_voice_processor();
+/// Sets up a webrtcdsp element. `probe`: the name of the webrtcechoprobe it listens to, which is
+/// there and free; empty for none.
+void set_up_voice_processor(GstElement* processor, const VoiceProcessing& processing,
+                            const std::string& probe);
+
+}  // namespace cress::media

@@ -1,0 +1,231 @@
+#include "transport/control/cress/cress_control.hh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cress::control {
+namespace {
+
+// A report may be lost: each arrival is told this often.
+constexpr int kTimesTold = 3;
+// Reports go on this long after the last datagram that asked for them: "nothing more has arrived"
+// is news too.
+constexpr Duration kReportsAfterLast = 300ms;
+// The window is looked at this often while it grows.
+constexpr Duration kWindowStep = 1ms;
+// Longer than a link takes to hiccup: what is sent now would only pile up.
+constexpr Duration kStalledAfter = 300ms;
+// What is told will be late by the queue before it; telling more often than this fraction of that
+// only makes it later: on a link that carries a packet a second, reports alone would be the queue.
+constexpr int kReportsPerLateness = 2;
+constexpr int kReportsPerSilence = 4;
+// Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
+constexpr Duration kHeartbeatIntervalMin = 40ms;
+// Of its mean rate, once the forecast lives on only because the way back is known to be slow.
+constexpr double kRateInSilence = 0.5;
+constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
+// Frame header and flow of a message (docs/protocol/wire.md).
+constexpr DataSize kMessageFraming{4};
+
+}  // namespace
+
+CressControl::CressControl(const Options& options)
+    : options_(options), belief_(options.belief), history_(options.datagram_overhead) {}
+
+void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram) {
+  auto at = arrivals_.end();
+  while (at != arrivals_.begin() && std::prev(at)->stamp.sequence > datagram.sequence) {
+    --at;
+  }
+  if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
+    arrivals_.insert(at, {{datagram.sequence, now}, 0});
+    ++untold_;
+  }
+  if (arrivals_.size() > kArrivalsMax) {
+    arrivals_.pop_front();
+  }
+  if (untold_ >= kUntoldMax) {
+    report_due_ = now;
+  }
+  if (datagram.sent_ms) {
+    transit_.handle_arrival(now, *datagram.sent_ms);
+  }
+  if (datagram.asks_for_feedback) {
+    asked_until_ = now + kReportsAfterLast;
+    report_due_ = std::min(report_due_, std::max(now, reported_at_ + report_interval(now)));
+  }
+}
+
+std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
+  if (now < report_due_ && now < reported_at_ + pace(now) / 2) {
+    return std::nullopt;
+  }
+  untold_ = 0;
+  Feedback feedback{.made_at = now, .counts = {}, .arrivals = {}};
+  feedback.arrivals.reserve(arrivals_.size());
+  for (Told& told : arrivals_) {
+    feedback.arrivals.push_back(told.stamp);
+    ++told.times;
+  }
+  while (!arrivals_.empty() && arrivals_.front().times >= kTimesTold) {
+    arrivals_.pop_front();
+  }
+  reported_at_ = now;
+  const TimePoint next = now + report_interval(now);
+  report_due_ = next <= asked_until_ ? next : kNever;
+  return feedback;
+}
+
+Duration CressControl::report_interval(TimePoint now) const {
+  const Duration usual = pace(now);
+  return transit_.is_clear(now) ? std::max(usual, options_.report_interval_clear) : usual;
+}
+
+Duration CressControl::pace(TimePoint now) const {
+  const auto base = history_.base_delay();
+  if (!base) {
+    return options_.report_interval;
+  }
+  const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
+  const DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
+  const Duration silence =
+      options_.spares_silent_link ? no_news(now) / kReportsPerSilence : Duration{};
+  return std::clamp(std::max(queue / rate / kReportsPerLateness, silence), options_.report_interval,
+                    options_.report_interval_max);
+}
+
+void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
+  history_.on_sent(now, sequence, payload);
+  if (const auto base = history_.base_delay()) {
+    backlog_ = drained(backlog_, now + *base);
+    backlog_.bytes += static_cast<double>(history_.outstanding().back().size.bytes());
+  }
+}
+
+void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
+                                   uint64_t /*next_sequence*/, uint64_t /*received_or_lost*/) {
+  missed_packets_most_ = 0;
+  const Duration silence =
+      now + history_.base_delay().value_or(Duration{}) - history_.reported_until();
+  const bool is_news =
+      history_.handle_report(now, feedback.made_at, feedback.arrivals,
+                             [this](const Exposure& exposure) { learn(exposure); });
+  if (is_news) {
+    way_back_.handle_report(now, feedback.made_at, silence,
+                            missed_packets_most_ >= options_.outage_packets);
+    look_ahead();
+  }
+}
+
+void CressControl::learn(const Exposure& exposure) {
+  if (!exposure.busy) {
+    belief_.pass_idle(exposure.elapsed);
+    return;
+  }
+  missed_packets_ += belief_.mean_rate() * to_seconds(exposure.elapsed);
+  missed_packets_most_ = std::max(missed_packets_most_, missed_packets_);
+  missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
+  belief_.pass_busy(exposure.elapsed);
+  belief_.observe(exposure.packets);
+}
+
+double CressControl::deliveries(TimePoint at) const {
+  if (missed_packets_ >= options_.outage_packets) {
+    return 0;
+  }
+  const Duration horizon = std::clamp(at - history_.reported_until(), Duration{}, forecast_life());
+  const Duration sure = std::min(horizon, options_.forecast_life);
+  const double packets = belief_.deliveries(sure, options_.caution_normal);
+  const double of_silence =
+      horizon > sure ? kRateInSilence * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
+  return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());
+}
+
+Duration CressControl::forecast_life() const {
+  return std::max(options_.forecast_life,
+                  std::min(options_.forecast_life_max, way_back_.harmless_silence()));
+}
+
+CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {
+  if (until > backlog.at) {
+    const double by_then = deliveries(until);
+    const double delivered = by_then - backlog.delivered;
+    backlog = {until, std::max(0.0, backlog.bytes - std::max(0.0, delivered)), by_then};
+  }
+  return backlog;
+}
+
+void CressControl::look_ahead() {
+  backlog_ = {history_.reported_until(), 0, deliveries(history_.reported_until())};
+  const auto base = history_.base_delay();
+  if (!base) {
+    return;
+  }
+  forecast_total_ =
+      DataSize{static_cast<int64_t>(deliveries(backlog_.at + options_.forecast_life))};
+  for (const ExposureHistory::Sent& sent : history_.outstanding()) {
+    backlog_ = drained(backlog_, sent.at + *base);
+    backlog_.bytes += static_cast<double>(sent.size.bytes());
+  }
+}
+
+DataSize CressControl::window(TimePoint now) const {
+  const auto base = history_.base_delay();
+  if (!base) {
+    return history_.outstanding().empty() ? options_.probe : DataSize{};
+  }
+  const TimePoint reaches_link = now + *base;
+  const Backlog queue = drained(backlog_, reaches_link);
+  const double before = queue.at == reaches_link ? queue.delivered : deliveries(reaches_link);
+  const double room = deliveries(reaches_link + options_.delay_target) - before - queue.bytes;
+  const DataSize window{static_cast<int64_t>(std::max(0.0, room))};
+  return history_.outstanding().empty() ? std::max(window, options_.probe) : window;
+}
+
+DataSize CressControl::outstanding(TimePoint now) const {
+  const auto base = history_.base_delay();
+  return base ? DataSize{static_cast<int64_t>(drained(backlog_, now + *base).bytes)}
+              : history_.outstanding_size();
+}
+
+Duration CressControl::no_news(TimePoint now) const {
+  const auto base = history_.base_delay();
+  return !base || history_.outstanding().empty() ? Duration{}
+                                                 : now + *base - history_.last_arrival();
+}
+
+DataSize CressControl::message_overhead() const {
+  return options_.datagram_overhead + kMessageFraming;
+}
+
+std::optional<DataRate> CressControl::forecast_rate() const {
+  if (!history_.base_delay()) {
+    return std::nullopt;
+  }
+  return DataRate::from(forecast_total(), options_.forecast_life);
+}
+
+Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
+  if (options_.heartbeats_per_age == 0) {
+    return std::max(usual, pace(now));
+  }
+  const Duration age = history_.base_delay() && !history_.outstanding().empty()
+                           ? now - history_.newest_arrived_sent()
+                           : Duration{};
+  return std::clamp(age / options_.heartbeats_per_age, kHeartbeatIntervalMin,
+                    options_.report_interval_max);
+}
+
+Duration CressControl::patience(TimePoint now) const {
+  return no_news(now) > kStalledAfter ? Duration::max() : options_.patience;
+}
+
+TimePoint CressControl::next_change(TimePoint now) const {
+  const auto base = history_.base_delay();
+  if (!base || now + *base > history_.reported_until() + forecast_life()) {
+    return kNever;
+  }
+  return now + kWindowStep;
+}
+
+}  // namespace cress::control

@@ -1,0 +1,398 @@
+// Goal: each rule of the parts of Cress's forecast, with its constants, at its limit and just
+// beyond.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "transport/control/cress/exposure_history.hh"
+#include "transport/control/cress/gamma_belief.hh"
+#include "transport/control/cress/recent_least.hh"
+#include "transport/control/cress/transit_watch.hh"
+#include "transport/control/cress/way_back.hh"
+
+namespace cress::control {
+namespace {
+
+TEST(GammaBelief, BeginsWithItsPrior) {
+  GammaBelief belief{{}};
+  EXPECT_DOUBLE_EQ(belief.mean_rate(), 40);
+  belief.observe(3);  // to the one packet in 25 ms that the prior is worth
+  EXPECT_DOUBLE_EQ(belief.mean_rate(), 160);
+}
+
+TEST(GammaBelief, BusyTimeHalvesEvidenceAndAddsExposure) {
+  GammaBelief belief{{}};
+  belief.observe(9);  // 10 packets in 25 ms
+  belief.pass_busy(200ms);
+  // The exposure of the last 200 ms, each moment discounted by its age.
+  const double exposure = 0.025 / 2 + 0.2 / 2 / std::numbers::ln2;
+  EXPECT_NEAR(belief.mean_rate(), 5 / exposure, 1e-9);
+  belief.pass_busy(Duration{});
+  EXPECT_NEAR(belief.mean_rate(), 5 / exposure, 1e-9);
+}
+
+TEST(GammaBelief, BusyTimeInPiecesIsTheSame) {
+  GammaBelief whole{{}};
+  GammaBelief pieces{{}};
+  whole.pass_busy(150ms);
+  for (int i = 0; i < 150; ++i) {
+    pieces.pass_busy(1ms);
+  }
+  EXPECT_NEAR(whole.mean_rate(), pieces.mean_rate(), 1e-9);
+}
+
+TEST(GammaBelief, IdleTimeHalvesCertaintyInASecond) {
+  GammaBelief belief{{}};
+  belief.observe(29);  // 30 packets in 25 ms, a shape of 20
+  belief.pass_idle(1s);
+  EXPECT_NEAR(belief.mean_rate(), 1200, 1e-9);
+  belief.observe(15);  // as many as are left
+  EXPECT_NEAR(belief.mean_rate(), 2400, 1e-9);
+}
+
+TEST(GammaBelief, IdleTimeLeavesAShapeOfOne) {
+  GammaBelief belief{{}};
+  belief.observe(29);
+  belief.pass_idle(1h);
+  belief.observe(1.5);  // a shape of one more
+  EXPECT_NEAR(belief.mean_rate(), 2400, 1e-9);
+  // Less than that to begin with: it stays as it is.
+  GammaBelief young{{}};
+  young.pass_idle(1h);
+  young.observe(1);
+  EXPECT_NEAR(young.mean_rate(), 80, 1e-9);
+}
+
+/// P(X <= x) for a gamma variable of this shape and scale 1, by the trapezoid rule.
+double gamma_cdf(double shape, double x) {
+  constexpr int kSteps = 20'000;
+  double sum = 0;
+  for (int i = 1; i <= kSteps; ++i) {
+    const double at = x * i / kSteps;
+    const double density = std::exp((shape - 1) * std::log(at) - at - std::lgamma(shape));
+    sum += i == kSteps ? density / 2 : density;
+  }
+  return sum * x / kSteps;
+}
+
+TEST(GammaBelief, DeliveriesAreAQuantileOfThePrediction) {
+  for (const double certainty : {4.0, 30.0, 400.0}) {
+    for (const double burstiness : {1.0, 1.5, 3.0}) {
+      const GammaBelief belief{
+          {.burstiness = burstiness, .prior_rate = 300, .prior_packets = certainty}};
+      for (const auto& [normal, probability] :
+           {std::pair{-0.674, 0.25}, std::pair{0.0, 0.5}, std::pair{0.674, 0.75}}) {
+        // In units of `burstiness` packets deliveries are Poisson with a gamma rate: mean m,
+        // variance m + m²/a; the gamma of the same moments.
+        const double mean = 300 * 0.1 / burstiness;
+        const double variance = mean + mean * mean / (certainty / burstiness);
+        const double x = belief.deliveries(100ms, normal) / burstiness * mean / variance;
+        EXPECT_NEAR(gamma_cdf(mean * mean / variance, x), probability, 0.01)
+            << certainty << " " << burstiness;
+      }
+    }
+  }
+}
+
+TEST(GammaBelief, DeliveriesAreNeverNegative) {
+  const GammaBelief belief{{}};
+  EXPECT_EQ(belief.deliveries(Duration{}, 5), 0);
+  EXPECT_EQ(belief.deliveries(10ms, -10), 0);
+  EXPECT_GT(belief.deliveries(10ms, 0), 0);
+}
+
+TEST(GammaBelief, RefusesOptionsOutOfRange) {
+  EXPECT_DEATH(GammaBelief{{.busy_half_life = 0ms}}, "out of range");
+  EXPECT_DEATH(GammaBelief{{.idle_half_life = 0ms}}, "out of range");
+  EXPECT_DEATH(GammaBelief{{.burstiness = 0}}, "out of range");
+  EXPECT_DEATH(GammaBelief{{.prior_rate = 0}}, "out of range");
+  EXPECT_DEATH(GammaBelief{{.prior_packets = 0}}, "out of range");
+  GammaBelief{{.busy_half_life = 1ns,
+               .idle_half_life = 1ns,
+               .burstiness = 1e-9,
+               .prior_rate = 1e-9,
+               .prior_packets = 1e-9}};
+}
+
+/// A history and the stretches that a report makes it report, as (microseconds, busy, packets).
+class ExposureHistoryRules : public testing::Test {
+ protected:
+  struct Stretch {
+    int64_t us = 0;
+    bool busy = false;
+    double packets = 0;
+    friend bool operator==(const Stretch&, const Stretch&) = default;
+  };
+  static TimePoint at(Duration since_start) { return kTimeZero + 1s + since_start; }
+
+  void send(Duration now, uint64_t sequence, int64_t size = 1500) {
+    history_.on_sent(at(now), sequence, DataSize{size - 44});
+  }
+  std::vector<Stretch> report(Duration made_at,
+                              const std::vector<std::pair<uint64_t, Duration>>& arrived) {
+    std::vector<ArrivalStamp> stamps;
+    for (const auto& [sequence, when] : arrived) {
+      stamps.push_back({sequence, at(when)});
+    }
+    std::vector<Stretch> stretches;
+    is_news_ = history_.handle_report(at(made_at), at(made_at), stamps, [&](const Exposure& e) {
+      stretches.push_back({e.elapsed / 1us, e.busy, e.packets});
+    });
+    return stretches;
+  }
+  /// 20 ms is the base delay, 20 ms the newest report.
+  void begin() {
+    send(0ms, 0);
+    report(20ms, {{0, 20ms}});
+  }
+
+  ExposureHistory history_;
+  bool is_news_ = false;
+};
+
+TEST_F(ExposureHistoryRules, FirstReportBeginsWithItsFirstArrival) {
+  send(0ms, 0);
+  EXPECT_EQ(report(50ms, {{0, 20ms}}), (std::vector<Stretch>{{0, true, 1}, {30'000, false, 0}}));
+  EXPECT_EQ(history_.base_delay(), Duration{20ms});
+  EXPECT_EQ(history_.last_arrival(), at(20ms));
+  EXPECT_EQ(history_.newest_arrived_sent(), at(0ms));
+}
+
+TEST_F(ExposureHistoryRules, NothingIsKnownBeforeTheFirstArrival) {
+  send(0ms, 0);
+  EXPECT_TRUE(report(15ms, {}).empty());
+  EXPECT_TRUE(is_news_);
+  EXPECT_EQ(history_.reported_until(), at(15ms));
+  EXPECT_EQ(history_.base_delay(), std::nullopt);
+  EXPECT_EQ(report(30ms, {{0, 20ms}}),
+            (std::vector<Stretch>{{5'000, false, 0}, {0, true, 1}, {10'000, false, 0}}));
+}
+
+TEST_F(ExposureHistoryRules, ReportThatIsNotNewerIsIgnored) {
+  begin();
+  send(30ms, 100);
+  EXPECT_TRUE(report(20ms, {{100, 20ms}}).empty());
+  EXPECT_FALSE(is_news_);
+  EXPECT_EQ(history_.outstanding().size(), 1U);
+  report(20ms + 1us, {});
+  EXPECT_TRUE(is_news_);
+  EXPECT_EQ(history_.reported_until(), at(20ms + 1us));
+}
+
+TEST_F(ExposureHistoryRules, ArrivalAfterItsReportIsIgnored) {
+  begin();
+  send(30ms, 100);
+  report(60ms, {{100, 60ms + 1us}});
+  EXPECT_EQ(history_.outstanding().size(), 1U);
+  EXPECT_EQ(history_.last_arrival(), at(20ms));
+  send(31ms, 200);
+  report(61ms, {{200, 61ms}});
+  EXPECT_EQ(history_.outstanding().size(), 0U);
+}
+
+TEST_F(ExposureHistoryRules, UnknownAndRepeatedArrivalsAreIgnored) {
+  begin();
+  send(30ms, 100);
+  send(31ms, 200);
+  EXPECT_EQ(report(51ms, {{0, 20ms}, {99, 40ms}, {101, 41ms}, {100, 51ms}, {300, 51ms}}),
+            (std::vector<Stretch>{{30'000, false, 0}, {1'000, true, 1}}));
+  ASSERT_EQ(history_.outstanding().size(), 1U);
+  EXPECT_EQ(history_.outstanding().front().sequence, 200U);
+  EXPECT_EQ(history_.outstanding_size(), DataSize{1500});
+}
+
+TEST_F(ExposureHistoryRules, BaseDelayIsTheLeastOfAll) {
+  begin();
+  send(30ms, 100);
+  send(40ms, 200);
+  report(70ms, {{100, 55ms}, {200, 58ms}});
+  EXPECT_EQ(history_.base_delay(), Duration{18ms});
+  EXPECT_EQ(history_.last_arrival(), at(58ms));
+  EXPECT_EQ(history_.newest_arrived_sent(), at(40ms));
+}
+
+TEST_F(ExposureHistoryRules, BaseDelayIsForgottenAfterTwoSpansOf20Seconds) {
+  begin();
+  send(25s, 100);
+  report(25s + 50ms, {{100, 25s + 30ms}});
+  EXPECT_EQ(history_.base_delay(), Duration{20ms});
+  send(38s, 200);
+  report(38s + 50ms, {{200, 38s + 30ms}});
+  EXPECT_EQ(history_.base_delay(), Duration{20ms}) << "the second span ends at 40 s + 1 s of start";
+  send(45s, 300);
+  report(45s + 50ms, {{300, 45s + 30ms}});
+  EXPECT_EQ(history_.base_delay(), Duration{30ms});
+}
+
+TEST_F(ExposureHistoryRules, ArrivalsWithin300MicrosecondsShareAnOpportunity) {
+  begin();
+  send(30ms, 100, 600);
+  send(30ms, 200, 600);
+  EXPECT_EQ(report(55ms, {{100, 54'000us}, {200, 54'300us}}),
+            (std::vector<Stretch>{{30'000, false, 0}, {4'300, true, 1}, {700, false, 0}}));
+  send(80ms, 300, 600);
+  send(80ms, 400, 600);
+  EXPECT_EQ(report(105ms, {{300, 104'000us}, {400, 104'301us}}),
+            (std::vector<Stretch>{
+                {45'000, false, 0}, {4'000, true, 0.4}, {301, true, 1}, {699, false, 0}}));
+}
+
+TEST_F(ExposureHistoryRules, OpportunityIsWholeOnlyIfNothingElseHadReachedTheLink) {
+  begin();
+  send(30ms, 100, 600);
+  send(35ms, 200, 600);  // reaches the link at 55
+  EXPECT_EQ(report(55ms, {{100, 55ms - 1us}})[1], (Stretch{4'999, true, 1}));
+  send(80ms, 300, 600);
+  send(85ms, 400, 600);
+  const auto told = report(105ms, {{200, 60ms}, {300, 105ms}});
+  EXPECT_EQ(told.back(), (Stretch{5'000, true, 0.4}));
+  // The same where the next one is of the same report.
+  send(130ms, 500, 600);
+  send(135ms, 600, 600);
+  const auto both = report(170ms, {{400, 110ms}, {500, 155ms}, {600, 160ms}});
+  ASSERT_EQ(both.size(), 5U);
+  EXPECT_EQ(both[2], (Stretch{5'000, true, 0.4}));
+  EXPECT_EQ(both[3], (Stretch{5'000, true, 1}));
+}
+
+TEST_F(ExposureHistoryRules, FullOpportunitiesAreNotRoundedUp) {
+  begin();
+  send(30ms, 100, 1000);
+  send(30ms, 200, 1000);
+  send(30ms, 300, 1000);
+  EXPECT_EQ(report(55ms, {{100, 55ms}, {200, 55ms}, {300, 55ms}})[1], (Stretch{5'000, true, 2}));
+}
+
+TEST_F(ExposureHistoryRules, WhatWasOvertakenIsNoLongerOutstanding) {
+  begin();
+  send(30ms, 100, 500);
+  send(31ms, 200, 600);
+  send(32ms, 300, 700);
+  EXPECT_EQ(history_.outstanding_size(), DataSize{1800});
+  report(60ms, {{200, 55ms}});
+  EXPECT_EQ(history_.outstanding_size(), DataSize{700});
+  EXPECT_EQ(history_.outstanding().front().sequence, 300U);
+}
+
+TEST_F(ExposureHistoryRules, OutstandingIsBounded) {
+  for (uint64_t i = 0; i < 16'384; ++i) {
+    send(0ms, i, 100);
+  }
+  EXPECT_EQ(history_.outstanding().front().sequence, 0U);
+  send(0ms, 16'384, 100);
+  EXPECT_EQ(history_.outstanding().size(), 16'384U);
+  EXPECT_EQ(history_.outstanding().front().sequence, 1U);
+  EXPECT_EQ(history_.outstanding_size(), DataSize{1'638'400});
+}
+
+TEST(ExposureHistory, CountsTheOverheadItIsGiven) {
+  ExposureHistory usual;
+  usual.on_sent(kTimeZero, 0, DataSize{100});
+  EXPECT_EQ(usual.outstanding_size(), DataSize{144});
+  ExposureHistory other{DataSize{7}};
+  other.on_sent(kTimeZero, 0, DataSize{100});
+  EXPECT_EQ(other.outstanding_size(), DataSize{107});
+}
+
+TEST(TransitWatch, FiveMillisecondsAreNoWait) {
+  for (const auto& [late, clear] : {std::pair{5, true}, std::pair{6, false}}) {
+    TransitWatch watch;
+    watch.handle_arrival(kTimeZero + 1s, 900);
+    watch.handle_arrival(kTimeZero + 1s, static_cast<uint16_t>(900 - late));
+    EXPECT_EQ(watch.is_clear(kTimeZero + 1s + 1ms), clear) << late;
+  }
+}
+
+TEST(TransitWatch, ClearIsKnownForHalfASecond) {
+  TransitWatch watch;
+  watch.handle_arrival(kTimeZero + 1s, 900);
+  EXPECT_TRUE(watch.is_clear(kTimeZero + 1s));
+  EXPECT_TRUE(watch.is_clear(kTimeZero + 1500ms - 1ns));
+  EXPECT_FALSE(watch.is_clear(kTimeZero + 1500ms));
+}
+
+TEST(TransitWatch, WaitIsRememberedForHalfASecond) {
+  TransitWatch watch;
+  watch.handle_arrival(kTimeZero + 1s, 900);
+  watch.handle_arrival(kTimeZero + 1010ms, 800);
+  watch.handle_arrival(kTimeZero + 1400ms, 1300);
+  EXPECT_FALSE(watch.is_clear(kTimeZero + 1510ms));
+  EXPECT_TRUE(watch.is_clear(kTimeZero + 1510ms + 1ns));
+}
+
+TEST(TransitWatch, NothingIsKnownInTheFirstHalfSecond) {
+  TransitWatch watch;
+  watch.handle_arrival(kTimeZero + 300ms, 0);
+  EXPECT_FALSE(watch.is_clear(kTimeZero + 500ms));
+  EXPECT_TRUE(watch.is_clear(kTimeZero + 500ms + 1ns));
+}
+
+TEST(TransitWatch, LeastTransitIsForgottenAfterTwoSpansOf5Seconds) {
+  TransitWatch watch;
+  for (int ms = 0; ms <= 10'600; ms += 20) {
+    const TimePoint now = kTimeZero + std::chrono::milliseconds{ms};
+    watch.handle_arrival(now, static_cast<uint16_t>(ms - (ms < 4'000 ? 40 : 50)));
+    if (ms == 9'980) {
+      EXPECT_FALSE(watch.is_clear(now)) << "10 ms above the least";
+    }
+  }
+  EXPECT_TRUE(watch.is_clear(kTimeZero + 10'600ms)) << "50 ms have become the least";
+}
+
+TEST(WayBack, HeldUpForHalfTheSilenceIsHarmless) {
+  for (const auto& [transit, harmless] :
+       {std::pair<Duration, Duration>{230ms, 400ms}, {230ms - 1us, 0ms}}) {
+    WayBack way_back;
+    way_back.handle_report(kTimeZero + 1s, kTimeZero + 970ms, 0ms, false);
+    way_back.handle_report(kTimeZero + 2s, kTimeZero + 2s - transit, 400ms, false);
+    EXPECT_EQ(way_back.harmless_silence(), harmless);
+  }
+}
+
+TEST(WayBack, HarmlessSilenceIsForgottenAfterTwoSpansOf10Seconds) {
+  WayBack way_back;
+  const auto hear = [&](Duration now, Duration transit, Duration silence) {
+    way_back.handle_report(kTimeZero + now, kTimeZero + now - transit, silence, false);
+  };
+  hear(1s, 30ms, 50ms);
+  hear(2s, 730ms, 800ms);
+  hear(11s, 30ms, 50ms);
+  hear(19s, 30ms, 50ms);
+  EXPECT_EQ(way_back.harmless_silence(), 800ms);
+  hear(21s, 30ms, 50ms);
+  EXPECT_EQ(way_back.harmless_silence(), 0ms);
+}
+
+TEST(WayBack, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
+  WayBack way_back;
+  for (int s = 1; s < 60; ++s) {
+    const TimePoint now = kTimeZero + std::chrono::seconds{s};
+    way_back.handle_report(now, now - (s < 15 ? 30ms : 130ms), 150ms, false);
+    if (s == 39) {
+      EXPECT_EQ(way_back.harmless_silence(), 150ms) << "100 ms above the least";
+    }
+  }
+  EXPECT_EQ(way_back.harmless_silence(), 0ms) << "130 ms are usual by now";
+}
+
+TEST(RecentLeast, ForgetsWhatIsTwoSpansOld) {
+  for (const auto& [later, least] : {std::pair<Duration, int>{20s - 1ns, 3}, {20s, 8}}) {
+    RecentLeast<int> recent{10s};
+    recent.add(kTimeZero, 3);
+    recent.add(kTimeZero + later, 8);
+    EXPECT_EQ(recent.least(), least);
+  }
+  RecentLeast<int> recent{10s};
+  recent.add(kTimeZero + 10s - 1ns, 3);
+  recent.add(kTimeZero + 10s, 8);  // another span begins
+  recent.add(kTimeZero + 20s - 1ns, 9);
+  EXPECT_EQ(recent.least(), 3);
+  recent.add(kTimeZero + 20s, 9);
+  EXPECT_EQ(recent.least(), 8);
+}
+
+}  // namespace
+}  // namespace cress::control

@@ -1,0 +1,456 @@
+// Goal: each rule of CressControl, with its constants, at its limit and just beyond.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "transport/control/cress/cress_control.hh"
+
+namespace cress::control {
+namespace {
+
+constexpr TimePoint kBegin = kTimeZero + 10s;
+
+/// The receiver's half.
+class CressReceiver : public testing::Test {
+ protected:
+  void arrive(TimePoint now, uint64_t sequence, bool asks = true) {
+    receiver_.handle_arrival(
+        now, {.sequence = sequence, .payload = DataSize{100}, .asks_for_feedback = asks});
+  }
+  /// Sequences in a report that must be there.
+  std::vector<uint64_t> report(TimePoint now) {
+    const auto feedback = receiver_.poll_feedback(now);
+    EXPECT_TRUE(feedback.has_value());
+    std::vector<uint64_t> sequences;
+    for (const ArrivalStamp& stamp : feedback.value_or(Feedback{}).arrivals) {
+      sequences.push_back(stamp.sequence);
+    }
+    return sequences;
+  }
+  CressControl receiver_{{}};
+};
+
+TEST_F(CressReceiver, ReportsEachArrivalThreeTimes) {
+  arrive(kBegin, 5);
+  EXPECT_EQ(report(kBegin), std::vector<uint64_t>{5});
+  arrive(kBegin + 1ms, 7);
+  EXPECT_EQ(report(kBegin + 10ms), (std::vector<uint64_t>{5, 7}));
+  EXPECT_EQ(report(kBegin + 20ms), (std::vector<uint64_t>{5, 7}));
+  EXPECT_EQ(report(kBegin + 30ms), std::vector<uint64_t>{7});
+  EXPECT_EQ(report(kBegin + 40ms), std::vector<uint64_t>{});
+}
+
+TEST_F(CressReceiver, ReportsEveryTenMillisecondsFor300AfterTheLast) {
+  arrive(kBegin - 5ms, 5);
+  EXPECT_EQ(receiver_.feedback_due(), kBegin - 5ms) << "the first at once";
+  report(kBegin - 5ms);
+  arrive(kBegin, 6);
+  TimePoint due = kBegin + 5ms;
+  for (; due <= kBegin + 300ms; due += 10ms) {
+    ASSERT_EQ(receiver_.feedback_due(), due);
+    report(due);
+  }
+  EXPECT_EQ(receiver_.feedback_due(), kNever);
+  arrive(due + 1ms, 8);
+  EXPECT_EQ(receiver_.feedback_due(), due + 1ms);
+  report(due + 1ms);
+}
+
+TEST_F(CressReceiver, LastReportMayBeExactly300MillisecondsAfter) {
+  arrive(kBegin, 5);
+  for (Duration at{}; at <= 300ms; at += 10ms) {
+    ASSERT_EQ(receiver_.feedback_due(), kBegin + at);
+    report(kBegin + at);
+  }
+  EXPECT_EQ(receiver_.feedback_due(), kNever);
+}
+
+TEST_F(CressReceiver, AnArrivalNeverPostponesAReport) {
+  arrive(kBegin, 5);
+  report(kBegin);
+  arrive(kBegin + 4ms, 6);
+  EXPECT_EQ(receiver_.feedback_due(), kBegin + 10ms);
+  arrive(kBegin + 12ms, 7);
+  EXPECT_EQ(receiver_.feedback_due(), kBegin + 10ms);
+}
+
+TEST_F(CressReceiver, ReportRidesAlongHalfAnIntervalAfterTheLast) {
+  arrive(kBegin, 5);
+  report(kBegin);
+  EXPECT_FALSE(receiver_.poll_feedback(kBegin + 5ms - 1ns));
+  EXPECT_TRUE(receiver_.poll_feedback(kBegin + 5ms));
+}
+
+TEST_F(CressReceiver, TwentyFourUntoldArrivalsAreReportedAtOnce) {
+  uint64_t sequence = 0;
+  for (int round = 0; round < 2; ++round) {
+    const TimePoint now = kBegin + round * 1s;
+    for (int i = 0; i < 23; ++i) {
+      arrive(now, ++sequence, false);
+      arrive(now, sequence, false);  // the same again counts once
+    }
+    EXPECT_EQ(receiver_.feedback_due(), kNever);
+    arrive(now + 1ms, ++sequence, false);
+    EXPECT_EQ(receiver_.feedback_due(), now + 1ms);
+    EXPECT_GE(report(now + 1ms).size(), 24U);
+    EXPECT_EQ(receiver_.feedback_due(), kNever) << "nobody asked";
+  }
+}
+
+TEST_F(CressReceiver, ReportsTheNewest64Arrivals) {
+  for (uint64_t sequence = 1; sequence <= 70; ++sequence) {
+    arrive(kBegin, sequence, false);
+  }
+  const auto sequences = report(kBegin);
+  ASSERT_EQ(sequences.size(), 64U);
+  EXPECT_EQ(sequences.front(), 7U);
+  EXPECT_EQ(sequences.back(), 70U);
+}
+
+TEST_F(CressReceiver, ReportsInOrderOfSequenceEachWithItsFirstTime) {
+  arrive(kBegin, 30);
+  arrive(kBegin + 1ms, 10);
+  arrive(kBegin + 2ms, 20);
+  arrive(kBegin + 3ms, 20);
+  arrive(kBegin + 3ms, 10);
+  const auto feedback = receiver_.poll_feedback(kBegin + 4ms);
+  ASSERT_TRUE(feedback);
+  EXPECT_EQ(feedback->made_at, kBegin + 4ms);
+  EXPECT_EQ(feedback->arrivals,
+            (std::vector<ArrivalStamp>{{10, kBegin + 1ms}, {20, kBegin + 2ms}, {30, kBegin}}));
+}
+
+/// The sender's half. Clocks agree; what is sent arrives 20 ms later where nothing waits.
+class CressSender {
+ public:
+  explicit CressSender(const CressControl::Options& options) : control(options) {}
+
+  void send(TimePoint now, int64_t payload = 1000) {
+    control.on_sent(now, sequence_, DataSize{payload});
+    sequence_ += 10'000;
+  }
+  /// A report of all that was sent by now and not reported yet, arrived at `arrived`.
+  void hear_of_all(TimePoint now, TimePoint made_at, TimePoint arrived) {
+    std::vector<ArrivalStamp> arrivals;
+    for (; told_ < sequence_; told_ += 10'000) {
+      arrivals.push_back({told_, arrived});
+    }
+    control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = arrivals}, 0, 0);
+  }
+  void hear_of_nothing(TimePoint now, TimePoint made_at) {
+    control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = {}}, 0, 0);
+  }
+  /// One datagram there, its report back: 20 ms is then the base delay, kBegin + 20 ms the newest
+  /// report.
+  void begin() {
+    send(kBegin);
+    hear_of_all(kBegin + 40ms, kBegin + 20ms, kBegin + 20ms);
+  }
+  /// What the belief promises in the first `horizon` after the newest report, in bytes.
+  double promised(Duration horizon, double normal = -0.674) const {
+    return 1500 * control.belief().deliveries(horizon, normal);
+  }
+  /// How far apart the control would speak.
+  Duration pace(TimePoint now) const { return control.heartbeat_interval(now, Duration{}); }
+
+  CressControl control;
+
+ private:
+  uint64_t sequence_ = 0;
+  uint64_t told_ = 0;
+};
+
+/// About 1000 packets a second, of which the control is rather sure.
+CressControl::Options fast_link() {
+  return {.belief = {.busy_half_life = 1h, .prior_rate = 1000, .prior_packets = 1000}};
+}
+
+TEST(CressSender, ProbesUntilTheFirstArrivalIsKnown) {
+  CressSender sender{fast_link()};
+  EXPECT_EQ(sender.control.window(kBegin), DataSize{300});
+  EXPECT_EQ(sender.control.forecast_rate(), std::nullopt);
+  sender.send(kBegin);
+  EXPECT_EQ(sender.control.window(kBegin), DataSize{0});
+  EXPECT_EQ(sender.control.outstanding(kBegin), DataSize{1044});
+  EXPECT_EQ(sender.control.next_change(kBegin), kNever);
+}
+
+TEST(CressSender, WindowIsWhatIsSurelyDeliveredWithin60Milliseconds) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  for (const Duration later : {40ms, 41ms, 100ms, 199ms}) {
+    // Sent now, it reaches the link `later` after the newest report.
+    const double expected = sender.promised(later + 60ms) - sender.promised(later);
+    EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + later).bytes()), expected, 1)
+        << later.count();
+  }
+  const double rest = sender.promised(260ms) - sender.promised(240ms);
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 240ms).bytes()), rest, 1)
+      << "nothing is promised beyond 260 ms";
+  EXPECT_EQ(sender.control.window(kBegin + 260ms), DataSize{300}) << "the probe";
+}
+
+TEST(CressSender, WindowIsLessWhatStillWaitsAtTheLink) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  for (int i = 0; i < 20; ++i) {
+    sender.send(kBegin + 50ms);
+  }
+  const double sent = 20 * 1044;
+  EXPECT_EQ(sender.control.outstanding(kBegin + 50ms), DataSize{20 * 1044});
+  for (const Duration later : {50ms, 55ms, 60ms}) {
+    const double waits = sent - (sender.promised(later) - sender.promised(50ms));
+    ASSERT_GT(waits, 0);
+    EXPECT_NEAR(static_cast<double>(sender.control.outstanding(kBegin + later).bytes()), waits, 1);
+    const double room = sender.promised(later + 60ms) - sender.promised(later) - waits;
+    EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + later).bytes()), room, 1);
+  }
+  EXPECT_EQ(sender.control.outstanding(kBegin + 100ms), DataSize{0}) << "never below";
+  for (int i = 0; i < 100; ++i) {
+    sender.send(kBegin + 100ms);
+  }
+  EXPECT_EQ(sender.control.window(kBegin + 100ms), DataSize{0}) << "never below, and no probe";
+}
+
+TEST(CressSender, ReportRunsTheQueueForwardFromWhatIsOutstanding) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  for (int i = 0; i < 20; ++i) {
+    sender.send(kBegin + 50ms);
+  }
+  for (int i = 0; i < 10; ++i) {
+    sender.send(kBegin + 52ms);
+  }
+  sender.hear_of_nothing(kBegin + 55ms, kBegin + 35ms);
+  // 20 reached the link at 70, that is 35 after the report, 10 at 72; now they would at 75.
+  const double first = 20 * 1044 - (sender.promised(37ms) - sender.promised(35ms));
+  const double waits = first + 10 * 1044 - (sender.promised(40ms) - sender.promised(37ms));
+  EXPECT_NEAR(static_cast<double>(sender.control.outstanding(kBegin + 55ms).bytes()), waits, 1);
+}
+
+TEST(CressSender, ForecastTotalIsThePromiseOfItsWholeLife) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  const double total = sender.promised(260ms);
+  EXPECT_NEAR(static_cast<double>(sender.control.forecast_total().bytes()), total, 1);
+  EXPECT_NEAR(static_cast<double>(sender.control.forecast_rate()->bits_per_second()),
+              total * 8 / 0.26, 40);
+}
+
+TEST(CressSender, WindowGrowsByItselfWhileTheForecastLives) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  EXPECT_EQ(sender.control.next_change(kBegin + 40ms), kBegin + 41ms);
+  EXPECT_EQ(sender.control.next_change(kBegin + 260ms), kBegin + 261ms);
+  EXPECT_EQ(sender.control.next_change(kBegin + 260ms + 1ns), kNever);
+}
+
+TEST(CressSender, FifteenMissedPacketsCloseTheWindow) {
+  auto options = fast_link();
+  options.belief.prior_rate = 400;
+  CressSender sender{options};
+  sender.begin();
+  sender.send(kBegin + 40ms);
+  sender.hear_of_nothing(kBegin + 60ms, kBegin + 60ms);  // it reached the link just now
+  double missed = 0;
+  for (TimePoint now = kBegin + 61ms; now < kBegin + 120ms; now += 1ms) {
+    missed += sender.control.belief().mean_rate() / 1000;
+    sender.hear_of_nothing(now, now);
+    if (missed < 15) {
+      ASSERT_GT(sender.control.window(now), DataSize{1000}) << missed;
+    } else {
+      ASSERT_EQ(sender.control.window(now), DataSize{0}) << missed;
+      ASSERT_EQ(sender.control.forecast_total(), DataSize{0});
+    }
+  }
+  ASSERT_GT(missed, 15);
+  sender.hear_of_all(kBegin + 140ms, kBegin + 121ms, kBegin + 120ms);
+  EXPECT_GT(sender.control.window(kBegin + 140ms), DataSize{1000}) << "one came: it goes on";
+}
+
+TEST(CressSender, MissedPacketsAreCountedFromTheLastDelivery) {
+  auto options = fast_link();
+  options.belief.prior_rate = 400;
+  CressSender sender{options};
+  sender.begin();
+  // Ten missed, one came, ten missed again: no outage.
+  TimePoint now = kBegin + 60ms;
+  for (int round = 0; round < 2; ++round) {
+    sender.send(now - 20ms);
+    sender.hear_of_nothing(now, now);
+    sender.hear_of_nothing(now + 25ms, now + 25ms);
+    EXPECT_GT(sender.control.window(now + 25ms), DataSize{1000});
+    sender.hear_of_all(now + 26ms, now + 26ms, now + 25ms + 1us);
+    now += 50ms;
+  }
+}
+
+TEST(CressSender, OlderReportsAreIgnored) {
+  CressSender sender{fast_link()};
+  sender.begin();
+  sender.send(kBegin + 41ms);
+  sender.hear_of_nothing(kBegin + 100ms, kBegin + 80ms);
+  const double rate = sender.control.belief().mean_rate();
+  const DataSize window = sender.control.window(kBegin + 100ms);
+  sender.hear_of_all(kBegin + 100ms, kBegin + 79ms, kBegin + 70ms);
+  EXPECT_EQ(sender.control.belief().mean_rate(), rate);
+  EXPECT_EQ(sender.control.window(kBegin + 100ms), window);
+  EXPECT_EQ(sender.control.history().outstanding().size(), 1U);
+}
+
+/// Reports were held up for 640 ms, for nothing: for so long silence is harmless.
+CressSender after_a_slow_report(Duration life_max) {
+  auto options = fast_link();
+  options.forecast_life_max = life_max;
+  CressSender sender{options};
+  sender.begin();
+  sender.hear_of_nothing(kBegin + 640ms, kBegin + 30ms);
+  return sender;
+}
+
+TEST(CressSender, ForecastLivesOnAtHalfItsRateWhereReportsAreSlow) {
+  const CressSender sender = after_a_slow_report(1s);
+  // At 650 a datagram would reach the link 640 after the report, at 646 it would 636 after it.
+  const auto promised = [&](double ms) {
+    return sender.promised(260ms) * (1 + 0.5 * (ms / 260 - 1));
+  };
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 640ms).bytes()),
+              promised(640) - promised(630), 1);
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 646ms).bytes()),
+              promised(640) - promised(636), 1);
+  EXPECT_EQ(sender.control.window(kBegin + 650ms), DataSize{300});
+  EXPECT_EQ(sender.control.next_change(kBegin + 650ms), kBegin + 651ms);
+  EXPECT_EQ(sender.control.next_change(kBegin + 650ms + 1ns), kNever);
+}
+
+TEST(CressSender, ForecastLivesNoLongerThanItsMaximum) {
+  const CressSender sender = after_a_slow_report(638ms);
+  EXPECT_EQ(sender.control.next_change(kBegin + 648ms), kBegin + 649ms);
+  EXPECT_EQ(sender.control.next_change(kBegin + 648ms + 1ns), kNever);
+  EXPECT_EQ(after_a_slow_report(260ms).control.next_change(kBegin + 640ms), kNever);
+}
+
+TEST(CressSender, PatienceEndsWhenNothingArrivedFor300Milliseconds) {
+  CressSender sender{fast_link()};
+  EXPECT_EQ(sender.control.patience(kBegin), 120ms);
+  sender.begin();
+  EXPECT_EQ(sender.control.patience(kBegin + 1h), 120ms) << "nothing is on its way";
+  sender.send(kBegin + 50ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 300ms), 120ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 300ms + 1ns), Duration::max());
+}
+
+TEST(CressSender, SpeaksAsSeldomAsHalfTheQueueIsLong) {
+  CressControl::Options options;
+  options.belief = {.busy_half_life = 1h, .prior_rate = 40, .prior_packets = 1000};
+  CressSender sender{options};
+  EXPECT_EQ(sender.pace(kBegin), 10ms) << "nothing is known";
+  sender.begin();
+  const auto expected = [&](TimePoint now) {
+    return sender.control.outstanding(now) / *sender.control.forecast_rate() / 2;
+  };
+  EXPECT_EQ(sender.pace(kBegin + 50ms), 10ms) << "at least";
+  for (int i = 0; i < 4; ++i) {
+    sender.send(kBegin + 50ms);
+  }
+  EXPECT_GT(sender.pace(kBegin + 50ms), 30ms);
+  EXPECT_EQ(sender.pace(kBegin + 50ms), expected(kBegin + 50ms));
+  EXPECT_EQ(sender.pace(kBegin + 60ms), expected(kBegin + 60ms));
+  EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 50ms, 1s), 1s) << "the usual if longer";
+  for (int i = 0; i < 40; ++i) {
+    sender.send(kBegin + 60ms);
+  }
+  EXPECT_GT(expected(kBegin + 60ms), 250ms);
+  EXPECT_EQ(sender.pace(kBegin + 60ms), 250ms) << "at most";
+}
+
+TEST(CressSender, QueueOnADeadLinkIsTakenToLeaveAtOneKilobit) {
+  auto options = fast_link();
+  options.outage_packets = 0;  // dead from the first
+  options.report_interval_max = 1h;
+  CressSender sender{options};
+  sender.begin();
+  sender.send(kBegin + 50ms, 81);
+  EXPECT_EQ(sender.control.forecast_rate(), DataRate{});
+  EXPECT_EQ(sender.pace(kBegin + 50ms), 500ms) << "half of 1000 bits at 1 kbit/s";
+}
+
+TEST(CressSender, SpeaksEveryQuarterOfTheSilenceWhereItSparesTheLink) {
+  auto options = fast_link();
+  options.spares_silent_link = true;
+  CressSender sender{options};
+  sender.begin();
+  EXPECT_EQ(sender.pace(kBegin + 1s), 10ms) << "nothing is on its way";
+  sender.send(kBegin + 50ms, 60);
+  EXPECT_EQ(sender.pace(kBegin + 100ms), 25ms);
+  EXPECT_EQ(sender.pace(kBegin + 400ms), 100ms);
+  EXPECT_EQ(sender.pace(kBegin + 1001ms), 250ms);
+  options.spares_silent_link = false;
+  CressSender other{options};
+  other.begin();
+  other.send(kBegin + 50ms, 60);
+  EXPECT_EQ(other.pace(kBegin + 200ms), 10ms);
+}
+
+TEST(CressSender, CountsHeadersAndFramingOfEachMessage) {
+  EXPECT_EQ(CressControl{{}}.message_overhead(), DataSize{48});
+  CressSender sender{{.datagram_overhead = DataSize{100}}};
+  EXPECT_EQ(sender.control.message_overhead(), DataSize{104});
+  sender.send(kBegin, 1000);
+  EXPECT_EQ(sender.control.outstanding(kBegin), DataSize{1100});
+}
+
+TEST(CressSender, HeartbeatsOfAFlowAreAtLeast40MillisecondsApart) {
+  CressSender sender{{.heartbeats_per_age = 2}};
+  sender.begin();
+  sender.send(kBegin + 50ms);
+  // What arrived last was sent at kBegin.
+  EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 79ms, 0ms), 40ms);
+  EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 82ms, 0ms), 41ms);
+  EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 500ms, 0ms), 250ms);
+  EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 502ms, 0ms), 250ms);
+}
+
+// The tables of docs/results.md were measured with these; whoever changes one measures again.
+TEST(CressControl, SettingsAreThoseThatWereMeasured) {
+  const CressControl::Options usual;
+  EXPECT_EQ(usual.caution_normal, -0.674);
+  EXPECT_EQ(usual.delay_target, 60ms);
+  EXPECT_EQ(usual.outage_packets, 15);
+  EXPECT_EQ(usual.datagram_overhead, DataSize{44});
+  EXPECT_EQ(usual.forecast_life, 260ms);
+  EXPECT_EQ(usual.forecast_life_max, 260ms);
+  EXPECT_EQ(usual.probe, DataSize{300});
+  EXPECT_EQ(usual.patience, 120ms);
+  EXPECT_EQ(usual.report_interval, 10ms);
+  EXPECT_EQ(usual.report_interval_clear, 0ms);
+  EXPECT_EQ(usual.report_interval_max, 250ms);
+  EXPECT_FALSE(usual.spares_silent_link);
+  EXPECT_EQ(usual.heartbeats_per_age, 0);
+  EXPECT_EQ(usual.belief.busy_half_life, 200ms);
+  EXPECT_EQ(usual.belief.idle_half_life, 1s);
+  EXPECT_EQ(usual.belief.burstiness, 1.5);
+  EXPECT_EQ(usual.belief.prior_rate, 40);
+  EXPECT_EQ(usual.belief.prior_packets, 1);
+  const CressControl::Options flow = flow_control();
+  EXPECT_EQ(flow.belief.busy_half_life, 170ms);
+  EXPECT_EQ(flow.forecast_life, 220ms);
+  EXPECT_EQ(flow.forecast_life_max, 220ms);
+  EXPECT_EQ(flow.report_interval, 8ms);
+  EXPECT_EQ(flow.heartbeats_per_age, 16);
+  EXPECT_FALSE(flow.spares_silent_link);
+  const CressControl::Options call = call_control();
+  EXPECT_TRUE(call.spares_silent_link);
+  EXPECT_EQ(call.forecast_life_max, 1s);
+  EXPECT_EQ(call.report_interval_clear, 0ms);
+  const CressControl::Options room = room_control();
+  EXPECT_TRUE(room.spares_silent_link);
+  EXPECT_EQ(room.forecast_life_max, 1s);
+  EXPECT_EQ(room.report_interval_clear, 25ms);
+}
+
+}  // namespace
+}  // namespace cress::control

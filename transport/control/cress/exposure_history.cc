@@ -1,0 +1,99 @@
+#include "transport/control/cress/exposure_history.hh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cress::control {
+namespace {
+
+// Arrivals this close came with one opportunity: hosts and clocks blur an instant.
+constexpr Duration kSameInstant = 300us;
+
+double packets(DataSize size) {
+  return static_cast<double>(size.bytes()) / static_cast<double>(kOpportunitySize.bytes());
+}
+
+}  // namespace
+
+void ExposureHistory::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
+  if (outstanding_.size() == kOutstandingMax) {
+    drop_oldest();
+  }
+  outstanding_.push_back({sequence, now, payload + overhead_});
+  outstanding_size_ += outstanding_.back().size;
+}
+
+void ExposureHistory::drop_oldest() {
+  outstanding_size_ -= outstanding_.front().size;
+  outstanding_.pop_front();
+}
+
+bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
+                                    std::span<const ArrivalStamp> arrivals,
+                                    const std::function<void(const Exposure&)>& tell) {
+  if (has_report_ && made_at <= reported_until_) {
+    return false;
+  }
+  arrived_.clear();
+  for (const ArrivalStamp& stamp : arrivals) {
+    if (outstanding_.empty() || stamp.sequence < outstanding_.front().sequence) {
+      continue;  // was told before, as most are: each is told several times
+    }
+    const auto sent = std::lower_bound(
+        outstanding_.begin(), outstanding_.end(), stamp.sequence,
+        [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
+    if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
+      arrived_.push_back({*sent, stamp.at});
+      least_delay_.add(now, stamp.at - sent->at);
+      last_arrival_ = std::max(last_arrival_, stamp.at);
+      newest_arrived_sent_ = std::max(newest_arrived_sent_, sent->at);
+    }
+  }
+  if (!has_report_) {
+    has_report_ = true;
+    reported_until_ = arrived_.empty() ? made_at : std::min(made_at, arrived_.front().at);
+  }
+  if (!base_delay()) {
+    reported_until_ = made_at;
+    return true;
+  }
+  const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay(); };
+  TimePoint done = reported_until_;  // told up to here
+  const auto pass = [&](TimePoint until, bool busy, double delivered) {
+    if (until > done || delivered > 0) {
+      tell({std::max(Duration{}, until - done), busy, delivered});
+    }
+    done = std::max(done, until);
+  };
+  double burst = 0;  // delivered at this very instant, not yet told
+  for (size_t i = 0; i < arrived_.size(); ++i) {
+    const auto& [sent, at] = arrived_[i];
+    if (burst == 0) {
+      pass(std::min(reaches_link(sent), at), false, 0);
+    }
+    burst += packets(sent.size);
+    while (!outstanding_.empty() && outstanding_.front().sequence <= sent.sequence) {
+      drop_oldest();
+    }
+    if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
+      continue;
+    }
+    // Nothing else had reached the link by then: the opportunity may have been larger than what was
+    // left for it.
+    const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
+                       : !outstanding_.empty() ? &outstanding_.front()
+                                               : nullptr;
+    const bool drained = next == nullptr || reaches_link(*next) > at;
+    pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
+    burst = 0;
+  }
+  if (!outstanding_.empty()) {
+    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0);
+    pass(made_at, true, 0);
+  }
+  pass(made_at, false, 0);
+  reported_until_ = made_at;
+  return true;
+}
+
+}  // namespace cress::control

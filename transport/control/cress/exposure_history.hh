@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/base/fifo.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/control/control.hh"
+#include "transport/control/cress/recent_least.hh"
+
+namespace cress::control {
+
+/// What a link can carry at one opportunity: Ethernet's payload, as in the paper's links (§4.1).
+inline constexpr DataSize kOpportunitySize{1500};
+/// What the link carries beside the payload: UDP/IPv4 headers and our own.
+inline constexpr DataSize kDatagramOverhead{20 + 8 + 16};
+
+/// A stretch of the link's time: busy or not, and what it delivered at its end.
+struct Exposure {
+  Duration elapsed{};
+  bool busy = false;
+  double packets = 0;  ///< of kOpportunitySize
+};
+
+/// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
+/// which time the bottleneck's queue was busy. It was, when something sent had had the time to
+/// reach it and had not yet arrived. The path is taken to keep the order: what a later datagram
+/// overtook is lost and never was in the queue. Threads: none inside; one owner. Peer data: any
+/// values are safe.
+class ExposureHistory {
+ public:
+  /// `overhead`: what the link carries beside each payload.
+  explicit ExposureHistory(DataSize overhead = kDatagramOverhead) : overhead_(overhead) {}
+
+  struct Sent {
+    uint64_t sequence = 0;
+    TimePoint at{};
+    DataSize size;  // on the wire
+  };
+
+  void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
+  /// `tell` hears of every stretch between the last report and this one, in order. Reports older
+  /// than the newest are ignored: false.
+  bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
+                     const std::function<void(const Exposure&)>& tell);
+
+  /// Receiver's clock minus sender's clock, of the fastest datagram lately: when something sent at
+  /// s arrives if it waits nowhere is s + this. Nothing before the first arrival.
+  std::optional<Duration> base_delay() const { return least_delay_.least(); }
+  /// The receiver's time of the newest report.
+  TimePoint reported_until() const { return reported_until_; }
+  /// The receiver's time of the newest arrival reported.
+  TimePoint last_arrival() const { return last_arrival_; }
+  /// When what is newest of all that is known to have arrived was sent (sender's clock).
+  TimePoint newest_arrived_sent() const { return newest_arrived_sent_; }
+  /// Sent and, as far as is known, neither arrived nor lost; oldest first.
+  const Fifo<Sent>& outstanding() const { return outstanding_; }
+  DataSize outstanding_size() const { return outstanding_size_; }
+
+  static constexpr size_t kOutstandingMax = 1U << 14U;
+
+ private:
+  struct Arrived {
+    Sent sent;
+    TimePoint at{};
+  };
+
+  void drop_oldest();
+
+  DataSize overhead_;
+  std::vector<Arrived> arrived_;  // what the running report tells for the first time
+  Fifo<Sent> outstanding_;
+  DataSize outstanding_size_;
+  TimePoint reported_until_{};
+  TimePoint last_arrival_{};
+  TimePoint newest_arrived_sent_{};
+  bool has_report_ = false;
+  RecentLeast<Duration> least_delay_{20s};
+};
+
+}  // namespace cress::control

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "transport/base/time.hh"
+
+namespace cress::control {
+
+/// A discounted gamma belief over the rate at which a link delivers packets: its uncertainty is a
+/// share of the rate, where Sprout's Brownian step is a fixed 200 packets/s per root second. Only
+/// exposure counts, the time in which the bottleneck had something to deliver: an idle link says
+/// nothing about itself (docs/method.md, "The Cress forecast"). Rates in packets of
+/// kOpportunityBytes a second. A plain value. Threads: none inside; one owner.
+class GammaBelief {
+ public:
+  struct Options {
+    /// Evidence counts half after this much time in which the bottleneck was busy,
+    Duration busy_half_life = 200ms;
+    /// and after this much in which it was idle: longer, because nothing is learned meanwhile.
+    Duration idle_half_life = 1s;
+    /// Variance of deliveries over that of a Poisson process: links deliver in bursts.
+    double burstiness = 1.5;
+    /// The belief before any evidence: this rate, with this many packets' worth of certainty.
+    double prior_rate = 40;
+    double prior_packets = 1;
+  };
+
+  explicit GammaBelief(const Options& options);
+
+  /// The bottleneck was idle for `elapsed` (>= 0).
+  void pass_idle(Duration elapsed);
+  /// It was busy for `exposure` (>= 0), all evenly discounted,
+  void pass_busy(Duration exposure);
+  /// and delivered `packets` (>= 0, fractions count) at the end of it.
+  void observe(double packets);
+
+  double mean_rate() const { return shape_ / exposure_s_; }
+  /// Packets delivered within `horizon` (>= 0) with probability 1 − quantile, where the queue never
+  /// empties: the quantile of the negative-binomial predictive distribution, by a moment-matched
+  /// gamma and Wilson and Hilferty's cube (PNAS 17, 1931). `normal` is the standard normal
+  /// quantile.
+  double deliveries(Duration horizon, double normal) const;
+
+ private:
+  Options options_;
+  double shape_;       // packets' worth of evidence, over burstiness
+  double exposure_s_;  // seconds of it, over burstiness
+};
+
+}  // namespace cress::control

@@ -1,0 +1,103 @@
+#include "transport/room/outbox.hh"
+
+#include <algorithm>
+
+namespace cress::room {
+namespace {
+
+template <class T, size_t kIndex = 0>
+constexpr size_t kind_of() {
+  if constexpr (std::is_same_v<T, std::variant_alternative_t<kIndex, RoomMessage>>) {
+    return kIndex;
+  } else {
+    return kind_of<T, kIndex + 1>();
+  }
+}
+
+}  // namespace
+
+Outbox::Subject Outbox::subject_of(const RoomMessage& message) {
+  if (const auto* wanted = std::get_if<KeyFrameWanted>(&message)) {
+    return {message.index(), wanted->of};
+  }
+  if (const auto* news = std::get_if<MemberNews>(&message)) {
+    return {kind_of<MemberNews>(), news->number};
+  }
+  if (const auto* left = std::get_if<MemberLeft>(&message)) {
+    return {kind_of<MemberNews>(), left->number};
+  }
+  return {message.index(), kNobody};
+}
+
+bool Outbox::put(const RoomMessage& message) {
+  const Subject subject = subject_of(message);
+  const auto known = news_.find(subject);
+  if (known == news_.end() && news_.size() >= options_.news_max) {
+    return false;
+  }
+  if (known != news_.end() && known->second.on_its_way) {
+    sent_.erase(*known->second.on_its_way);
+  }
+  news_[subject] = {
+      .bytes = build_room_message(message), .on_its_way = {}, .not_before = kTimeZero};
+  has_waiting_ = true;
+  return true;
+}
+
+void Outbox::clear() {
+  news_.clear();
+  sent_.clear();
+  retry_at_ = kNever;
+  has_waiting_ = false;
+}
+
+void Outbox::handle_outcome(TimePoint now, const session::MessageOutcome& outcome) {
+  const auto sent = outcome.flow == options_.flow ? sent_.find(outcome.id) : sent_.end();
+  if (sent == sent_.end()) {
+    return;
+  }
+  const auto news = news_.find(sent->second);
+  sent_.erase(sent);
+  if (outcome.kind == session::MessageOutcome::Kind::kDelivered) {
+    news_.erase(news);
+    return;
+  }
+  news->second.on_its_way.reset();
+  if (outcome.kind == session::MessageOutcome::Kind::kDropped) {
+    news->second.not_before = now + options_.retry_after_drop;
+  }
+  has_waiting_ = true;
+}
+
+void Outbox::flush(TimePoint now, session::Endpoint& endpoint) {
+  if (!has_waiting_ || endpoint.queued(options_.flow) >= options_.queued_max) {
+    return;
+  }
+  retry_at_ = kNever;
+  bool all_went = true;
+  for (auto& [subject, news] : news_) {
+    if (news.on_its_way) {
+      continue;
+    }
+    if (news.not_before > now) {
+      retry_at_ = std::min(retry_at_, news.not_before);
+      all_went = false;
+      continue;
+    }
+    if (endpoint.queued(options_.flow) >= options_.queued_max) {
+      all_went = false;
+      break;
+    }
+    const session::MessageId id = endpoint.send(now, options_.flow, news.bytes);
+    news.on_its_way = id;
+    sent_.emplace(id, subject);
+  }
+  has_waiting_ = !all_went;
+}
+
+bool Outbox::delivered(size_t kind) const {
+  const auto at = news_.lower_bound(Subject{kind, kNobody});
+  return at == news_.end() || at->first.first != kind;
+}
+
+}  // namespace cress::room

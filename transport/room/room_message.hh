@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/room/member_number.hh"
+
+namespace cress::room {
+
+// What a member and the relay tell each other on the control flow: docs/protocol/room.md,
+// "Control". Values; who repeats what until when is the Outbox's business. Threads: none inside.
+
+/// A control message that begins with this byte is a room message; one below it is a call's.
+inline constexpr std::byte kRoomMessageByte{16};
+inline constexpr size_t kCardSizeMax = 512;
+inline constexpr size_t kRoomNameSizeMax = 64;
+inline constexpr int kPresentMax = 64;
+/// The longest picture list and the tallest picture anybody may ask for: more is cut to it.
+inline constexpr uint32_t kPicturesMax = 64;
+inline constexpr uint32_t kHeightMax = 4320;
+/// The longest that somebody may be told to stay away.
+inline constexpr Duration kAgainInMax = 24h;
+
+// Up.
+
+/// Who this member is, sealed for the members.
+struct Card {
+  uint32_t revision = 0;  ///< from 1; 0: no card yet
+  std::vector<std::byte> sealed{};
+  friend bool operator==(const Card&, const Card&) = default;
+};
+/// Whom this member looks at.
+struct View {
+  uint32_t revision = 0;
+  MemberNumber pinned = kNobody;
+  uint32_t pictures = 0;  ///< at once, at most kPicturesMax
+  uint32_t height = 0;    ///< of the tallest, pixels, at most kHeightMax
+  friend bool operator==(const View&, const View&) = default;
+};
+/// Nothing of that member can be shown before a key frame.
+struct KeyFrameWanted {
+  MemberNumber of = kNobody;
+  friend bool operator==(const KeyFrameWanted&, const KeyFrameWanted&) = default;
+};
+struct Leaving {
+  friend bool operator==(const Leaving&, const Leaving&) = default;
+};
+
+// Down.
+
+struct Welcome {
+  MemberNumber number = kNobody;
+  uint32_t members_max = 0;
+  DataRate video_rate_max{};  ///< whole kbit/s travel
+  DataSize datagram_max{};
+  std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay means well
+  std::vector<MemberNumber> present{};  ///< who was in before; at most kPresentMax
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+struct MemberNews {
+  MemberNumber number = kNobody;
+  Card card{};
+  friend bool operator==(const MemberNews&, const MemberNews&) = default;
+};
+enum class LeaveReason : uint8_t { kLeft = 1, kLost = 2, kKicked = 3 };
+struct MemberLeft {
+  MemberNumber number = kNobody;
+  LeaveReason reason = LeaveReason::kLeft;
+  friend bool operator==(const MemberLeft&, const MemberLeft&) = default;
+};
+struct SpeakerNews {
+  uint32_t revision = 0;
+  MemberNumber number = kNobody;  ///< kNobody: nobody has spoken yet, or who did has left
+  friend bool operator==(const SpeakerNews&, const SpeakerNews&) = default;
+};
+/// No more video than this; none: nobody looks.
+struct VideoRate {
+  uint32_t revision = 0;
+  DataRate rate{};  ///< whole kbit/s travel
+  friend bool operator==(const VideoRate&, const VideoRate&) = default;
+};
+enum class FarewellReason : uint8_t {
+  kKicked = 1,
+  kClosed = 2,
+  kExpired = 3,
+  kFull = 4,
+  kDraining = 5
+};
+struct Farewell {
+  FarewellReason reason = FarewellReason::kClosed;
+  Duration again_in{};  ///< whole milliseconds travel; at most kAgainInMax
+  friend bool operator==(const Farewell&, const Farewell&) = default;
+};
+
+using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Welcome, MemberNews,
+                                 MemberLeft, SpeakerNews, VideoRate, Farewell>;
+
+enum class RoomMessageError {
+  kNotARoomMessage,  ///< does not begin with kRoomMessageByte
+  kMalformed,        ///< not protobuf, or none of the known messages
+  kOutOfRange,       ///< a field beyond what the layout allows
+};
+
+/// The message with kRoomMessageByte before it. A card or name beyond its size, or a number, rate
+/// or duration that cannot travel, is a check failure: it is our own.
+std::vector<std::byte> build_room_message(const RoomMessage& message);
+/// Total: any bytes give a message or one error. What a card holds is for the members to judge.
+Result<RoomMessage, RoomMessageError> parse_room_message(std::span<const std::byte> bytes);
+
+}  // namespace cress::room

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "transport/secure/crypto/crypto.hh"
+
+namespace cress::secure {
+
+/// An AEAD of crypto.hh under one key, for one use, by some library: a nonce of 12 bytes, a tag of
+/// 16, text of any size without padding. Threads: none inside; one owner.
+class AeadCipher {
+ public:
+  using Nonce = std::span<const unsigned char, kNonceSize>;
+
+  AeadCipher() = default;
+  AeadCipher(const AeadCipher&) = delete;
+  AeadCipher& operator=(const AeadCipher&) = delete;
+  virtual ~AeadCipher() = default;
+
+  /// As AeadKey's; the header, then the metadata, are what is authenticated only.
+  virtual void seal(Nonce nonce, std::span<const std::byte> header,
+                    std::span<const std::byte> metadata, std::span<std::byte> text,
+                    std::span<std::byte, kTagSize> tag) = 0;
+  [[nodiscard]] virtual bool open(Nonce nonce, std::span<const std::byte> header,
+                                  std::span<const std::byte> metadata, std::span<std::byte> text,
+                                  std::span<const std::byte, kTagSize> tag) = 0;
+};
+
+}  // namespace cress::secure

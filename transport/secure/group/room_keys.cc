@@ -1,0 +1,317 @@
+#include "transport/secure/group/room_keys.hh"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "transport/base/big_endian.hh"
+#include "transport/base/check.hh"
+
+namespace cress::secure {
+namespace {
+
+// docs/protocol/wire.md, "Member cards"
+constexpr std::byte kCardVersion{1};
+constexpr size_t kInstanceOffset = 1;
+constexpr size_t kCounterOffset = 17;
+constexpr size_t kCardHeader = 25;
+constexpr size_t kCardFixed = 2 + 4 + 1;  // member, epoch, number of greetings
+static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) + kCardBodyMax +
+                  kTagSize <=
+              kCardSizeMax);
+
+constexpr uint64_t kEpochsInKid = 256;
+
+Secret next_media(const Secret& media) { return expand(media, "cress room next"); }
+
+std::string label_with(std::string_view label, const InstanceId& instance) {
+  std::string out{label};
+  std::transform(instance.begin(), instance.end(), std::back_inserter(out),
+                 [](std::byte byte) { return static_cast<char>(byte); });
+  return out;
+}
+
+InstanceId random_instance() {
+  InstanceId instance{};
+  fill_random(instance);
+  return instance;
+}
+
+CardGreeting greeting_of(const InstanceId& instance) {
+  CardGreeting greeting{};
+  std::copy_n(instance.begin(), greeting.size(), greeting.begin());
+  return greeting;
+}
+
+AeadKey card_key(Use use, const Secret& root, const InstanceId& instance) {
+  return {Aead::kAes128Gcm, use, expand(root, label_with("cress card", instance))};
+}
+
+}  // namespace
+
+struct RoomKeys::Card {
+  InstanceId instance{};
+  uint64_t counter = 0;
+  CardText text;
+};
+
+RoomKeys::RoomKeys(TimePoint start, const Secret& media, uint16_t member, SFrameSuite suite,
+                   uint64_t frames_per_epoch)
+    : suite_(suite),
+      frames_per_epoch_(frames_per_epoch),
+      card_root_(expand(media, "cress room card")),
+      member_(member),
+      instance_(random_instance()),
+      media_(media),
+      epoch_since_(start - kEpochSpacing),
+      sealing_(make_key(Use::kSeal, member, instance_, 0)) {
+  check(member > 0, "RoomKeys: members are numbered from 1");
+}
+
+// ---- cards
+
+std::vector<std::byte> RoomKeys::make_card(std::span<const std::byte> body) {
+  card_due_ = false;
+  std::vector<std::byte> card;
+  card.reserve(kCardSizeMax);
+  card.push_back(kCardVersion);
+  card.insert(card.end(), instance_.begin(), instance_.end());
+  const uint64_t counter = next_card_++;
+  append_number(counter, 8, card);
+  CardText text{.member = member_, .epoch = epoch_, .greetings = {}, .body = {}};
+  for (const auto& [number, greeted] : members_) {
+    text.greetings.push_back(greeting_of(greeted.instance));
+  }
+  text.body.assign(body.begin(), body.end());
+  append_card_text(text, card);
+  card.resize(card.size() + kTagSize);
+  const std::span<std::byte> all{card};
+  card_key(Use::kSeal, card_root_, instance_)
+      .seal(counter, all.first(kCardHeader),
+            all.subspan(kCardHeader, all.size() - kCardHeader - kTagSize), all.last<kTagSize>());
+  return card;
+}
+
+Result<RoomKeys::Card, CardError> RoomKeys::open_card(std::span<const std::byte> bytes) const {
+  if (bytes.size() < kCardHeader + kTagSize) {
+    return CardError::kTruncated;
+  }
+  if (bytes.size() > kCardSizeMax) {
+    return CardError::kTooLong;
+  }
+  if (bytes[0] != kCardVersion) {
+    return CardError::kBadVersion;
+  }
+  Card card;
+  std::copy_n(bytes.begin() + kInstanceOffset, card.instance.size(), card.instance.begin());
+  card.counter = number_at(bytes, kCounterOffset, 8);
+  const auto sealed = bytes.subspan(kCardHeader, bytes.size() - kCardHeader - kTagSize);
+  std::vector<std::byte> text{sealed.begin(), sealed.end()};
+  if (!card_key(Use::kOpen, card_root_, card.instance)
+           .open(card.counter, bytes.first(kCardHeader), text, bytes.last<kTagSize>())) {
+    return CardError::kBadTag;
+  }
+  auto parsed = parse_card_text(text);
+  if (!parsed) {
+    return parsed.error();
+  }
+  card.text = std::move(parsed).value();
+  return card;
+}
+
+bool RoomKeys::greets_us(const Card& card) const {
+  const auto& greetings = card.text.greetings;
+  return std::find(greetings.begin(), greetings.end(), greeting_of(instance_)) != greetings.end();
+}
+
+Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member,
+                                                  std::span<const std::byte> bytes) {
+  const auto opened = open_card(bytes);
+  if (!opened) {
+    return opened.error();
+  }
+  const Card& card = *opened;
+  if (card.instance == instance_ || card.text.member == member_) {
+    return CardError::kOwn;
+  }
+  if (card.text.member != member || member == 0) {
+    return CardError::kWrongMember;
+  }
+  if (std::find(over_.begin(), over_.end(), card.instance) != over_.end()) {
+    return CardError::kOver;
+  }
+  const bool is_live = greets_us(card);
+  auto known = members_.find(member);
+  const bool is_new = known == members_.end() || known->second.instance != card.instance;
+  if (!is_new && card.counter < known->second.card_counter) {
+    return CardError::kStale;
+  }
+  if (known == members_.end() && members_.size() == kRoomOthersMax) {
+    return CardError::kFull;
+  }
+  if (is_new && known != members_.end()) {
+    if (known->second.is_live && !is_live) {
+      return CardError::kStale;  // who is known to be here does not give way to a recording
+    }
+    end_presence(known->second.instance);
+    members_.erase(known);
+  }
+  Member& entry = members_[member];
+  if (is_new) {
+    entry.instance = card.instance;
+    card_due_ = true;
+  }
+  entry.is_live = entry.is_live || is_live;
+  entry.card_counter = card.counter;
+  entry.body = card.text.body;
+  advance_to(now, card.text.epoch);
+  return CardNews{entry.instance, entry.body, entry.is_live, is_new};
+}
+
+void RoomKeys::end_presence(const InstanceId& instance) {
+  if (over_.size() == kPresencesOverMax) {
+    over_.pop_front();
+  }
+  over_.push_back(instance);
+}
+
+void RoomKeys::handle_left(TimePoint now, uint16_t member) {
+  const auto known = members_.find(member);
+  if (known == members_.end()) {
+    return;
+  }
+  end_presence(known->second.instance);
+  members_.erase(known);
+  if (now - epoch_since_ >= kEpochSpacing) {
+    advance_to(now, epoch_ + 1);
+  }
+}
+
+bool RoomKeys::is_live(uint16_t member) const {
+  const auto known = members_.find(member);
+  return known != members_.end() && known->second.is_live;
+}
+
+size_t RoomKeys::opening_keys() const {
+  size_t keys = 0;
+  for (const auto& [number, member] : members_) {
+    keys += member.keys.size();
+  }
+  return keys;
+}
+
+// ---- epochs
+
+void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
+  if (epoch <= epoch_ || epoch > kEpochMax) {
+    return;
+  }
+  for (; epoch_ < epoch; ++epoch_) {
+    if (past_.size() == kPastEpochsMax) {
+      past_.pop_front();
+    }
+    past_.push_back({epoch_, media_, now + kEpochKept});
+    media_ = next_media(media_);
+  }
+  epoch_since_ = now;
+  sealed_in_epoch_ = 0;
+  sealing_ = make_key(Use::kSeal, member_, instance_, epoch_);
+}
+
+void RoomKeys::forget_past(TimePoint now) {
+  if (past_.empty() || now <= past_.front().until) {
+    return;
+  }
+  std::erase_if(past_, [&](const PastEpoch& past) { return now > past.until; });
+  const uint32_t oldest = past_.empty() ? epoch_ : past_.front().epoch;
+  for (auto& [number, member] : members_) {
+    std::erase_if(member.keys, [&](const OpenKey& key) { return key.epoch < oldest; });
+  }
+}
+
+/// The epoch nearest to ours that the KID can mean, if its keys are in use.
+std::optional<uint32_t> RoomKeys::epoch_of(uint64_t kid) const {
+  const auto distance = static_cast<int8_t>(static_cast<uint8_t>(kid % kEpochsInKid - epoch_));
+  if (distance >= 0) {
+    const uint32_t epoch = epoch_ + static_cast<uint32_t>(distance);
+    return distance <= static_cast<int8_t>(kEpochsAhead) && epoch <= kEpochMax
+               ? std::optional{epoch}
+               : std::nullopt;
+  }
+  const int64_t epoch = int64_t{epoch_} + distance;
+  const bool is_kept = std::any_of(past_.begin(), past_.end(),
+                                   [&](const PastEpoch& past) { return past.epoch == epoch; });
+  return is_kept ? std::optional{static_cast<uint32_t>(epoch)} : std::nullopt;
+}
+
+Secret RoomKeys::media_of(uint32_t epoch) const {
+  for (const PastEpoch& past : past_) {
+    if (past.epoch == epoch) {
+      return past.media;
+    }
+  }
+  Secret media = media_;
+  for (uint32_t at = epoch_; at < epoch; ++at) {
+    media = next_media(media);
+  }
+  return media;
+}
+
+SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instance,
+                             uint32_t epoch) const {
+  const Secret base = expand(media_of(epoch), label_with("cress sender", instance));
+  return {suite_, use, member * kEpochsInKid + epoch % kEpochsInKid, base.bytes()};
+}
+
+// ---- frames
+
+std::vector<std::byte> RoomKeys::seal(TimePoint now, std::span<const std::byte> metadata,
+                                      std::span<const std::byte> plain) {
+  forget_past(now);
+  if (sealed_in_epoch_ == frames_per_epoch_) {
+    advance_to(now, epoch_ + 1);
+  }
+  ++sealed_in_epoch_;
+  return sealing_.seal(next_counter_++, metadata, plain);
+}
+
+Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16_t member,
+                                                           std::span<const std::byte> metadata,
+                                                           std::span<const std::byte> frame) {
+  forget_past(now);
+  const auto parsed = parse_sframe_header(frame);
+  if (!parsed) {
+    return parsed.error();
+  }
+  const uint64_t kid = parsed->header.kid;
+  const auto known = members_.find(member);
+  const auto epoch = epoch_of(kid);
+  if (known == members_.end() || !known->second.is_live || kid / kEpochsInKid != member || !epoch) {
+    return SFrameError::kUnknownKey;
+  }
+  Member& sender = known->second;
+  if (!sender.seen.is_new(parsed->header.counter)) {
+    return SFrameError::kReplayed;
+  }
+  const auto cached = std::find_if(sender.keys.begin(), sender.keys.end(),
+                                   [&](const OpenKey& key) { return key.epoch == *epoch; });
+  if (cached != sender.keys.end()) {
+    auto plain = cached->key.open(*parsed, metadata, frame);
+    if (plain) {
+      sender.seen.insert(parsed->header.counter);
+    }
+    return plain;
+  }
+  SFrameKey key = make_key(Use::kOpen, member, sender.instance, *epoch);
+  auto plain = key.open(*parsed, metadata, frame);
+  if (plain) {
+    sender.seen.insert(parsed->header.counter);
+    sender.keys.push_back({*epoch, std::move(key)});
+    advance_to(now, *epoch);
+  }
+  return plain;
+}
+
+}  // namespace cress::secure

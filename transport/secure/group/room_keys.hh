@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+#include "transport/secure/crypto/crypto.hh"
+#include "transport/secure/group/member_card.hh"
+#include "transport/secure/group/sframe.hh"
+#include "transport/secure/records/replay_window.hh"
+
+namespace cress::secure {
+
+struct CardNews {
+  InstanceId instance{};
+  std::vector<std::byte> body;  ///< as its maker gave it, at most kCardBodyMax
+  /// The maker has seen our card: it is here now, and not a recording. Before that none of its
+  /// frames open.
+  bool is_live = false;
+  /// Another presence than the one before under this number, or the first.
+  bool is_new = false;
+  friend bool operator==(const CardNews&, const CardNews&) = default;
+};
+
+/// The keys of a room as one member has them: cards tell who is here, frames are sealed for all who
+/// are. All of it comes from the link's `media` secret, which the relay does not have; whatever the
+/// relay repeats, swaps or keeps back, the worst is that something does not open.
+///
+/// A sender's key: media(epoch) and its instance. media(n+1) comes from media(n) by a one-way
+/// function; everybody goes to the next epoch when somebody leaves, and follows whoever went
+/// earlier. A KID is the member's number times 256 plus the epoch modulo 256; one counter per
+/// presence never repeats, across epochs too.
+///
+/// After handle_card and handle_left, if card_due(), send make_card() to all by way of the relay.
+/// Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
+class RoomKeys {
+ public:
+  /// At each join, once the relay has given a number (1..65535). `frames_per_epoch`: after so many
+  /// of our own frames the next epoch begins.
+  RoomKeys(TimePoint start, const Secret& media, uint16_t member,
+           SFrameSuite suite = SFrameSuite::kAes128GcmSha256,
+           uint64_t frames_per_epoch = kFramesPerEpoch);
+
+  /// Our card with this body (at most kCardBodyMax bytes); greets everybody whose card was seen.
+  std::vector<std::byte> make_card(std::span<const std::byte> body);
+  /// Somebody came whom our last card does not greet.
+  bool card_due() const { return card_due_; }
+  /// The card that the relay shows for `member`. The same card again is no error.
+  Result<CardNews, CardError> handle_card(TimePoint now, uint16_t member,
+                                          std::span<const std::byte> card);
+  /// The relay says that `member` is gone: its presence is over, and the next epoch begins.
+  void handle_left(TimePoint now, uint16_t member);
+
+  /// `metadata` travels beside the frame, readable. Two kinds of frames must not have metadata that
+  /// could be taken for each other's.
+  std::vector<std::byte> seal(TimePoint now, std::span<const std::byte> metadata,
+                              std::span<const std::byte> plain);
+  /// A frame that the relay says is `member`'s. Total.
+  Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member,
+                                                   std::span<const std::byte> metadata,
+                                                   std::span<const std::byte> frame);
+
+  uint16_t member() const { return member_; }
+  const InstanceId& instance() const { return instance_; }
+  uint32_t epoch() const { return epoch_; }
+  bool is_live(uint16_t member) const;
+  /// How many keys of others are in memory: what is over must not be readable there.
+  size_t opening_keys() const;
+
+  static constexpr size_t kPresencesOverMax = 256;
+  /// How far ahead of us somebody may be who went to the next epoch earlier.
+  static constexpr uint32_t kEpochsAhead = 4;
+  static constexpr Duration kEpochKept = 10s;
+  /// Leaves that follow each other make one epoch: everybody hears of them at another moment, and
+  /// each epoch that one goes ahead all others follow.
+  static constexpr Duration kEpochSpacing = 2s;
+  /// Far below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
+  static constexpr uint64_t kFramesPerEpoch = 1U << 24U;
+
+ private:
+  struct OpenKey {
+    uint32_t epoch;
+    SFrameKey key;
+  };
+  struct Member {
+    InstanceId instance{};
+    bool is_live = false;
+    uint64_t card_counter = 0;
+    std::vector<std::byte> body;
+    std::vector<OpenKey> keys;  // of the present epoch and those in past_
+    ReplayWindow seen{kReplayKept};
+  };
+  struct PastEpoch {
+    uint32_t epoch = 0;
+    Secret media;
+    TimePoint until;
+  };
+  struct Card;
+
+  Result<Card, CardError> open_card(std::span<const std::byte> bytes) const;
+  void advance_to(TimePoint now, uint32_t epoch);
+  void forget_past(TimePoint now);
+  std::optional<uint32_t> epoch_of(uint64_t kid) const;
+  Secret media_of(uint32_t epoch) const;
+  SFrameKey make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch) const;
+  void end_presence(const InstanceId& instance);
+  bool greets_us(const Card& card) const;
+
+  // 2048 frames are 25 s of sound and pictures: who is overtaken for longer is useless to a call.
+  static constexpr size_t kReplayKept = 2048;
+  static constexpr size_t kPastEpochsMax = 8;
+
+  SFrameSuite suite_;
+  uint64_t frames_per_epoch_;
+  Secret card_root_;
+  uint16_t member_;
+  InstanceId instance_{};
+
+  Secret media_;
+  uint32_t epoch_ = 0;
+  TimePoint epoch_since_;
+  std::deque<PastEpoch> past_;  // oldest first
+  uint64_t next_counter_ = 0;
+  uint64_t sealed_in_epoch_ = 0;
+  SFrameKey sealing_;
+
+  std::map<uint16_t, Member> members_;
+  std::deque<InstanceId> over_;  // oldest first
+  uint64_t next_card_ = 1;
+  bool card_due_ = true;
+};
+
+}  // namespace cress::secure

@@ -1,0 +1,652 @@
+#include "transport/secure/group/room_keys.hh"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "transport/base/rng.hh"
+#include "transport/secure/handshake/credential.hh"
+
+namespace cress::secure {
+namespace {
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span{text});
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::byte> from_numbers(std::initializer_list<int> numbers) {
+  std::vector<std::byte> bytes;
+  for (const int number : numbers) {
+    bytes.push_back(static_cast<std::byte>(number));
+  }
+  return bytes;
+}
+
+const Secret& media() {
+  static const Secret secret = derive_room(bytes_of("a secret of sixteen or more")).media;
+  return secret;
+}
+
+const std::vector<std::byte> kMetadata = bytes_of("frame 7");
+
+/// Members, and a relay that shows everybody's newest card to everybody.
+struct Room {
+  std::map<uint16_t, std::unique_ptr<RoomKeys>> members;
+  std::map<uint16_t, std::vector<std::byte>> cards;
+  TimePoint now = kTimeZero;
+
+  RoomKeys& join(uint16_t number, const Secret& secret = media()) {
+    members[number] = std::make_unique<RoomKeys>(now, secret, number);
+    return *members[number];
+  }
+  void exchange_cards() {
+    for (bool any = true; any;) {
+      any = false;
+      for (const auto& [number, keys] : members) {
+        if (keys->card_due()) {
+          any = true;
+          cards[number] = keys->make_card(bytes_of("somebody"));
+        }
+      }
+      for (const auto& [number, keys] : members) {
+        for (const auto& [of, card] : cards) {
+          if (of != number) {
+            [[maybe_unused]] const auto news = keys->handle_card(now, of, card);
+          }
+        }
+      }
+    }
+  }
+  void leave(uint16_t number) {
+    members.erase(number);
+    cards.erase(number);
+    for (const auto& [other, keys] : members) {
+      keys->handle_left(now, number);
+    }
+  }
+  std::vector<std::byte> seal(uint16_t from, std::string_view text = "picture") {
+    return members.at(from)->seal(now, kMetadata, bytes_of(text));
+  }
+  Result<std::vector<std::byte>, SFrameError> open(uint16_t at, uint16_t from,
+                                                   const std::vector<std::byte>& frame) {
+    return members.at(at)->open(now, from, kMetadata, frame);
+  }
+  void expect_all_hear_all() {
+    for (const auto& [from, sender] : members) {
+      const auto frame = seal(from, "to all");
+      for (const auto& [at, receiver] : members) {
+        if (at != from) {
+          const auto opened = open(at, from, frame);
+          ASSERT_TRUE(opened) << from << " to " << at;
+          EXPECT_EQ(*opened, bytes_of("to all"));
+        }
+      }
+    }
+  }
+};
+
+TEST(RoomSecrets, AccessTellsNothingOfMediaNorTheCallOfTwo) {
+  const auto secret = bytes_of("a secret of sixteen or more");
+  const RoomSecrets room = derive_room(secret);
+  const Credential leg = room_credential(room.access);
+  const Credential call = link_credential(secret);
+  const std::set<std::string> all{text_of(room.access.bytes()), text_of(room.media.bytes()),
+                                  text_of(leg.psk.bytes()), text_of(call.psk.bytes())};
+  EXPECT_EQ(all.size(), 4U);
+  EXPECT_NE(leg.identity, call.identity);
+  EXPECT_EQ(leg.identity.size(), kIdentitySize);
+  EXPECT_EQ(derive_room(secret), room);
+  EXPECT_FALSE(derive_room(bytes_of("another secret of as many")) == room);
+}
+
+TEST(MemberCard, ParseReturnsWhatWasWrittenAndNothingElseIsOne) {
+  Rng rng{1};
+  for (int i = 0; i < 3000; ++i) {
+    CardText text{.member = static_cast<uint16_t>(rng.below(65'536)),
+                  .epoch = static_cast<uint32_t>(rng.below(kEpochMax + 1)),
+                  .greetings = std::vector<CardGreeting>(rng.below(kRoomOthersMax + 1)),
+                  .body = std::vector<std::byte>(rng.below(kCardBodyMax + 1))};
+    for (CardGreeting& greeting : text.greetings) {
+      greeting[rng.below(8)] = static_cast<std::byte>(rng.below(256));
+    }
+    std::vector<std::byte> bytes;
+    append_card_text(text, bytes);
+    EXPECT_EQ(*parse_card_text(bytes), text);
+    const size_t without_body = bytes.size() - text.body.size();
+    for (size_t cut = 0; cut < without_body; ++cut) {
+      EXPECT_FALSE(parse_card_text(std::span{bytes}.first(cut)));
+    }
+    bytes.resize(without_body + kCardBodyMax + 1);
+    EXPECT_FALSE(parse_card_text(bytes)) << "too long a body";
+  }
+  std::vector<std::byte> text(7 + 8 * (kRoomOthersMax + 1));
+  text[6] = std::byte{kRoomOthersMax + 1};
+  EXPECT_FALSE(parse_card_text(text)) << "too many greetings";
+  EXPECT_FALSE(parse_card_text(from_numbers({0, 1, 0, 1, 0, 0, 0}))) << "epoch 65536";
+  EXPECT_TRUE(parse_card_text(from_numbers({0, 1, 0, 0, 255, 255, 0})));
+}
+
+TEST(RoomKeys, EverybodyOpensEverybodysFramesOnceCardsWentRound) {
+  Room room;
+  for (uint16_t number = 1; number <= 5; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  room.expect_all_hear_all();
+  room.join(400);  // later, and with a large number
+  room.exchange_cards();
+  room.expect_all_hear_all();
+}
+
+TEST(RoomKeys, WhoHasOnlyWhatTheRelayHasOpensAndForgesNothing) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  RoomKeys& relay = room.join(3, derive_room(bytes_of("a secret of sixteen or more")).access);
+  for (const auto& [number, card] : room.cards) {
+    EXPECT_EQ(relay.handle_card(room.now, number, card).error(), CardError::kBadTag);
+  }
+  EXPECT_EQ(room.members.at(1)->handle_card(room.now, 3, relay.make_card({})).error(),
+            CardError::kBadTag);
+  EXPECT_EQ(room.open(3, 1, room.seal(1)).error(), SFrameError::kUnknownKey);
+}
+
+TEST(RoomKeys, AFrameOpensOnceAsItsSendersAndUnchanged) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.join(3);
+  room.exchange_cards();
+  const auto frame = room.seal(1);
+  EXPECT_EQ(room.open(2, 3, frame).error(), SFrameError::kUnknownKey) << "shown as another's";
+  EXPECT_EQ(room.members.at(2)->open(room.now, 1, bytes_of("frame 8"), frame).error(),
+            SFrameError::kBadTag);
+  for (size_t i = 0; i < frame.size(); ++i) {
+    auto changed = frame;
+    changed[i] ^= std::byte{1};
+    EXPECT_FALSE(room.open(2, 1, changed)) << i;
+  }
+  EXPECT_TRUE(room.open(2, 1, frame)) << "nothing above had an effect";
+  EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kReplayed);
+  EXPECT_FALSE(room.open(1, 1, frame)) << "reflected";
+}
+
+TEST(RoomKeys, OvertakenFramesOpenToo) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  std::vector<std::vector<std::byte>> frames;
+  for (int i = 0; i < 500; ++i) {
+    frames.push_back(room.seal(1));
+  }
+  Rng rng{1};
+  for (size_t i = frames.size(); i-- > 1;) {
+    std::swap(frames[i], frames[rng.below(i + 1)]);
+  }
+  for (const auto& frame : frames) {
+    EXPECT_TRUE(room.open(2, 1, frame));
+    EXPECT_FALSE(room.open(2, 1, frame));
+  }
+}
+
+TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
+  // Same plain text, same number, same counters: were a key used twice, ciphertexts would repeat.
+  std::set<std::string> seen;
+  Room room;
+  for (int join = 0; join < 20; ++join) {
+    room.join(1);
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(seen.insert(text_of(room.seal(1, "the same long text, always"))).second);
+    }
+  }
+}
+
+TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
+  Room yesterday;
+  yesterday.join(1);
+  yesterday.join(2);
+  yesterday.exchange_cards();
+  const auto frame = yesterday.seal(1);
+
+  Room today;
+  RoomKeys& victim = today.join(2);
+  const auto news = victim.handle_card(today.now, 1, yesterday.cards.at(1));
+  ASSERT_TRUE(news) << "the card is authentic";
+  EXPECT_FALSE(news->is_live) << "but greets a presence that is over";
+  EXPECT_FALSE(today.open(2, 1, frame));
+  // And nobody live is pushed out by it.
+  today.join(1);
+  today.exchange_cards();
+  EXPECT_TRUE(victim.is_live(1)) << "the true one takes the number from the recording";
+  EXPECT_FALSE(victim.handle_card(today.now, 1, yesterday.cards.at(1)));
+  EXPECT_TRUE(victim.is_live(1));
+  today.expect_all_hear_all();
+}
+
+TEST(RoomKeys, WhatWasSaidBeforeALeaveIsNotRepeatedAfterIt) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  const auto card = room.cards.at(1);
+  const auto frame = room.seal(1);
+  room.leave(1);
+  EXPECT_EQ(room.members.at(2)->handle_card(room.now, 1, card).error(), CardError::kOver);
+  EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kUnknownKey);
+}
+
+TEST(RoomKeys, WhatTheRelayDoesToCardsOnlyMakesThingsFail) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.join(3);
+  room.exchange_cards();
+  RoomKeys& keys = *room.members.at(3);
+  const auto one = room.cards.at(1);
+  EXPECT_EQ(keys.handle_card(room.now, 2, one).error(), CardError::kWrongMember);
+  EXPECT_EQ(keys.handle_card(room.now, 0, one).error(), CardError::kWrongMember);
+  EXPECT_EQ(keys.handle_card(room.now, 1, room.cards.at(3)).error(), CardError::kOwn);
+  const auto again = keys.handle_card(room.now, 1, one);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(again->is_new);
+  const auto newer = room.members.at(1)->make_card(bytes_of("muted"));
+  EXPECT_EQ(keys.handle_card(room.now, 1, newer)->body, bytes_of("muted"));
+  EXPECT_EQ(keys.handle_card(room.now, 1, one).error(), CardError::kStale);
+  for (size_t i = 0; i < newer.size(); ++i) {
+    auto changed = newer;
+    changed[i] ^= std::byte{4};
+    EXPECT_FALSE(keys.handle_card(room.now, 1, changed)) << i;
+    EXPECT_FALSE(keys.handle_card(room.now, 1, std::span{newer}.first(i))) << i;
+  }
+  EXPECT_EQ(keys.handle_card(room.now, 1, std::vector<std::byte>(kCardSizeMax + 1)).error(),
+            CardError::kTooLong);
+  room.expect_all_hear_all();
+}
+
+TEST(RoomKeys, ALeaveMovesAllToTheNextEpochWhateverTheOrderInWhichTheyHear) {
+  Room room;
+  for (uint16_t number = 1; number <= 4; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  room.now += 5s;
+  const auto before = room.seal(2);
+  room.members.erase(4);
+  room.cards.erase(4);
+  room.members.at(1)->handle_left(room.now, 4);  // the others do not know yet
+  EXPECT_EQ(room.members.at(1)->epoch(), 1U);
+  EXPECT_TRUE(room.open(1, 2, before)) << "of the epoch before, on its way";
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  EXPECT_EQ(room.members.at(2)->epoch(), 1U) << "follows";
+  room.now += 1s;
+  room.members.at(2)->handle_left(room.now, 4);
+  room.members.at(3)->handle_left(room.now, 4);
+  for (const auto& [number, keys] : room.members) {
+    EXPECT_EQ(keys->epoch(), 1U) << "one leave, one epoch: " << number;
+  }
+  room.expect_all_hear_all();
+  room.join(5);  // knows nothing of it
+  room.exchange_cards();
+  EXPECT_EQ(room.members.at(5)->epoch(), 1U);
+  room.expect_all_hear_all();
+}
+
+TEST(RoomKeys, TheEpochBeforeOpensForTenSecondsAndThenNoMore) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  const auto first = room.seal(2);
+  const auto second = room.seal(2);
+  room.members.at(1)->handle_left(room.now, 3);
+  room.now += RoomKeys::kEpochKept;
+  EXPECT_TRUE(room.open(1, 2, first));
+  room.now += 1ms;
+  EXPECT_EQ(room.open(1, 2, second).error(), SFrameError::kUnknownKey);
+}
+
+TEST(RoomKeys, ManyLeavesLaterNumbersInKidsWrapAndAllStillHearAll) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  for (uint16_t i = 0; i < 300; ++i) {
+    room.join(1000);
+    room.exchange_cards();
+    room.now += 3s;
+    room.leave(1000);
+    room.exchange_cards();
+  }
+  EXPECT_EQ(room.members.at(1)->epoch(), 300U);
+  room.expect_all_hear_all();
+  room.join(3);
+  room.exchange_cards();
+  EXPECT_EQ(room.members.at(3)->epoch(), 300U);
+  room.expect_all_hear_all();
+}
+
+TEST(RoomKeys, AForgedEpochMovesNobody) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  const auto frame = room.seal(1);
+  const auto parsed = parse_sframe_header(frame);
+  for (uint64_t ahead = 1; ahead < 256; ++ahead) {
+    std::vector<std::byte> forged;
+    append_sframe_header({parsed->header.kid + ahead, parsed->header.counter}, forged);
+    forged.insert(forged.end(), frame.begin() + static_cast<std::ptrdiff_t>(parsed->size),
+                  frame.end());
+    EXPECT_FALSE(room.open(2, 1, forged));
+  }
+  EXPECT_EQ(room.members.at(2)->epoch(), 0U);
+  EXPECT_TRUE(room.open(2, 1, frame));
+}
+
+TEST(RoomKeys, AThousandMembersTakeNoMorePlaceThanTheMost) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  size_t refused = 0;
+  for (uint16_t number = 2; number < 1002; ++number) {
+    RoomKeys other{room.now, media(), number};
+    const auto news = keys.handle_card(room.now, number, other.make_card({}));
+    refused += news ? 0 : 1;
+  }
+  EXPECT_EQ(refused, 1000 - kRoomOthersMax);
+  EXPECT_LE(keys.make_card(std::vector<std::byte>(kCardBodyMax)).size(), kCardSizeMax);
+}
+
+TEST(RoomKeys, InTheLargestRoomAllHearAll) {
+  Room room;
+  for (uint16_t number = 1; number <= kRoomOthersMax + 1; ++number) {
+    room.join(number);
+    room.exchange_cards();
+  }
+  room.expect_all_hear_all();
+}
+
+// ---- limits, on both sides
+
+/// A member joins that only member `number` sees, and leaves: `number` goes to the next epoch.
+void next_epoch_of(Room& room, uint16_t number) {
+  RoomKeys& keys = *room.members.at(number);
+  RoomKeys passer_by{room.now, media(), 500};
+  ASSERT_TRUE(keys.handle_card(room.now, 500, passer_by.make_card({})));
+  const uint32_t before = keys.epoch();
+  keys.handle_left(room.now, 500);
+  ASSERT_EQ(keys.epoch(), before + 1);
+}
+
+void two_members(Room& room) {
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+}
+
+TEST(RoomKeys, AfterItsMostFramesASenderBeginsTheNextEpoch) {
+  EXPECT_EQ(RoomKeys::kFramesPerEpoch, 16'777'216U);
+  Room room;
+  two_members(room);
+  room.members[1] =
+      std::make_unique<RoomKeys>(room.now, media(), 1, SFrameSuite::kAes128GcmSha256, 5);
+  room.exchange_cards();
+  RoomKeys& sender = *room.members.at(1);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const auto frame = room.seal(1);
+    EXPECT_EQ(sender.epoch(), i / 5) << i;
+    EXPECT_TRUE(room.open(2, 1, frame)) << i;
+    EXPECT_EQ(room.members.at(2)->epoch(), i / 5) << "follows";
+  }
+  room.now += 2s;
+  next_epoch_of(room, 1);
+  EXPECT_EQ(sender.epoch(), 4U);
+  for (uint32_t i = 0; i < 6; ++i) {
+    (void)room.seal(1);
+    EXPECT_EQ(sender.epoch(), 4 + i / 5) << "counted from the epoch's begin";
+  }
+}
+
+TEST(RoomKeys, KeysOfAPastEpochAreErasedWhenItIsOver) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  const RoomKeys& keys = *room.members.at(1);
+  EXPECT_EQ(keys.opening_keys(), 0U);
+  for (const uint16_t from : {uint16_t{2}, uint16_t{3}}) {
+    EXPECT_TRUE(room.open(1, from, room.seal(from)));
+    EXPECT_TRUE(room.open(1, from, room.seal(from)));
+  }
+  EXPECT_EQ(keys.opening_keys(), 2U) << "one for each sender";
+  next_epoch_of(room, 1);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  EXPECT_EQ(keys.opening_keys(), 3U);
+  room.now += RoomKeys::kEpochKept;
+  (void)room.seal(1);
+  EXPECT_EQ(keys.opening_keys(), 3U) << "what is on its way still opens";
+  room.now += Duration{1};
+  (void)room.seal(1);
+  EXPECT_EQ(keys.opening_keys(), 1U) << "sealing erases";
+  next_epoch_of(room, 1);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  const auto late = room.seal(2);
+  room.now += RoomKeys::kEpochKept + Duration{1};
+  EXPECT_TRUE(room.open(1, 2, late));
+  EXPECT_EQ(keys.opening_keys(), 1U) << "and so does opening";
+}
+
+TEST(RoomKeys, OfPastEpochsEachIsErasedInItsTime) {
+  Room room;
+  two_members(room);
+  const RoomKeys& keys = *room.members.at(1);
+  for (int i = 0; i < 3; ++i) {  // at 0 s, 3 s and 6 s
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+    next_epoch_of(room, 1);
+    EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+    room.now += 3s;
+  }
+  EXPECT_EQ(keys.opening_keys(), 3U);
+  for (const size_t left : {2, 1, 0}) {
+    room.now = kTimeZero + 10s + (2 - left) * 3s + Duration{1};
+    (void)room.seal(1);
+    EXPECT_EQ(keys.opening_keys(), left);
+  }
+}
+
+TEST(RoomKeys, LeavesWithinTwoSecondsMakeOneEpoch) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  const auto leaves = [&](uint16_t number) {
+    RoomKeys other{room.now, media(), number};
+    ASSERT_TRUE(keys.handle_card(room.now, number, other.make_card({})));
+    keys.handle_left(room.now, number);
+  };
+  leaves(2);
+  EXPECT_EQ(keys.epoch(), 1U) << "the first at once";
+  room.now = kTimeZero + 2s - Duration{1};
+  leaves(3);
+  EXPECT_EQ(keys.epoch(), 1U);
+  room.now = kTimeZero + 2s;
+  leaves(4);
+  EXPECT_EQ(keys.epoch(), 2U);
+  room.now += 3s;
+  keys.handle_left(room.now, 4);
+  keys.handle_left(room.now, 77);
+  EXPECT_EQ(keys.epoch(), 2U) << "nobody left";
+}
+
+TEST(RoomKeys, OpensFourEpochsAheadAndNotFive) {
+  for (int ahead = 1; ahead <= 5; ++ahead) {
+    Room room;
+    two_members(room);
+    for (int i = 0; i < ahead; ++i) {
+      room.now += 3s;
+      next_epoch_of(room, 1);
+    }
+    const auto opened = room.open(2, 1, room.seal(1));
+    EXPECT_EQ(opened.has_value(), ahead <= 4) << ahead;
+    EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead <= 4 ? ahead : 0));
+  }
+}
+
+TEST(RoomKeys, OpensEightEpochsBackAndNotNine) {
+  for (const int ahead : {8, 9}) {
+    Room room;
+    two_members(room);
+    const auto early = room.seal(1);
+    for (int i = 0; i < ahead; ++i) {
+      room.now += 3s;
+      next_epoch_of(room, 1);
+    }
+    // The card takes the other there in one step, so that time forgets none of them.
+    room.cards[1] = room.members.at(1)->make_card({});
+    ASSERT_TRUE(room.members.at(2)->handle_card(room.now, 1, room.cards[1]));
+    EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead));
+    EXPECT_EQ(room.open(2, 1, early).has_value(), ahead == 8);
+    EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  }
+}
+
+TEST(RoomKeys, AFrameMayBeOvertakenBy2048AndNotByMore) {
+  for (const int overtaking : {2048, 2049}) {
+    Room room;
+    two_members(room);
+    const auto late = room.seal(1);
+    for (int i = 0; i < overtaking; ++i) {
+      ASSERT_TRUE(room.open(2, 1, room.seal(1)));
+    }
+    const auto opened = room.open(2, 1, late);
+    EXPECT_EQ(opened.has_value(), overtaking == 2048);
+    if (!opened) {
+      EXPECT_EQ(opened.error(), SFrameError::kReplayed);
+    }
+  }
+}
+
+TEST(RoomKeys, ACountersFirstFrameUnderAKeyIsReplayedNeither) {
+  // The frame that makes its key known is remembered as those after it are.
+  Room room;
+  two_members(room);
+  const auto frame = room.seal(1);
+  EXPECT_TRUE(room.open(2, 1, frame));
+  EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kReplayed);
+  const auto second = room.seal(1);
+  EXPECT_TRUE(room.open(2, 1, second));
+  EXPECT_EQ(room.open(2, 1, second).error(), SFrameError::kReplayed);
+}
+
+TEST(RoomKeys, RemembersThatTheLast256PresencesAreOver) {
+  for (const int after : {255, 256}) {
+    Room room;
+    RoomKeys& keys = room.join(1);
+    RoomKeys first{room.now, media(), 2};
+    const auto card = first.make_card({});
+    ASSERT_TRUE(keys.handle_card(room.now, 2, card));
+    keys.handle_left(room.now, 2);
+    for (int i = 0; i < after; ++i) {
+      RoomKeys other{room.now, media(), 3};
+      ASSERT_TRUE(keys.handle_card(room.now, 3, other.make_card({})));
+      keys.handle_left(room.now, 3);
+    }
+    EXPECT_EQ(keys.handle_card(room.now, 2, card).has_value(), after == 256);
+  }
+}
+
+TEST(RoomKeys, APresenceThatGaveWayIsOverToo) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  RoomKeys before{room.now, media(), 2};
+  RoomKeys after{room.now, media(), 2};
+  const auto old_card = before.make_card({});
+  EXPECT_TRUE(keys.handle_card(room.now, 2, old_card)->is_new);
+  EXPECT_TRUE(keys.handle_card(room.now, 2, after.make_card({}))->is_new);
+  EXPECT_EQ(keys.handle_card(room.now, 2, old_card).error(), CardError::kOver);
+  EXPECT_EQ(keys.epoch(), 0U) << "nobody left";
+}
+
+TEST(RoomKeys, WhoJoinsAgainUnderItsNumberIsHeardFromItsFirstFrame) {
+  Room room;
+  two_members(room);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  }
+  room.join(2);
+  room.exchange_cards();
+  EXPECT_EQ(room.members.at(1)->opening_keys(), 0U) << "nothing is left of the presence before";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(room.open(1, 2, room.seal(2))) << "with counters that were used before";
+  }
+}
+
+TEST(RoomKeys, EveryErrorOfACardIsNamed) {
+  Room room;
+  two_members(room);
+  RoomKeys& keys = *room.members.at(2);
+  const auto card = room.cards.at(1);
+  const auto error_of = [&](const std::vector<std::byte>& bytes, uint16_t member = 1) {
+    const auto news = keys.handle_card(room.now, member, bytes);
+    return news ? std::optional<CardError>{} : std::optional{news.error()};
+  };
+  auto changed = card;
+  changed[0] = std::byte{2};
+  EXPECT_EQ(error_of(changed), CardError::kBadVersion);
+  for (const size_t size : {0, 1, 40}) {
+    EXPECT_EQ(error_of({card.begin(), card.begin() + static_cast<ptrdiff_t>(size)}),
+              CardError::kTruncated);
+  }
+  EXPECT_EQ(error_of({card.begin(), card.begin() + 41}), CardError::kBadTag);
+  changed = card;
+  changed.resize(kCardSizeMax);
+  EXPECT_EQ(error_of(changed), CardError::kBadTag);
+  changed.resize(kCardSizeMax + 1);
+  EXPECT_EQ(error_of(changed), CardError::kTooLong);
+  EXPECT_EQ(error_of(card, 3), CardError::kWrongMember);
+  EXPECT_EQ(error_of(keys.make_card({})), CardError::kOwn) << "its presence";
+  RoomKeys same_number{room.now, media(), 2};
+  EXPECT_EQ(error_of(same_number.make_card({}), 2), CardError::kOwn) << "its number";
+  EXPECT_EQ(error_of(card), std::nullopt) << "the same card again is no error";
+  const auto newer = room.members.at(1)->make_card({});
+  EXPECT_EQ(error_of(newer), std::nullopt);
+  EXPECT_EQ(error_of(card), CardError::kStale);
+}
+
+TEST(RoomKeys, ACardIsDueWhenSomebodyNewCameAndNotOtherwise) {
+  Room room;
+  RoomKeys& keys = room.join(1);
+  EXPECT_TRUE(keys.card_due()) << "the first";
+  (void)keys.make_card({});
+  EXPECT_FALSE(keys.card_due());
+  RoomKeys other{room.now, media(), 2};
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card({})));
+  EXPECT_TRUE(keys.card_due());
+  const auto greeting = keys.make_card(bytes_of("me"));
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card({})));
+  EXPECT_FALSE(keys.card_due()) << "a newer card of the same presence";
+  const auto news = other.handle_card(room.now, 1, greeting);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(*news, (CardNews{keys.instance(), bytes_of("me"), true, true}));
+  EXPECT_FALSE(keys.is_live(2)) << "its card that greets us has not come";
+  ASSERT_TRUE(keys.handle_card(room.now, 2, other.make_card(bytes_of("it"))));
+  EXPECT_TRUE(keys.is_live(2));
+  EXPECT_FALSE(keys.is_live(3));
+}
+
+TEST(RoomKeysDeathTest, MembersAreNumberedFromOne) {
+  EXPECT_DEATH((RoomKeys{kTimeZero, media(), 0}), "numbered from 1");
+}
+
+}  // namespace
+}  // namespace cress::secure

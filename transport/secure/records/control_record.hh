@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "transport/base/result.hh"
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+#include "transport/secure/records/records.hh"
+
+namespace cress::secure {
+
+// docs/protocol/wire.md, "Control records": what two connections tell each other beside the
+// Endpoints' datagrams, under keys and numbers of their own.
+
+inline constexpr std::byte kControlKind{0x12};
+/// A record or control record with the session's id before it, for a listener who does not know
+/// the address that it comes from.
+inline constexpr std::byte kRoutedKind{0x13};
+inline constexpr DataSize kRoutedOverhead{1 + 8};
+
+using PathToken = std::array<std::byte, 8>;
+
+/// Are you reachable at this address?
+struct PathChallenge {
+  PathToken token{};
+  friend bool operator==(const PathChallenge&, const PathChallenge&) = default;
+};
+/// The answer, to where the challenge came from.
+struct PathResponse {
+  PathToken token{};
+  friend bool operator==(const PathResponse&, const PathResponse&) = default;
+};
+enum class CloseCode : uint8_t {
+  kHangUp = 1,
+  kBusy = 2,       ///< somebody else is on the line
+  kReplaced = 3,   ///< somebody joined with the same link while you were silent
+  kFull = 4,       ///< there is no room for one more
+  kGoingAway = 5,  ///< this program ends; what it served may be back soon
+  kRemoved = 6,    ///< somebody in charge has ended the connection
+};
+inline constexpr CloseCode kLastCloseCode = CloseCode::kRemoved;
+struct Close {
+  CloseCode code = CloseCode::kHangUp;
+  friend bool operator==(const Close&, const Close&) = default;
+};
+/// The whole datagram has this size.
+struct MtuProbe {
+  DataSize size;
+  friend bool operator==(const MtuProbe&, const MtuProbe&) = default;
+};
+/// A probe of this size arrived.
+struct MtuAcknowledgement {
+  DataSize size;
+  friend bool operator==(const MtuAcknowledgement&, const MtuAcknowledgement&) = default;
+};
+/// Keep-alive: answer it.
+struct Ping {
+  uint32_t id = 0;
+  friend bool operator==(const Ping&, const Ping&) = default;
+};
+struct Pong {
+  uint32_t id = 0;
+  /// How many records over kDatagramBase bytes have arrived so far (modulo 2^32): by it the other
+  /// end sees when a path has ceased to carry them.
+  uint32_t large_received = 0;
+  friend bool operator==(const Pong&, const Pong&) = default;
+};
+/// Of a type that this version does not know; authentic, and ignored.
+struct UnknownControl {
+  friend bool operator==(const UnknownControl&, const UnknownControl&) = default;
+};
+
+using ControlMessage = std::variant<PathChallenge, PathResponse, Close, MtuProbe,
+                                    MtuAcknowledgement, Ping, Pong, UnknownControl>;
+
+/// Kind, key phase, counter and tag around a message.
+inline constexpr DataSize kControlOverhead{1 + 1 + 8 + kTagSize};
+
+struct OpenedControl {
+  ControlMessage message;
+  bool newest = false;
+};
+
+/// Seals and opens control records of one session. Threads: none inside; one owner.
+class ControlRecords {
+ public:
+  ControlRecords(TimePoint start, const DirectionSecrets& secrets, KeyLimits limits = {});
+
+  /// An MtuProbe is padded to its size (at least 64 bytes).
+  std::vector<std::byte> seal(TimePoint now, const ControlMessage& message);
+  /// Total. A message that is authentic but malformed comes as UnknownControl.
+  Result<OpenedControl, OpenError> open(TimePoint now, std::span<const std::byte> record);
+
+ private:
+  SealingKeys sealing_;
+  OpeningKeys opening_;
+  uint64_t next_counter_ = 0;
+  static constexpr size_t kReplayKept = 64;  // they are few
+  ReplayWindow seen_{kReplayKept};
+};
+
+}  // namespace cress::secure
