@@ -78,7 +78,7 @@ class Scenario {
   Scenario& check_settled();
 
   /// The oldest newest picture, over all pairs of those present.
-  Duration frame_age() const;
+  Duration frame_age() const { return oldest_picture().age; }
   size_t people() const;
   bool is_present(size_t person) const;
   const Person& person(size_t at) const;
@@ -92,6 +92,11 @@ class Scenario {
  private:
   struct Seat;
   enum class Kind { kNone, kCall, kRoom };
+  struct Oldest {
+    Duration age{};
+    const Seat* viewer = nullptr;
+    const Seat* other = nullptr;
+  };
 
   Seat& add(const std::string& name);
   std::unique_ptr<Person> make_person(const Seat& seat);
@@ -99,6 +104,7 @@ class Scenario {
   void know_cameras();
   void note(const std::string& step);
   void fail(const std::string& what);
+  Oldest oldest_picture() const;
   std::vector<Seat*> present() const;
   std::set<std::string> names_but(const Seat& seat) const;
   void set_down(Seat& seat, bool is_down);
