@@ -19,7 +19,7 @@
 
 namespace cress::swarm {
 
-/// What a person sees of another: since their last (re)join, and against the invariants.
+/// The newest frame of another person that was displayed, and how many were.
 struct Sight {
   TimePoint captured{};  ///< of the newest picture displayed, on the sender's clock
   TimePoint shown{};     ///< when it was displayed, on the viewer's clock
@@ -50,11 +50,11 @@ class Person final : public Machine {
   const std::string& name() const { return name_; }
   uint64_t seed() const { return seed_; }
   bool is_finished() const { return machine_->is_finished(); }
-  /// Names of the others that this person sees as present.
+  /// Names of the others in this member's list; empty in a call.
   std::set<std::string> others() const;
   /// By the other's name; of a call: by "".
   const std::map<std::string, Sight>& sights() const { return sights_; }
-  /// Frames of 20 ms of the others' speech that were played since `from`, concealed ones apart.
+  /// Frames of 20 ms of received audio that were played; concealed ones and silence not counted.
   uint64_t speech_played() const { return speech_played_; }
   uint64_t pictures_captured() const { return captured_; }
   uint64_t pictures_accounted() const { return accounted_; }
