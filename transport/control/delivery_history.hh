@@ -13,9 +13,6 @@ namespace cress::control {
 /// What each datagram adds to the byte sequence beyond its payload: the original's guess of the
 /// headers around it.
 inline constexpr DataSize kSequenceOverhead{50};
-/// A datagram sent this long before another is received or lost once that other arrives (paper
-/// §3.4).
-inline constexpr Duration kThrowawayInterval = 10ms;
 
 /// A stretch [from, to) of the byte sequence.
 struct SequenceRange {
@@ -25,8 +22,9 @@ struct SequenceRange {
 };
 
 /// The receiver's books over the sender's byte sequence (paper §3.4): which part is received or
-/// lost, and what was lost. Everything below the throwaway point is decided: the network is taken
-/// to reorder by at most kThrowawayInterval. Threads: none inside; one owner.
+/// lost, and what was lost. Everything below the throwaway point is decided: its sender
+/// says how much the network may reorder (Control::reordering_max). Threads: none inside; one
+/// owner.
 class DeliveryHistory {
  public:
   enum class Arrival {

@@ -152,7 +152,7 @@ void Endpoint::add_messages(TimePoint now, wire::DatagramBuilder& builder) {
 }
 
 wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) {
-  while (!recent_.empty() && recent_.front().first < now - control::kThrowawayInterval) {
+  while (!recent_.empty() && recent_.front().first < now - control_->reordering_max()) {
     recent_.pop_front();
   }
   recent_.emplace_back(now, next_sequence_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "transport/control/delivery_history.hh"
+
 namespace cress::control {
 namespace {
 
@@ -164,6 +166,9 @@ void CressControl::look_ahead() {
   forecast_total_ =
       DataSize{static_cast<int64_t>(deliveries(backlog_.at + options_.forecast_life))};
   for (const ExposureHistory::Sent& sent : history_.outstanding()) {
+    if (sent.arrived) {
+      continue;
+    }
     backlog_ = drained(backlog_, sent.at + *base);
     backlog_.bytes += static_cast<double>(sent.size.bytes());
   }
@@ -218,6 +223,10 @@ Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
 
 Duration CressControl::patience(TimePoint now) const {
   return no_news(now) > kStalledAfter ? Duration::max() : options_.patience;
+}
+
+Duration CressControl::reordering_max() const {
+  return std::max(kThrowawayInterval, history_.spread());
 }
 
 TimePoint CressControl::next_change(TimePoint now) const {

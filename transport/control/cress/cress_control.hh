@@ -75,6 +75,7 @@ class CressControl final : public Control {
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
+  Duration reordering_max() const override;
 
   const GammaBelief& belief() const { return belief_; }
   const ExposureHistory& history() const { return history_; }

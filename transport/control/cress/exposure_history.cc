@@ -13,6 +13,11 @@ double packets(DataSize size) {
   return static_cast<double>(size.bytes()) / static_cast<double>(kOpportunitySize.bytes());
 }
 
+ExposureHistory::Sent* find(Fifo<ExposureHistory::Sent>& among, uint64_t sequence) {
+  const auto at = std::ranges::lower_bound(among, sequence, {}, &ExposureHistory::Sent::sequence);
+  return at != among.end() && at->sequence == sequence ? &*at : nullptr;
+}
+
 }  // namespace
 
 void ExposureHistory::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
@@ -24,8 +29,49 @@ void ExposureHistory::on_sent(TimePoint now, uint64_t sequence, DataSize payload
 }
 
 void ExposureHistory::drop_oldest() {
-  outstanding_size_ -= outstanding_.front().size;
+  if (!outstanding_.front().arrived) {
+    outstanding_size_ -= outstanding_.front().size;
+    overtaken_.push_back(outstanding_.front());
+    if (overtaken_.size() > kOvertakenMax) {
+      overtaken_.pop_front();
+    }
+  }
   outstanding_.pop_front();
+}
+
+// Those of `arrivals` that are new, in the order of arrival.
+void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
+                                    std::span<const ArrivalStamp> arrivals) {
+  arrived_.clear();
+  for (const ArrivalStamp& stamp : arrivals) {
+    const bool is_open = !outstanding_.empty() && stamp.sequence >= outstanding_.front().sequence;
+    const Sent* sent = find(is_open ? outstanding_ : overtaken_, stamp.sequence);
+    if (sent != nullptr && !sent->arrived && stamp.at <= made_at) {
+      arrived_.push_back({*sent, stamp.at});
+    }
+  }
+  std::ranges::stable_sort(arrived_, {}, &Arrived::at);
+  for (const auto& [sent, at] : arrived_) {
+    reordering_.handle_arrival(now, sent.sequence, sent.at, at);
+    least_delay_.add(now, at - sent.at);
+    last_arrival_ = std::max(last_arrival_, at);
+    newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);
+  }
+}
+
+// It has left the queue, and with it what it shows to be lost.
+void ExposureHistory::take_arrived(const Sent& sent) {
+  if (Sent* open = find(outstanding_, sent.sequence)) {
+    open->arrived = true;
+    outstanding_size_ -= open->size;
+  } else if (Sent* given_up = find(overtaken_, sent.sequence)) {
+    given_up->arrived = true;
+  }
+  while (!outstanding_.empty() &&
+         (outstanding_.front().arrived || (outstanding_.front().sequence < sent.sequence &&
+                                           sent.at - outstanding_.front().at >= spread()))) {
+    drop_oldest();
+  }
 }
 
 bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
@@ -34,21 +80,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   if (has_report_ && made_at <= reported_until_) {
     return false;
   }
-  arrived_.clear();
-  for (const ArrivalStamp& stamp : arrivals) {
-    if (outstanding_.empty() || stamp.sequence < outstanding_.front().sequence) {
-      continue;  // was told before, as most are: each is told several times
-    }
-    const auto sent = std::lower_bound(
-        outstanding_.begin(), outstanding_.end(), stamp.sequence,
-        [](const Sent& candidate, uint64_t sequence) { return candidate.sequence < sequence; });
-    if (sent != outstanding_.end() && sent->sequence == stamp.sequence && stamp.at <= made_at) {
-      arrived_.push_back({*sent, stamp.at});
-      least_delay_.add(now, stamp.at - sent->at);
-      last_arrival_ = std::max(last_arrival_, stamp.at);
-      newest_arrived_sent_ = std::max(newest_arrived_sent_, sent->at);
-    }
-  }
+  note_arrivals(now, made_at, arrivals);
   if (!has_report_) {
     has_report_ = true;
     reported_until_ = arrived_.empty() ? made_at : std::min(made_at, arrived_.front().at);
@@ -72,9 +104,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
       pass(std::min(reaches_link(sent), at), false, 0);
     }
     burst += packets(sent.size);
-    while (!outstanding_.empty() && outstanding_.front().sequence <= sent.sequence) {
-      drop_oldest();
-    }
+    take_arrived(sent);
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }

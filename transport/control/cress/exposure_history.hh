@@ -11,6 +11,7 @@
 #include "transport/base/units.hh"
 #include "transport/control/control.hh"
 #include "transport/control/cress/recent_least.hh"
+#include "transport/control/cress/reordering.hh"
 
 namespace cress::control {
 
@@ -28,9 +29,9 @@ struct Exposure {
 
 /// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
 /// which time the bottleneck's queue was busy. It was, when something sent had had the time to
-/// reach it and had not yet arrived. The path is taken to keep the order: what a later datagram
-/// overtook is lost and never was in the queue. Threads: none inside; one owner. Peer data: any
-/// values are safe.
+/// reach it and had not yet arrived. The path is taken to keep the order within what Reordering
+/// measured: what a later datagram overtook by more is lost and never was in the queue. Threads:
+/// none inside; one owner. Peer data: any values are safe.
 class ExposureHistory {
  public:
   /// `overhead`: what the link carries beside each payload.
@@ -39,7 +40,8 @@ class ExposureHistory {
   struct Sent {
     uint64_t sequence = 0;
     TimePoint at{};
-    DataSize size;  // on the wire
+    DataSize size;         // on the wire
+    bool arrived = false;  // while an earlier one may still come
   };
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
@@ -48,9 +50,16 @@ class ExposureHistory {
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
                      const std::function<void(const Exposure&)>& tell);
 
-  /// Receiver's clock minus sender's clock, of the fastest datagram lately: when something sent at
-  /// s arrives if it waits nowhere is s + this. Nothing before the first arrival.
-  std::optional<Duration> base_delay() const { return least_delay_.least(); }
+  /// Receiver's clock minus sender's clock, of the fastest datagram lately, and the spread of the
+  /// path: what is sent at s and waits in no queue has arrived by s + this. Nothing before the
+  /// first arrival.
+  std::optional<Duration> base_delay() const {
+    const auto least = least_delay_.least();
+    return least ? std::optional{*least + spread()} : std::nullopt;
+  }
+  /// How much later than a datagram sent after it a datagram may arrive; zero on a path that keeps
+  /// the order.
+  Duration spread() const { return reordering_.spread(); }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
   /// The receiver's time of the newest arrival reported.
@@ -70,16 +79,21 @@ class ExposureHistory {
   };
 
   void drop_oldest();
+  void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
+  void take_arrived(const Sent& sent);
 
   DataSize overhead_;
   std::vector<Arrived> arrived_;  // what the running report tells for the first time
   Fifo<Sent> outstanding_;
+  Fifo<Sent> overtaken_;  // given up for lost; at most kOvertakenMax
+  static constexpr size_t kOvertakenMax = 64;
   DataSize outstanding_size_;
   TimePoint reported_until_{};
   TimePoint last_arrival_{};
   TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
   RecentLeast<Duration> least_delay_{20s};
+  Reordering reordering_;
 };
 
 }  // namespace cress::control
