@@ -4,6 +4,7 @@
 
 #include "eval/commit.hh"
 #include "eval/sweep/digest.hh"
+#include "traces/everyday_links.hh"
 #include "traces/links.hh"
 
 namespace cress::eval {
@@ -13,11 +14,18 @@ using Json = nlohmann::ordered_json;
 
 Json trace_input(const RunArguments& arguments, const std::string& file, const std::string& digest,
                  traces::Direction direction) {
-  if (arguments.link.empty()) {
+  const std::string name = link_name_of(arguments);
+  if (name.empty()) {
     return {{"file", file}, {"digest", digest}};
   }
-  if (!traces::is_embedded(arguments.link)) {
-    return {{"recorded", arguments.link}, {"digest", digest}};
+  if (name.starts_with(traces::kConstantPrefix)) {
+    return {{"rate", name.substr(traces::kConstantPrefix.size())}, {"digest", digest}};
+  }
+  if (traces::is_everyday(name)) {
+    return {{"embedded", name}, {"digest", digest}};
+  }
+  if (!traces::is_embedded(name)) {
+    return {{"recorded", name}, {"digest", digest}};
   }
   return {{"embedded", arguments.link},
           {"seed", traces::embedded_seed(arguments.link, direction)},
@@ -67,7 +75,8 @@ Json options_of(const RunArguments& arguments, const harness::RunSpec& spec,
                {"skip_s", to_seconds(spec.skip)},
                {"delay_ms", to_milliseconds(spec.link.delay)},
                {"loss", arguments.loss},
-               {"queue", arguments.queue}};
+               {"queue", arguments.queue.empty() ? spec.link.queue.text() : arguments.queue}};
+  options.update(path_options(arguments.path));
   if (!arguments.video.empty()) {
     options.update({{"video", video}, {"audio", audio}, {"one_way", arguments.one_way}});
   }

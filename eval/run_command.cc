@@ -1,7 +1,6 @@
 #include "eval/run_command.hh"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <future>
 #include <ostream>
@@ -13,6 +12,7 @@
 
 #include "eval/experiment.hh"
 #include "eval/first_error.hh"
+#include "eval/harness/cross_traffic.hh"
 #include "eval/harness/outputs.hh"
 #include "eval/progress.hh"
 #include "eval/report/report.hh"
@@ -22,6 +22,7 @@
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/recent_pictures.hh"
 #include "media/source/synthetic_camera.hh"
+#include "traces/everyday_links.hh"
 #include "traces/links.hh"
 #include "transport/base/text_file.hh"
 
@@ -35,6 +36,19 @@ constexpr Duration kShortTrace = 200s;
 constexpr Duration kSkipLong = 60s;
 constexpr Duration kSkipShort = 10s;
 
+std::vector<harness::CrossFlow> cross_of(const RunArguments& arguments) {
+  std::vector<harness::CrossFlow> flows = parse_cross(arguments.path.cross);
+  size_t count = 0;
+  for (const harness::CrossFlow& flow : flows) {
+    harness::CrossTraffic::check_kind(flow.kind);
+    count += flow.count;
+  }
+  if (count > harness::CrossTraffic::kFlowsMax) {
+    throw std::invalid_argument("--cross: more than 100 flows in all");
+  }
+  return flows;
+}
+
 /// What the path does beside delivering: propagation, loss, queue.
 void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
   link.delay = parse_duration(arguments.delay, "--delay");
@@ -45,7 +59,17 @@ void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
     throw std::invalid_argument("--loss: a probability, 0 <= P < 1 (5 % is 0.05)");
   }
   link.loss = arguments.loss;
-  link.queue = harness::QueueSpec::parse(arguments.queue);
+  // Without an option, what the link itself does.
+  if (!arguments.queue.empty()) {
+    link.queue = harness::QueueSpec::parse(arguments.queue);
+  }
+  if (!arguments.path.jitter.empty()) {
+    link.jitter = parse_jitter(arguments.path.jitter);
+  }
+  if (!arguments.path.burst_loss.empty()) {
+    link.burst_loss = parse_burst_loss(arguments.path.burst_loss);
+  }
+  link.duplicate = parse_duplicate(arguments.path.duplicate);
 }
 
 void set_times(const RunArguments& arguments, harness::RunSpec& spec) {
@@ -305,6 +329,9 @@ void save_record(const RunArguments& a, const harness::RunSpec& spec, const Inpu
                          {"json", a.json},      {"no_report", a.no_report}, {"save", a.save},
                          {"film", a.film},      {"jobs", a.jobs},           {"data", a.data},
                          {"link", a.link},      {"down", a.down},           {"up", a.up}};
+  if (!a.rate.empty()) {
+    record.not_compared["rate"] = a.rate;
+  }
   record.experiments = {experiment_of(a, spec, options_of(a, spec, a.video, a.audio), digests)};
   save_text(compare::record_json(std::move(record), harness::results_json(folder.results())),
             folder.path() / compare::kRecordName);
@@ -321,31 +348,26 @@ void list_movies(const std::filesystem::path& folder, std::ostream& out) {
 
 }  // namespace
 
-Duration parse_duration(const std::string& text, const std::string& option) {
-  double value = 0;
-  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view suffix{unit, static_cast<size_t>(text.data() + text.size() - unit)};
-  double scale = 0;
-  for (const auto& [name, seconds] :
-       {std::pair<std::string_view, double>{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}}) {
-    scale = suffix == name ? seconds : scale;
+std::string link_name_of(const RunArguments& arguments) {
+  if (!arguments.rate.empty() && !arguments.link.empty()) {
+    throw std::invalid_argument("give either --link or --rate, not both");
   }
-  constexpr double kSecondsMax = 1e7;
-  if (error != std::errc{} || scale == 0 || !std::isfinite(value) || value < 0 ||
-      value * scale > kSecondsMax) {
-    throw std::invalid_argument(option + " " + text + ": not a time, as in 20ms, 1.5s or 2m");
-  }
-  return from_seconds(value * scale);
+  return arguments.rate.empty() ? arguments.link
+                                : std::string{traces::kConstantPrefix} + arguments.rate;
 }
 
 harness::LinkSpec load_link(const RunArguments& arguments) {
   harness::LinkSpec link;
-  if (!arguments.link.empty()) {
+  const std::string name = link_name_of(arguments);
+  if (!name.empty()) {
     if (!arguments.down.empty() || !arguments.up.empty()) {
       throw std::invalid_argument("give either --link or --down and --up, not both");
     }
-    traces::NamedLink named = traces::resolve_link(arguments.link, arguments.data);
+    traces::NamedLink named = traces::resolve_link(name, arguments.data);
     link.name = named.name;
+    link.queue = harness::QueueSpec::parse(named.path.queue);
+    link.jitter = named.path.jitter;
+    link.burst_loss = named.path.burst_loss;
     link.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
     link.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
   } else {
@@ -369,6 +391,7 @@ std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
   spec.link = link;
   set_path(arguments, spec.link);
   spec.seed = arguments.seed;
+  spec.cross = cross_of(arguments);
   set_times(arguments, spec);
   std::vector<harness::RunSpec> specs;
   std::set<std::string> seen;
@@ -400,6 +423,13 @@ void set_media(const RunArguments& arguments, harness::RunSpec& spec) {
     spec.reverse_video = spec.forward_video;
   }
   spec.forward_sound = microphone(arguments.audio, arguments.seed);
+  spec.cross_media = [arguments, film = spec.forward_video](size_t number) {
+    // Another of the run's cameras is at another moment: only a file can be asked for any.
+    const uint64_t seed = arguments.seed + 2 + number;
+    return schemes::CallMedia{
+        is_synthetic(arguments.video) ? synthetic_camera(arguments.video, seed) : film,
+        arguments.audio == "none" ? nullptr : microphone("synthetic", seed)};
+  };
   if (arguments.one_way) {
     spec.reverse_video.reset();
   } else {
@@ -415,14 +445,19 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command.add_option("--link", a.link, "An embedded or recorded link (see `cress-eval links`)");
   command.add_option("--down", a.down, "Mahimahi trace of the forward direction");
   command.add_option("--up", a.up, "Mahimahi trace of the reverse direction");
+  command.add_option("--rate", a.rate,
+                     "A link of this rate both ways: 12Mbit/s, or with steps "
+                     "12Mbit/s,3Mbit/s@20s");
   command.add_option("--duration", a.duration, "Length of the run [the traces', at most 300s]");
   command.add_option("--skip", a.skip,
                      "Not scored at the start [60s; 10s of a run under 200s; at most a quarter]");
   command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
   command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
       ->capture_default_str();
-  command.add_option("--queue", a.queue, "infinite | droptail:N | codel | red:MIN,MAX,P (packets)")
-      ->capture_default_str();
+  command.add_option(
+      "--queue", a.queue,
+      "infinite | droptail:N | codel | red:MIN,MAX,P (packets) [the link's, or infinite]");
+  add_path_options(command, a.path);
   command.add_option("--video", a.video,
                      "Pictures for a call, in a loop: a .y4m, any file GStreamer decodes, or "
                      "synthetic[:640x360@30]; without it each scheme is a saturating one-way flow");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "eval/harness/run.hh"
+#include "eval/path_options.hh"
 
 namespace cress::eval {
 
@@ -17,13 +18,15 @@ inline constexpr const char* kFilmAll = "all";
 struct RunArguments {
   std::vector<std::string> schemes{"sprout"};
   std::string link;
+  std::string rate;  ///< a link of that rate, in the place of `link`
   std::string down;
   std::string up;
   std::string duration;
   std::string skip;
   std::string delay = "20ms";
   double loss = 0;
-  std::string queue = "infinite";
+  std::string queue;  ///< empty: the link's own
+  PathArguments path;
   std::string video;
   std::string audio = "synthetic";
   bool one_way = false;
@@ -44,7 +47,9 @@ void execute_run(const RunArguments& arguments, std::ostream& out);
 
 /// What a run is made of, for those who run it elsewhere (cress-eval sweep). All throw
 /// std::invalid_argument or std::runtime_error with one clear line.
-/// The link's name and traces.
+/// The name for traces::resolve_link; empty where the traces are files.
+std::string link_name_of(const RunArguments& arguments);
+/// The link's name, traces, queue, jitter and loss.
 harness::LinkSpec load_link(const RunArguments& arguments);
 /// One spec a scheme, without its media, over `link` with the path's options of `arguments`.
 std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
@@ -52,8 +57,5 @@ std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
 /// Opens the pictures and sound of a call. Each run gets its own: sources are not shared between
 /// threads. GStreamer is started.
 void set_media(const RunArguments& arguments, harness::RunSpec& spec);
-
-/// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.
-Duration parse_duration(const std::string& text, const std::string& option);
 
 }  // namespace cress::eval

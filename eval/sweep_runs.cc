@@ -17,6 +17,7 @@
 #include "eval/sweep/pool.hh"
 #include "eval/sweep/shard.hh"
 #include "media/gst/gst_runtime.hh"
+#include "traces/everyday_links.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::eval {
@@ -89,7 +90,7 @@ class PlanReader {
     a.skip = text(i, Key::kSkip);
     a.delay = text(i, Key::kDelay, a.delay);
     a.loss = std::stod(text(i, Key::kLoss, "0"));
-    a.queue = text(i, Key::kQueue, a.queue);
+    a.queue = text(i, Key::kQueue, traces::is_everyday(a.link) ? "" : "infinite");
     a.video = text(i, Key::kVideo);
     a.video = is_video_file(a.video) ? beside(a.video) : a.video;
     a.audio = text(i, Key::kAudio, a.audio);

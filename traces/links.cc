@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "traces/embedded_models.hh"
+#include "traces/everyday_links.hh"
 #include "transport/base/check.hh"
 
 namespace cress::traces {
@@ -149,8 +150,17 @@ sim::DeliveryTrace embedded_trace(std::string_view name, Direction direction) {
 NamedLink resolve_link(std::string_view name, const std::filesystem::path& data_folder) {
   if (const auto* link = std::ranges::find(kEmbedded, name, &EmbeddedLink::name);
       link != kEmbedded.end()) {
-    return {std::string{name}, std::string{link->description},
-            embedded_trace(name, Direction::kDown), embedded_trace(name, Direction::kUp)};
+    return {std::string{name},
+            std::string{link->description},
+            embedded_trace(name, Direction::kDown),
+            embedded_trace(name, Direction::kUp),
+            {}};
+  }
+  if (is_everyday(name)) {
+    return everyday_link(name);
+  }
+  if (name.starts_with(kConstantPrefix)) {
+    return constant_link(name);
   }
   const auto recorded = recordings(data_folder);
   const auto found = recorded.find(name);
@@ -158,7 +168,7 @@ NamedLink resolve_link(std::string_view name, const std::filesystem::path& data_
     throw_unknown(name, data_folder);
   }
   const Recording& recording = found->second;
-  NamedLink link{found->first, description_of(recording), {}, {}};
+  NamedLink link{found->first, description_of(recording), {}, {}, {}};
   if (recording.down) {
     link.down = sim::load_trace(*recording.down);
   }
@@ -171,12 +181,15 @@ NamedLink resolve_link(std::string_view name, const std::filesystem::path& data_
 
 std::vector<LinkSummary> list_links(const std::filesystem::path& data_folder) {
   std::vector<LinkSummary> links;
-  links.reserve(kEmbedded.size());
+  links.reserve(kEmbedded.size() + everyday_links().size());
   for (const EmbeddedLink& link : kEmbedded) {
     links.push_back({std::string{link.name}, std::string{link.description}, true});
   }
+  for (const EverydayLink& link : everyday_links()) {
+    links.push_back({std::string{link.name}, std::string{link.description}, true});
+  }
   for (const auto& [name, recording] : recordings(data_folder)) {
-    if (!is_embedded(name)) {
+    if (!is_embedded(name) && !is_everyday(name)) {
       links.push_back({name, description_of(recording), false});
     }
   }

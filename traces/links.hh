@@ -8,6 +8,7 @@
 
 #include "traces/link_model.hh"
 #include "transport/base/time.hh"
+#include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
 
 namespace cress::traces {
@@ -34,19 +35,27 @@ uint64_t embedded_seed(std::string_view name, Direction direction);
 /// milliseconds.
 sim::DeliveryTrace embedded_trace(std::string_view name, Direction direction);
 
+/// What a link does to a packet besides delivering it, both directions alike.
+struct LinkPath {
+  std::string_view queue = "infinite";  ///< as --queue (eval/harness/queue_spec.hh)
+  Duration jitter{};
+  sim::BurstLoss burst_loss{};
+};
+
 /// Both directions of a link, to run a call over.
 struct NamedLink {
   std::string name;
   std::string description;
   sim::DeliveryTrace down;
   sim::DeliveryTrace up;
+  LinkPath path{};  ///< of those that people have (traces/everyday_links.hh)
 };
 
-/// An embedded link, or the recorded pair NAME.down and NAME.up in `data_folder`/traces/cellular or
-/// `data_folder`/traces (in this order; names are case-sensitive). A link recorded in one direction
-/// only uses it for both and says so in its description.
-/// Throws std::runtime_error: no such link (with the names most like it), or a file that cannot be
-/// read.
+/// An embedded link, one of a given rate (constant_link), or the recorded pair NAME.down and
+/// NAME.up in `data_folder`/traces/cellular or `data_folder`/traces (in this order; names are
+/// case-sensitive). A link recorded in one direction only uses it for both and says so in its
+/// description. Throws std::runtime_error: no such link (with the names most like it), or a file
+/// that cannot be read.
 NamedLink resolve_link(std::string_view name, const std::filesystem::path& data_folder);
 
 struct LinkSummary {
@@ -56,8 +65,8 @@ struct LinkSummary {
   friend bool operator==(const LinkSummary&, const LinkSummary&) = default;
 };
 
-/// The embedded links in their order, then the recorded ones of `data_folder` by name. A folder
-/// that is not there holds none.
+/// The embedded links in their order, those that people have, then the recorded ones of
+/// `data_folder` by name. A folder that is not there holds none.
 std::vector<LinkSummary> list_links(const std::filesystem::path& data_folder);
 
 }  // namespace cress::traces

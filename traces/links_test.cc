@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "traces/embedded_models.hh"
+#include "traces/everyday_links.hh"
 
 namespace cress::traces {
 namespace {
@@ -171,11 +172,11 @@ TEST_F(LinkFolder, ListsEmbeddedLinksFirstThenRecordedOnesByName) {
   write("cellular/a.up", "1\n");
   write("notes.txt", "not a link\n");
   const auto links = list_links(folder_);
-  ASSERT_EQ(links.size(), embedded_links().size() + 2);
+  ASSERT_EQ(links.size(), embedded_links().size() + everyday_links().size() + 2);
   EXPECT_TRUE(links[0].embedded);
-  EXPECT_EQ(links[5], (LinkSummary{"a", "recorded, both directions", false}));
-  EXPECT_EQ(links[6].name, "b");
-  EXPECT_EQ(list_links("/nowhere").size(), embedded_links().size());
+  EXPECT_EQ(links[10], (LinkSummary{"a", "recorded, both directions", false}));
+  EXPECT_EQ(links[11].name, "b");
+  EXPECT_EQ(list_links("/nowhere").size(), embedded_links().size() + everyday_links().size());
 }
 
 }  // namespace

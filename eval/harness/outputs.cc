@@ -25,6 +25,38 @@ double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Json json_of(std::optional<double> value) { return value ? Json(rounded(*value)) : Json(nullptr); }
 
+Json json_of(metrics::Window window) { return {to_seconds(window.from), to_seconds(window.to)}; }
+
+Json json_of(const FlowShare& flow) {
+  Json object = {{"flow", flow.kind},
+                 {"on_s", flow.on.from < flow.on.to ? json_of(flow.on) : Json(nullptr)},
+                 {"rate_kbps", rounded(flow.rate_kbps)},
+                 {"goodput_kbps", rounded(flow.goodput_kbps)},
+                 {"share", json_of(flow.share)},
+                 {"delay95_ms", json_of(flow.delay95_ms)}};
+  if (flow.frames) {
+    object.update({{"frames_captured", flow.frames->captured},
+                   {"frames_displayed", flow.frames->displayed},
+                   {"frozen_s", rounded(flow.frames->frozen_s)},
+                   {"frame_delay_p95_ms", json_of(flow.frames->delay95_ms)}});
+  }
+  return object;
+}
+
+Json json_of(const Sharing& sharing) {
+  Json flows = Json::array();
+  for (const FlowShare& flow : sharing.flows) {
+    flows.push_back(json_of(flow));
+  }
+  const bool met = sharing.together.has_value();
+  return {{"together_s", met ? json_of(*sharing.together) : Json(nullptr)},
+          {"fair_share_kbps", met ? Json(rounded(sharing.fair_share_kbps)) : Json(nullptr)},
+          {"rate_kbps", met ? Json(rounded(sharing.rate_kbps)) : Json(nullptr)},
+          {"share", json_of(sharing.share)},
+          {"jain", json_of(sharing.jain)},
+          {"flows", std::move(flows)}};
+}
+
 Json json_of(const DirectionResult& r) {
   Json object = {
       {"scheme", r.scheme},
@@ -62,6 +94,9 @@ Json json_of(const DirectionResult& r) {
     object.update({{"mouth_to_ear_p50_ms", json_of(r.sound->mouth_to_ear_p50_ms)},
                    {"mouth_to_ear_p95_ms", json_of(r.sound->mouth_to_ear_p95_ms)},
                    {"audio_concealed", json_of(r.sound->concealed)}});
+  }
+  if (r.sharing) {
+    object["sharing"] = json_of(*r.sharing);
   }
   return object;
 }

@@ -1,5 +1,7 @@
 #include "eval/harness/queue_spec.hh"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <stdexcept>
 #include <vector>
@@ -66,6 +68,20 @@ QueueSpec QueueSpec::parse(std::string_view text) {
     }
   }
   refuse(text);
+}
+
+std::string QueueSpec::text() const {
+  switch (kind) {
+    case Kind::kInfinite:
+      break;
+    case Kind::kDropTail:
+      return fmt::format("droptail:{}", packets);
+    case Kind::kCodel:
+      return "codel";
+    case Kind::kRed:
+      return fmt::format("red:{},{},{}", red_min, red_max, red_chance);
+  }
+  return "infinite";
 }
 
 std::unique_ptr<sim::Queue> QueueSpec::make(const Rng& rng) const {

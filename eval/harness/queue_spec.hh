@@ -22,6 +22,8 @@ struct QueueSpec {
 
   /// Throws std::invalid_argument with one clear line.
   static QueueSpec parse(std::string_view text);
+  /// What parse() reads as this.
+  std::string text() const;
   std::unique_ptr<sim::Queue> make(const Rng& rng) const;
   friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };

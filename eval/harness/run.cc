@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "eval/harness/cross_traffic.hh"
 #include "eval/metrics/audio.hh"
 #include "eval/metrics/delay_over_time.hh"
 #include "eval/metrics/frames.hh"
@@ -39,11 +40,16 @@ std::optional<double> in_milliseconds(std::optional<Duration> delay) {
   return delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
 }
 
+/// Of the scheme under test: other traffic has addresses.
+bool is_own(const sim::PacketRecord& record) { return record.to == Address{}; }
+
 std::vector<metrics::Arrival> arrivals_of(const sim::Link& link) {
   std::vector<metrics::Arrival> arrivals;
   arrivals.reserve(link.records().size());
   for (const sim::PacketRecord& record : link.records()) {
-    arrivals.push_back({record.sent, record.arrived});
+    if (is_own(record)) {
+      arrivals.push_back({record.sent, record.arrived});
+    }
   }
   return arrivals;
 }
@@ -52,7 +58,9 @@ std::vector<metrics::Delivery> deliveries_of(const sim::Link& link) {
   std::vector<metrics::Delivery> deliveries;
   deliveries.reserve(link.records().size());
   for (const sim::PacketRecord& record : link.records()) {
-    deliveries.push_back({record.left, record.size});
+    if (is_own(record)) {
+      deliveries.push_back({record.left, record.size});
+    }
   }
   return deliveries;
 }
@@ -198,7 +206,7 @@ DirectionResult direction_result(const RunSpec& spec, const Direction& direction
   if (result.delay95_ms && result.omniscient95_ms) {
     result.self_inflicted_ms = *result.delay95_ms - *result.omniscient95_ms;
   }
-  result.packets_delivered = static_cast<int64_t>(direction.link.records().size());
+  result.packets_delivered = std::ranges::count_if(direction.link.records(), is_own);
   result.packets_lost = static_cast<int64_t>(direction.link.lost());
   result.packets_dropped = static_cast<int64_t>(direction.link.queue_stats().dropped);
   if (direction.video != nullptr) {
@@ -272,7 +280,7 @@ void add_moments(const RunSpec& spec, Direction& direction, std::vector<MomentRo
 
 /// Steps the world bin by bin, sampling what each sender believes.
 void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> directions,
-              const std::function<void(double)>& on_progress) {
+              CrossTraffic& cross, const std::function<void(double)>& on_progress) {
   const auto [from, end] = spec.window();
   for (TimePoint at = kTimeZero; at < end; at += kTimelineBin) {
     if (world.now() < from && from <= at) {
@@ -288,11 +296,13 @@ void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> direc
         note_frames(spec, direction);
       }
     }
+    cross.note();
     if (on_progress) {
       on_progress(to_seconds(at) / to_seconds(spec.duration));
     }
   }
   world.run_until(end);
+  cross.note();
   for (Direction& direction : directions) {
     direction.delivered_at_end = direction.receiver.delivered();
     if (direction.video != nullptr) {
@@ -306,7 +316,10 @@ sim::Link make_link(const LinkSpec& spec, std::shared_ptr<const sim::DeliveryTra
   constexpr uint64_t kQueueStream = 100;
   return sim::Link{{.trace = std::move(trace),
                     .propagation = spec.delay,
+                    .jitter = spec.jitter,
                     .loss = spec.loss,
+                    .burst_loss = spec.burst_loss,
+                    .duplicate = spec.duplicate,
                     .seed = rng.fork(stream).next(),
                     .queue = spec.queue.make(rng.fork(stream + kQueueStream))}};
 }
@@ -356,10 +369,16 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
     }
   }
   sim::World world{{*pair.left, *pair.right, forward, reverse}};
-  simulate(spec, world, directions, on_progress);
+  CrossTraffic cross{spec, context};
+  cross.connect(world, forward, reverse);
+  simulate(spec, world, directions, cross, on_progress);
   RunOutput output;
   for (Direction& direction : directions) {
     output.results.push_back(direction_result(spec, direction));
+    if (!cross.empty()) {
+      output.results.back().sharing =
+          cross.sharing(direction.name == "forward", direction.link, direction.trace);
+    }
     add_timeline(spec, direction, output.timeline);
     add_frames(spec, direction, output.frames);
     add_moments(spec, direction, output.moments);

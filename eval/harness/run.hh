@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "eval/harness/cross.hh"
 #include "eval/harness/queue_spec.hh"
 #include "eval/harness/worst_moments.hh"
 #include "eval/metrics/window.hh"
 #include "eval/schemes/registry.hh"
 #include "media/source/video_source.hh"
+#include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
 
 namespace cress::harness {
@@ -23,6 +25,9 @@ struct LinkSpec {
   std::shared_ptr<const sim::DeliveryTrace> up;
   Duration delay = 20ms;  ///< propagation, each way
   double loss = 0;        ///< Bernoulli, each way
+  Duration jitter{};      ///< uniform from 0, each way, for each packet alone: reorders
+  sim::BurstLoss burst_loss{};
+  double duplicate = 0;  ///< share of packets, each way
   QueueSpec queue;
 };
 
@@ -52,6 +57,11 @@ struct RunSpec {
   /// The sound of each end of a call; empty: that end says nothing.
   std::shared_ptr<media::AudioSource> forward_sound;
   std::shared_ptr<media::AudioSource> reverse_sound;
+  /// Other traffic in the same queues.
+  std::vector<CrossFlow> cross;
+  /// Media of the calls among it, one call of them after another; empty: synthetic pictures, no
+  /// sound.
+  std::function<schemes::CallMedia(size_t number)> cross_media;
   /// Charged to each frame's delay: the simulated machines code in no time, real ones don't.
   ProcessingTime processing;
   /// Told of every picture shown and every 20 ms played, in order (may be empty): for films. The
@@ -97,6 +107,7 @@ struct DirectionResult {
   int64_t packets_dropped = 0;  ///< by the queue
   std::optional<VideoResult> video;
   std::optional<SoundResult> sound;
+  std::optional<Sharing> sharing;  ///< with other traffic
 };
 
 inline constexpr Duration kTimelineBin = 100ms;

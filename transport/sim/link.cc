@@ -121,7 +121,8 @@ void Link::leave_queue(TimePoint now, QueuedDatagram queued) {
     jitter = from_seconds(impairments_.uniform(0, to_seconds(options_.jitter)));
   }
   const TimePoint arrives = now + options_.propagation + jitter;
-  const PacketRecord record{queued.sent, now, arrives, queued.datagram.wire_size};
+  const PacketRecord record{queued.sent, now, arrives, queued.datagram.wire_size,
+                            queued.datagram.to};
   if (options_.observer != nullptr) {
     options_.observer->handle_left(record);
   } else {

@@ -19,6 +19,7 @@ struct PacketRecord {
   TimePoint left{};
   TimePoint arrived{};
   DataSize size;
+  Address to{};  ///< the datagram's: who it was for, where several hosts share the link
 };
 
 /// Told of what happens in a link, as it happens; times are the link's own, in ascending order.

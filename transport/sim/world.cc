@@ -34,7 +34,12 @@ World::HostId World::add(Machine& machine, const HostOptions& options) {
 
 void World::connect(HostId from, HostId to, Link& link) {
   hosts_.at(from).routes.emplace_back(to, &link);
-  wires_.push_back({&link, to});
+  const auto wire = std::ranges::find(wires_, &link, &Wire::link);
+  if (wire == wires_.end()) {
+    wires_.push_back({&link, {to}});
+  } else if (std::ranges::find(wire->to, to) == wire->to.end()) {
+    wire->to.push_back(to);
+  }
 }
 
 void World::move(HostId host, const Address& address) {
@@ -126,6 +131,15 @@ std::optional<World::HostId> World::host_of(const Address& address) const {
   return std::nullopt;
 }
 
+/// Of the hosts at the end of a wire, the one that a datagram is for; none where it has moved away.
+std::optional<World::HostId> World::receiver_of(const Wire& wire, const Datagram& datagram) const {
+  if (wire.to.size() == 1 || datagram.to == Address{}) {
+    return wire.to.front();
+  }
+  const auto host = host_of(datagram.to);
+  return host && std::ranges::find(wire.to, *host) != wire.to.end() ? host : std::nullopt;
+}
+
 void World::deliver(HostId to, const Datagram& datagram) {
   Host& host = hosts_[to];
   if (host.machine == nullptr) {
@@ -154,10 +168,12 @@ void World::inject(const Address& from, const Address& to, std::span<const std::
 
 void World::step() {
   for (size_t i = 0; i < wires_.size(); ++i) {
-    const Wire wire = wires_[i];
+    const Wire& wire = wires_[i];
     wire.link->handle_timeout(now_);
     while (const auto datagram = wire.link->poll_delivered(now_)) {
-      deliver(wire.to, *datagram);
+      if (const auto to = receiver_of(wire, *datagram)) {
+        deliver(*to, *datagram);
+      }
     }
   }
   for (HostId host = 0; host < hosts_.size(); ++host) {

@@ -41,7 +41,9 @@ class World {
 
   HostId add(Machine& machine, const HostOptions& options);
   /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
-  /// Address{} takes its first link.
+  /// Address{} takes its first link. A link may be shared by several pairs of hosts: it delivers a
+  /// datagram to the host that it is addressed to, and one for Address{} to the first host that was
+  /// connected through it.
   void connect(HostId from, HostId to, Link& link);
 
   /// From now on the host has another address; what is on its way to the old one is lost.
@@ -75,12 +77,13 @@ class World {
   };
   struct Wire {
     Link* link = nullptr;
-    HostId to = 0;
+    std::vector<HostId> to;  // each once
   };
 
   TimePoint next_event() const;
   void step();
   void deliver(HostId to, const Datagram& datagram);
+  std::optional<HostId> receiver_of(const Wire& wire, const Datagram& datagram) const;
   bool collect(HostId from);
   void send(HostId from, Transmit transmit);
   std::optional<HostId> host_of(const Address& address) const;

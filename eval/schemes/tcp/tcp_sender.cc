@@ -44,7 +44,9 @@ Duration TcpRoundTrip::timeout(int backoffs) const {
 }
 
 TcpSender::TcpSender(std::unique_ptr<CongestionControl> control, const Options& options)
-    : control_(std::move(control)), peer_limit_(options.peer_window.bytes()) {
+    : control_(std::move(control)),
+      data_end_((options.data.bytes() - 1) / kTcpPayloadMax.bytes() + 1),
+      peer_limit_(options.peer_window.bytes()) {
   check(control_ != nullptr, "TcpSender: a congestion control");
 }
 
@@ -244,8 +246,8 @@ std::optional<Transmit> TcpSender::poll_transmit(TimePoint now) {
   if (!may_send()) {
     return std::nullopt;
   }
-  const bool fits_peer = kTcpPayloadMax.bytes() * (board_.next() + 1) <= peer_limit_ &&
-                         board_.next() < kTcpSequenceMax;
+  const bool fits_peer =
+      kTcpPayloadMax.bytes() * (board_.next() + 1) <= peer_limit_ && board_.next() < data_end_;
   if (!board_.has_lost() && !fits_peer) {
     return std::nullopt;
   }

@@ -47,6 +47,8 @@ class TcpSender final : public Machine {
   struct Options {
     /// Before the first acknowledgement tells.
     DataSize peer_window{65'535};
+    /// What the application has to send, rounded up to whole segments; it has no end by default.
+    DataSize data{kTcpSequenceMax};
   };
   struct Stats {
     uint64_t malformed = 0;   ///< not a segment
@@ -70,6 +72,8 @@ class TcpSender final : public Machine {
 
   /// What may be in flight now: the controller's window, or PRR's during a recovery.
   DataSize window() const;
+  /// Everything was acknowledged.
+  bool finished() const { return board_.first() >= data_end_; }
   DataSize in_flight() const { return kTcpPayloadMax * board_.in_flight(); }
   const CongestionControl& control() const { return *control_; }
   const TcpRoundTrip& round_trip() const { return round_trip_; }
@@ -96,6 +100,7 @@ class TcpSender final : public Machine {
   TcpRoundTrip round_trip_;
   bool started_ = false;  // asks once to be woken at the start: nobody else moves first
   State state_ = State::kOpen;
+  int64_t data_end_;               // in segments
   int64_t peer_limit_;             // the byte after the last that the peer lets in
   std::optional<TimePoint> echo_;  // the peer's newest timestamp
   int64_t round_end_ = 0;          // in segments, for the round-trip variation

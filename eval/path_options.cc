@@ -1,0 +1,172 @@
+#include "eval/path_options.hh"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+namespace cress::eval {
+namespace {
+
+constexpr Duration kJitterMax = 10s;
+constexpr size_t kFlowsMax = 64;
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional{value} : std::nullopt;
+}
+
+std::optional<double> probability(std::string_view text) {
+  const auto value = number<double>(text);
+  return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
+}
+
+[[noreturn]] void refuse_burst_loss(const std::string& text) {
+  throw std::invalid_argument("--burst-loss " + text +
+                              ": not ENTER,LEAVE[,LOSS], as in 0.01,0.3: the chances, at each "
+                              "packet, that a burst begins and ends, and of a loss within one");
+}
+
+[[noreturn]] void refuse_cross(const std::string& text) {
+  throw std::invalid_argument("--cross " + text +
+                              ": not KIND[:N]@START[+LENGTH][/up], as in cubic:4@10s+40s "
+                              "(1 <= N <= 64)");
+}
+
+harness::CrossFlow parse_cross_flow(const std::string& text) {
+  constexpr std::string_view kUp = "/up";
+  harness::CrossFlow flow;
+  std::string_view rest = text;
+  if (rest.ends_with(kUp)) {
+    flow.up = true;
+    rest.remove_suffix(kUp.size());
+  }
+  const size_t at = rest.find('@');
+  if (at == std::string_view::npos) {
+    refuse_cross(text);
+  }
+  std::string_view kind = rest.substr(0, at);
+  if (const size_t colon = kind.find(':'); colon != std::string_view::npos) {
+    const auto count = number<size_t>(kind.substr(colon + 1));
+    if (!count || *count == 0 || *count > kFlowsMax) {
+      refuse_cross(text);
+    }
+    flow.count = *count;
+    kind = kind.substr(0, colon);
+  }
+  if (kind.empty()) {
+    refuse_cross(text);
+  }
+  flow.kind = kind;
+  rest.remove_prefix(at + 1);
+  const size_t plus = rest.find('+');
+  flow.start = parse_duration(std::string{rest.substr(0, plus)}, "--cross " + text + ":");
+  if (plus != std::string_view::npos) {
+    flow.length = parse_duration(std::string{rest.substr(plus + 1)}, "--cross " + text + ":");
+    if (*flow.length <= Duration{}) {
+      refuse_cross(text);
+    }
+  }
+  return flow;
+}
+
+}  // namespace
+
+void add_path_options(CLI::App& command, PathArguments& a) {
+  command.add_option("--jitter", a.jitter,
+                     "Each packet takes up to this much longer, drawn alone: reorders, each way "
+                     "[the link's]");
+  command.add_option("--burst-loss", a.burst_loss,
+                     "ENTER,LEAVE[,LOSS]: chances, at each packet, that a burst of losses begins "
+                     "and ends, and of a loss within it [the link's; LOSS 1]");
+  command.add_option("--duplicate", a.duplicate, "Share of packets that arrive twice, each way")
+      ->capture_default_str();
+  command
+      .add_option("--cross", a.cross,
+                  "KIND[:N]@START[+LENGTH][/up]: N flows in the same queue (/up: in the reverse "
+                  "direction's); may be repeated")
+      ->allow_extra_args(false);
+}
+
+Duration parse_jitter(const std::string& text) {
+  const Duration jitter = parse_duration(text, "--jitter");
+  if (jitter > kJitterMax) {
+    throw std::invalid_argument("--jitter " + text + ": more than 10 s");
+  }
+  return jitter;
+}
+
+sim::BurstLoss parse_burst_loss(const std::string& text) {
+  sim::BurstLoss bursts;
+  std::string_view rest = text;
+  size_t parts = 0;
+  for (bool last = false; !last; ++parts) {
+    const size_t comma = rest.find(',');
+    const auto value = probability(rest.substr(0, comma));
+    if (!value || parts == 3) {
+      refuse_burst_loss(text);
+    }
+    (parts == 0 ? bursts.enter : parts == 1 ? bursts.leave : bursts.loss) = *value;
+    last = comma == std::string_view::npos;
+    rest.remove_prefix(last ? 0 : comma + 1);
+  }
+  if (parts < 2 || bursts.leave == 0) {
+    refuse_burst_loss(text);
+  }
+  return bursts;
+}
+
+double parse_duplicate(double share) {
+  if (!(share >= 0 && share < 1)) {
+    throw std::invalid_argument("--duplicate: a probability, 0 <= P < 1 (5 % is 0.05)");
+  }
+  return share;
+}
+
+std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts) {
+  std::vector<harness::CrossFlow> flows;
+  for (const std::string& text : texts) {
+    flows.push_back(parse_cross_flow(text));
+  }
+  return flows;
+}
+
+nlohmann::ordered_json path_options(const PathArguments& a) {
+  auto options = nlohmann::ordered_json::object();
+  if (!a.jitter.empty()) {
+    options["jitter"] = a.jitter;
+  }
+  if (!a.burst_loss.empty()) {
+    options["burst_loss"] = a.burst_loss;
+  }
+  if (a.duplicate > 0) {
+    options["duplicate"] = a.duplicate;
+  }
+  if (!a.cross.empty()) {
+    options["cross"] = a.cross;
+  }
+  return options;
+}
+
+Duration parse_duration(const std::string& text, const std::string& option) {
+  double value = 0;
+  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view suffix{unit, static_cast<size_t>(text.data() + text.size() - unit)};
+  double scale = 0;
+  for (const auto& [name, seconds] :
+       {std::pair<std::string_view, double>{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}}) {
+    scale = suffix == name ? seconds : scale;
+  }
+  constexpr double kSecondsMax = 1e7;
+  if (error != std::errc{} || scale == 0 || !std::isfinite(value) || value < 0 ||
+      value * scale > kSecondsMax) {
+    throw std::invalid_argument(option + " " + text + ": not a time, as in 20ms, 1.5s or 2m");
+  }
+  return from_seconds(value * scale);
+}
+
+}  // namespace cress::eval

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "eval/harness/cross.hh"
+#include "transport/sim/link.hh"
+
+/// What a path does to packets besides delivering them, as typed: `cress-eval run` and `cellsim`
+/// read it alike. All parsers throw std::invalid_argument with one clear line.
+namespace cress::eval {
+
+struct PathArguments {
+  std::string jitter;      ///< empty: the link's own
+  std::string burst_loss;  ///< empty: the link's own
+  double duplicate = 0;
+  std::vector<std::string> cross;
+};
+
+void add_path_options(CLI::App& command, PathArguments& arguments);
+
+/// A time of at most 10 s.
+Duration parse_jitter(const std::string& text);
+/// "ENTER,LEAVE[,LOSS]", probabilities.
+sim::BurstLoss parse_burst_loss(const std::string& text);
+/// 0 <= share < 1.
+double parse_duplicate(double share);
+/// "KIND[:N]@START[+LENGTH][/up]", each.
+std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts);
+
+/// Those that were given, for run.json.
+nlohmann::ordered_json path_options(const PathArguments& arguments);
+
+/// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.
+Duration parse_duration(const std::string& text, const std::string& option);
+
+}  // namespace cress::eval

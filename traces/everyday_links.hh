@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "traces/links.hh"
+
+/// Links of known rates: constant ones, ones whose rate steps at given times, and a few of the kind
+/// that people have at home. Nothing recorded is inside. Threads: none inside.
+namespace cress::traces {
+
+/// From `from` on the link has `rate` (> 0).
+struct RateStep {
+  Duration from{};
+  DataRate rate;
+  friend bool operator==(const RateStep&, const RateStep&) = default;
+};
+
+/// An opportunity whenever the steps' rates add up to kOpportunitySize, up to `length`. The first
+/// step is at 0, the others follow in ascending order, all before `length`.
+sim::DeliveryTrace stepped_trace(std::span<const RateStep> steps, Duration length);
+
+/// "12Mbit/s", "500kbit/s", "0.3Mbit/s"; nothing for anything else or a rate outside
+/// kRateMin..kRateMax.
+std::optional<DataRate> parse_rate(std::string_view text);
+inline constexpr DataRate kRateMin = DataRate::kilobits_per_second(10);
+inline constexpr DataRate kRateMax = DataRate::kilobits_per_second(1'000'000);
+
+inline constexpr std::string_view kConstantPrefix = "constant:";
+
+/// "constant:12Mbit/s" or, with steps, "constant:12Mbit/s,3Mbit/s@20s,12Mbit/s@30s": both
+/// directions of that rate, for kEmbeddedLength or a minute after the last step, then from the
+/// start again. Throws std::runtime_error with one clear line.
+NamedLink constant_link(std::string_view name);
+
+/// Links that people have: what their rates do, and their own queue, jitter and loss.
+struct EverydayLink {
+  std::string_view name;
+  std::string_view description;  ///< one line
+  LinkPath path;
+};
+
+std::span<const EverydayLink> everyday_links();
+bool is_everyday(std::string_view name);
+/// `name` is one of everyday_links().
+NamedLink everyday_link(std::string_view name);
+
+}  // namespace cress::traces
