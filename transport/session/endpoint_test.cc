@@ -41,7 +41,9 @@ class TestHost final : public Machine {
     FlowId flow = kVideoFlow;
   };
 
-  explicit TestHost(EndpointOptions options = {}) : endpoint_(kTimeZero, options, control()) {
+  explicit TestHost(EndpointOptions options = {},
+                    std::unique_ptr<control::Control> rate_control = control())
+      : endpoint_(kTimeZero, options, std::move(rate_control)) {
     endpoint_.open_flow(kAudioFlow, {.priority = Priority::kAudio});
     endpoint_.open_flow(kVideoFlow, {.priority = Priority::kVideo});
     endpoint_.open_flow(kBulkFlow, {.priority = Priority::kBulk});
@@ -189,6 +191,26 @@ TEST(Endpoint, LossIsKnownWithinAFeedbackRoundTrip) {
       std::count_if(lost.begin(), lost.end(), [&](MessageId id) { return id + 20 < before; });
   EXPECT_GE(static_cast<size_t>(known_late) + 3, lost_count)
       << "some losses took more than 200 ms to tell";
+}
+
+TEST(Endpoint, JitterIsNotLoss) {
+  for (const Duration jitter : {10ms, 30ms, 80ms}) {
+    sim::Link forward{{.trace = nullptr, .jitter = jitter, .seed = 5, .queue = nullptr}};
+    sim::Link reverse{{.trace = nullptr, .jitter = jitter, .seed = 6, .queue = nullptr}};
+    const auto cress = [] {
+      return std::make_unique<control::CressControl>(control::CressControl::Options{});
+    };
+    TestHost left{{}, cress()};
+    TestHost right{{}, cress()};
+    left.offer({.rate = DataRate::kilobits_per_second(2000)});
+    sim::World world{{left, right, forward, reverse}};
+    world.run_until(kTimeZero + 2s);
+    const size_t at_first = left.outcome(kVideoFlow, MessageOutcome::Kind::kLost).size();
+    world.run_until(kTimeZero + 22s);
+    EXPECT_LE(left.outcome(kVideoFlow, MessageOutcome::Kind::kLost).size(), at_first + 1)
+        << to_milliseconds(jitter) << " ms of jitter: of 5000 messages";
+    EXPECT_GE(left.outcome(kVideoFlow, MessageOutcome::Kind::kDelivered).size(), 5300U);
+  }
 }
 
 TEST(Endpoint, AudioPassesBulkWhenTheWindowIsShort) {

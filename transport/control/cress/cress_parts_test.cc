@@ -277,6 +277,50 @@ TEST_F(ExposureHistoryRules, WhatWasOvertakenIsNoLongerOutstanding) {
   EXPECT_EQ(history_.outstanding().front().sequence, 300U);
 }
 
+TEST_F(ExposureHistoryRules, FirstOvertakenDatagramShowsTheSpread) {
+  begin();
+  send(30ms, 100);
+  send(34ms, 200);
+  report(60ms, {{200, 54ms}});
+  EXPECT_EQ(history_.spread(), 0ms);
+  report(70ms, {{100, 62ms}});
+  EXPECT_EQ(history_.spread(), 12ms * 5 / 4 + 1ms) << "32 ms on the way, where the later had 20";
+  EXPECT_EQ(history_.base_delay(), 20ms + history_.spread());
+}
+
+TEST_F(ExposureHistoryRules, WithinTheSpreadTheOvertakenAreOutstanding) {
+  begin();
+  send(30ms, 100);
+  send(31ms, 200);
+  report(60ms, {{100, 59ms}, {200, 51ms}});  // 9 ms apart: a spread of 12.25 ms
+  send(60ms, 300, 500);
+  send(66ms, 400, 600);
+  EXPECT_EQ(report(92ms, {{400, 87ms}}),
+            (std::vector<Stretch>{{27'000, false, 0}, {0, true, 1}, {5'000, false, 0}}))
+      << "32.25 ms are no queue";
+  EXPECT_EQ(history_.outstanding_size(), DataSize{500});
+  report(94ms, {{300, 91ms}});
+  EXPECT_EQ(history_.outstanding_size(), DataSize{0});
+  send(100ms, 500, 500);
+  send(114ms, 600, 600);
+  report(140ms, {{600, 135ms}});
+  EXPECT_TRUE(history_.outstanding().empty()) << "lost: another was sent 14 ms later and is there";
+}
+
+TEST_F(ExposureHistoryRules, RepeatedLateArrivalCountsOnce) {
+  begin();
+  send(30ms, 100);
+  send(34ms, 200);
+  report(60ms, {{200, 54ms}});
+  double packets = 0;
+  for (const Duration made_at : {70ms, 80ms, 90ms}) {
+    for (const Stretch& stretch : report(made_at, {{100, 62ms}, {200, 54ms}})) {
+      packets += stretch.packets;
+    }
+  }
+  EXPECT_EQ(packets, 1);
+}
+
 TEST_F(ExposureHistoryRules, OutstandingIsBounded) {
   for (uint64_t i = 0; i < 16'384; ++i) {
     send(0ms, i, 100);
@@ -295,6 +339,26 @@ TEST(ExposureHistory, CountsTheOverheadItIsGiven) {
   ExposureHistory other{DataSize{7}};
   other.on_sent(kTimeZero, 0, DataSize{100});
   EXPECT_EQ(other.outstanding_size(), DataSize{107});
+}
+
+TEST(Reordering, InOrderArrivalsHaveNoSpread) {
+  Reordering reordering;
+  for (uint64_t i = 0; i < 200; ++i) {  // a queue that grows by 5 ms a datagram
+    const Duration sent = i * 10ms;
+    reordering.handle_arrival(kTimeZero + sent, i, kTimeZero + sent, kTimeZero + sent + i * 5ms);
+  }
+  EXPECT_EQ(reordering.spread(), 0ms);
+}
+
+TEST(Reordering, SpreadIsForgottenAndBounded) {
+  Reordering reordering;
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero, kTimeZero + 1ms);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 10s);
+  EXPECT_EQ(reordering.spread(), 251ms) << "at most 200 ms, and a quarter and 1 ms more";
+  reordering.handle_arrival(kTimeZero + 11s, 3, kTimeZero + 11s, kTimeZero + 11s);
+  EXPECT_EQ(reordering.spread(), 251ms);
+  reordering.handle_arrival(kTimeZero + 21s, 4, kTimeZero + 21s, kTimeZero + 21s);
+  EXPECT_EQ(reordering.spread(), 0ms);
 }
 
 TEST(TransitWatch, FiveMillisecondsAreNoWait) {
