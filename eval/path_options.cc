@@ -129,6 +129,7 @@ double parse_duplicate(double share) {
 
 std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts) {
   std::vector<harness::CrossFlow> flows;
+  flows.reserve(texts.size());
   for (const std::string& text : texts) {
     flows.push_back(parse_cross_flow(text));
   }

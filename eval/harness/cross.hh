@@ -40,7 +40,7 @@ struct FlowShare {
   std::optional<Frames> frames;  ///< of a call
 };
 
-/// How a queue was shared while every flow in it was there; docs/method.md, "Sharing".
+/// How a queue was shared while every flow in it was there.
 struct Sharing {
   std::optional<metrics::Window> together;  ///< none where they never met: nothing below is known
   double fair_share_kbps = 0;
