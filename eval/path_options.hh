@@ -8,8 +8,8 @@
 #include "eval/harness/cross.hh"
 #include "transport/sim/link.hh"
 
-/// What a path does to packets besides delivering them, as typed: `cress-eval run` and `cellsim`
-/// read it alike. All parsers throw std::invalid_argument with one clear line.
+/// Command-line options of impairments and cross traffic. All parsers throw std::invalid_argument
+/// with one clear line.
 namespace cress::eval {
 
 struct PathArguments {
@@ -27,10 +27,10 @@ Duration parse_jitter(const std::string& text);
 sim::BurstLoss parse_burst_loss(const std::string& text);
 /// 0 <= share < 1.
 double parse_duplicate(double share);
-/// "KIND[:N]@START[+LENGTH][/up]", each.
+/// Each text is "KIND[:N]@START[+LENGTH][/up]".
 std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts);
 
-/// Those that were given, for run.json.
+/// The options that were given, for run.json.
 nlohmann::ordered_json path_options(const PathArguments& arguments);
 
 /// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.

@@ -19,7 +19,7 @@ constexpr Duration kAfterLastStep = 60s;
 // 6 Mbit/s is a common subscribed rate of DSL and of cable uplinks; 64 packets are 128 ms of it,
 // 256 packets, half a second, the buffer of many home routers.
 constexpr DataRate kHomeRate = DataRate::kilobits_per_second(6000);
-// Starlink assigns satellites anew every 15 s, which changes the rate at once and stops the link
+// Starlink reassigns satellites every 15 s, which changes the rate at once and stops the link
 // for a moment (Garcia et al., "Multi-Timescale Evaluation of Starlink Throughput", LEO-NET 2023).
 constexpr Duration kReassignment = 15s;
 constexpr Duration kReassignmentSilence = 40ms;
@@ -44,8 +44,8 @@ constexpr std::array kEveryday{
         {.queue = "droptail:256", .burst_loss = {.enter = 0.0002, .leave = 0.3, .loss = 1}}},
 };
 
-/// Chosen, not fitted: other stations' airtime appears as stalls of a few to some tens of
-/// milliseconds, aggregation as bursts of opportunities.
+/// Chosen, not fitted: the airtime of other stations appears as stalls of 5 to 50 ms, aggregation
+/// as bursts of opportunities.
 LinkModelParameters busy_wifi() {
   return {.mean_rate = DataRate::kilobits_per_second(15'000),
           .rate_max = DataRate::kilobits_per_second(60'000),
@@ -92,7 +92,7 @@ sim::DeliveryTrace satellite_trace(DataRate low, DataRate high, uint64_t seed) {
 
 sim::DeliveryTrace trace_of(std::string_view name, Direction direction) {
   const bool down = direction == Direction::kDown;
-  // As of the embedded links: the two directions do not wander together.
+  // As for the embedded links: the two directions vary independently.
   const uint64_t seed = down ? 1 : 101;
   if (name == "wifi-busy") {
     return generate(busy_wifi(), kEmbeddedLength, seed);

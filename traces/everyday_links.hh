@@ -7,8 +7,8 @@
 
 #include "traces/links.hh"
 
-/// Links of known rates: constant ones, ones whose rate steps at given times, and a few of the kind
-/// that people have at home. Nothing recorded is inside. Threads: none inside.
+/// Links of known rates: constant, with steps at given times, and a few that resemble connections at
+/// home. None is a recording. Threads: none inside.
 namespace cress::traces {
 
 /// From `from` on the link has `rate` (> 0).
@@ -22,7 +22,7 @@ struct RateStep {
 /// step is at 0, the others follow in ascending order, all before `length`.
 sim::DeliveryTrace stepped_trace(std::span<const RateStep> steps, Duration length);
 
-/// "12Mbit/s", "500kbit/s", "0.3Mbit/s"; nothing for anything else or a rate outside
+/// "12Mbit/s", "500kbit/s", "0.3Mbit/s"; nullopt for anything else or a rate outside
 /// kRateMin..kRateMax.
 std::optional<DataRate> parse_rate(std::string_view text);
 inline constexpr DataRate kRateMin = DataRate::kilobits_per_second(10);
@@ -35,7 +35,7 @@ inline constexpr std::string_view kConstantPrefix = "constant:";
 /// start again. Throws std::runtime_error with one clear line.
 NamedLink constant_link(std::string_view name);
 
-/// Links that people have: what their rates do, and their own queue, jitter and loss.
+/// Links that resemble connections at home: a rate model with its queue, jitter and losses.
 struct EverydayLink {
   std::string_view name;
   std::string_view description;  ///< one line

@@ -35,7 +35,7 @@ uint64_t embedded_seed(std::string_view name, Direction direction);
 /// milliseconds.
 sim::DeliveryTrace embedded_trace(std::string_view name, Direction direction);
 
-/// What a link does to a packet besides delivering it, both directions alike.
+/// Queue, jitter and losses of a link, the same in both directions.
 struct LinkPath {
   std::string_view queue = "infinite";  ///< as --queue (eval/harness/queue_spec.hh)
   Duration jitter{};

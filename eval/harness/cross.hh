@@ -18,7 +18,7 @@ struct CrossFlow {
   std::string kind;  ///< kWebTraffic, or a scheme: a call where it can carry one, else a flow
   size_t count = 1;
   Duration start{};
-  std::optional<Duration> length{};  ///< without: to the run's end
+  std::optional<Duration> length{};  ///< nullopt: to the run's end
   bool up = false;                   ///< through the reverse direction's queue
   friend bool operator==(const CrossFlow&, const CrossFlow&) = default;
 };
@@ -26,10 +26,10 @@ struct CrossFlow {
 /// What one flow got of a shared queue.
 struct FlowShare {
   std::string kind;
-  metrics::Window on{};  ///< the part of the scored window in which it was there
+  metrics::Window on{};  ///< the part of the scored window in which the flow ran
   double rate_kbps = 0;  ///< IP bytes that left the queue
   double goodput_kbps = 0;
-  std::optional<double> share;  ///< of its fair share; of web traffic none
+  std::optional<double> share;  ///< of its fair share; nullopt for web traffic
   std::optional<double> delay95_ms;
   struct Frames {
     int64_t captured = 0;
@@ -40,9 +40,9 @@ struct FlowShare {
   std::optional<Frames> frames;  ///< of a call
 };
 
-/// How a queue was shared while every flow in it was there.
+/// How a queue was shared while all its flows ran.
 struct Sharing {
-  std::optional<metrics::Window> together;  ///< none where they never met: nothing below is known
+  std::optional<metrics::Window> together;  ///< nullopt if they never ran together: nothing below is known
   double fair_share_kbps = 0;
   double rate_kbps = 0;         ///< of the scheme under test
   std::optional<double> share;  ///< rate / fair share
@@ -50,8 +50,8 @@ struct Sharing {
   std::vector<FlowShare> flows;
 };
 
-/// Jain's index of fairness: 1 for equal rates, 1/n when one of n has everything. 0 for no rate at
-/// all (Jain, Chiu, Hawe, DEC-TR-301, 1984).
+/// Jain's index of fairness: 1 for equal rates, 1/n when one of n has everything. 0 if all rates
+/// are 0 (Jain, Chiu, Hawe, DEC-TR-301, 1984).
 double jain_index(const std::vector<double>& rates);
 
 }  // namespace cress::harness

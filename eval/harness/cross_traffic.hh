@@ -10,7 +10,7 @@ namespace cress::harness {
 
 /// The other traffic of a run: each flow between two hosts of its own, whose datagrams and
 /// acknowledgements pass through the run's two links. A flow's clock starts at its start, so that
-/// it begins at that very instant. Bound: kFlowsMax. Threads: none inside; one owner.
+/// it begins exactly then. Bound: kFlowsMax. Threads: none inside; one owner.
 class CrossTraffic {
  public:
   static constexpr size_t kFlowsMax = 100;

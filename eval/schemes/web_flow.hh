@@ -11,7 +11,7 @@
 
 namespace cress::schemes {
 
-/// How somebody browses: objects of bounded Pareto sizes, silences of exponential lengths between
+/// A model of browsing: objects of bounded Pareto sizes, silences of exponential lengths between
 /// them, as in the ON/OFF sources of Crovella and Bestavros (IEEE/ACM ToN 5:6, 1997). The sizes'
 /// tail exponent is theirs; the bounds hold today's pages and keep one draw from filling a run.
 struct WebUser {

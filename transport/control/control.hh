@@ -9,7 +9,7 @@
 
 namespace cress::control {
 
-/// What the network is taken to reorder by where nothing else is known (paper §3.4).
+/// The reordering to expect of a path before any is measured (paper §3.4).
 inline constexpr Duration kThrowawayInterval = 10ms;
 
 /// Packets that the link will deliver within 1, 2, ... ticks, with high probability (Sprout, §3.3).
@@ -81,7 +81,7 @@ class Control {
   virtual Duration patience(TimePoint now) const = 0;
   /// When the window next grows by itself; kNever when it will not.
   virtual TimePoint next_change(TimePoint now) const = 0;
-  /// A datagram that has not arrived when another arrives that was sent this much later is lost.
+  /// A datagram is lost if it has not arrived when one sent this much later arrives.
   virtual Duration reordering_max() const { return kThrowawayInterval; }
 };
 

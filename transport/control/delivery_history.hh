@@ -22,8 +22,8 @@ struct SequenceRange {
 };
 
 /// The receiver's books over the sender's byte sequence (paper §3.4): which part is received or
-/// lost, and what was lost. Everything below the throwaway point is decided: its sender
-/// says how much the network may reorder (Control::reordering_max). Threads: none inside; one
+/// lost, and what was lost. Everything below the throwaway point is decided; the sender
+/// sets that point by how much the path may reorder (Control::reordering_max). Threads: none inside; one
 /// owner.
 class DeliveryHistory {
  public:

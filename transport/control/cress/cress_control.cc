@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "transport/control/delivery_history.hh"
-
 namespace cress::control {
 namespace {
 

@@ -39,7 +39,7 @@ void ExposureHistory::drop_oldest() {
   outstanding_.pop_front();
 }
 
-// Those of `arrivals` that are new, in the order of arrival.
+// Fills arrived_ with the datagrams not reported before, in the order of arrival.
 void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
                                     std::span<const ArrivalStamp> arrivals) {
   arrived_.clear();
@@ -59,7 +59,7 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   }
 }
 
-// It has left the queue, and with it what it shows to be lost.
+// Removes a datagram that arrived, and those that its arrival shows to be lost.
 void ExposureHistory::take_arrived(const Sent& sent) {
   if (Sent* open = find(outstanding_, sent.sequence)) {
     open->arrived = true;

@@ -29,8 +29,8 @@ struct Exposure {
 
 /// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
 /// which time the bottleneck's queue was busy. It was, when something sent had had the time to
-/// reach it and had not yet arrived. The path is taken to keep the order within what Reordering
-/// measured: what a later datagram overtook by more is lost and never was in the queue. Threads:
+/// reach it and had not yet arrived. A datagram that has not arrived when one sent later by more than
+/// spread() arrives is lost and never was in the queue. Threads:
 /// none inside; one owner. Peer data: any values are safe.
 class ExposureHistory {
  public:
@@ -41,7 +41,7 @@ class ExposureHistory {
     uint64_t sequence = 0;
     TimePoint at{};
     DataSize size;         // on the wire
-    bool arrived = false;  // while an earlier one may still come
+    bool arrived = false;  // kept while an earlier datagram may still arrive
   };
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
@@ -50,15 +50,14 @@ class ExposureHistory {
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
                      const std::function<void(const Exposure&)>& tell);
 
-  /// Receiver's clock minus sender's clock, of the fastest datagram lately, and the spread of the
-  /// path: what is sent at s and waits in no queue has arrived by s + this. Nothing before the
+  /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock) plus
+  /// spread(): a datagram sent at s that waits in no queue arrives by s + this. nullopt before the
   /// first arrival.
   std::optional<Duration> base_delay() const {
     const auto least = least_delay_.least();
     return least ? std::optional{*least + spread()} : std::nullopt;
   }
-  /// How much later than a datagram sent after it a datagram may arrive; zero on a path that keeps
-  /// the order.
+  /// Reordering::spread of the path.
   Duration spread() const { return reordering_.spread(); }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
@@ -85,7 +84,7 @@ class ExposureHistory {
   DataSize overhead_;
   std::vector<Arrived> arrived_;  // what the running report tells for the first time
   Fifo<Sent> outstanding_;
-  Fifo<Sent> overtaken_;  // given up for lost; at most kOvertakenMax
+  Fifo<Sent> overtaken_;  // taken for lost; at most kOvertakenMax
   static constexpr size_t kOvertakenMax = 64;
   DataSize outstanding_size_;
   TimePoint reported_until_{};

@@ -9,12 +9,13 @@
 
 namespace cress::control {
 
-/// How much longer than another a datagram may take without having waited in a queue: measured
-/// from datagrams that arrived after a datagram that was sent later, which no FIFO queue causes.
+/// The spread of transit times that no queue explains, measured from datagrams that arrive after
+/// one that was sent later: a FIFO queue keeps the order.
 /// A plain value. Threads: none inside; one owner. Peer data: any values are safe.
 class Reordering {
  public:
-  /// A datagram arrived; call in the order of arrival. `now` never goes back.
+  /// A datagram sent at `sent` (sender's clock) arrived at `at` (receiver's clock). Call in the
+  /// order of arrival. `now` (any clock) never goes back.
   void handle_arrival(TimePoint now, uint64_t sequence, TimePoint sent, TimePoint at) {
     Duration excess{};
     if (sequence < newest_) {
@@ -31,8 +32,8 @@ class Reordering {
       recent_.pop_front();
     }
   }
-  /// Of the last 10 to 20 s, with a margin: the next may be a little later than any so far. Zero
-  /// on a path that keeps the order.
+  /// The largest of the last 10 to 20 s times 1.25, plus 1 ms; at most 251 ms. Zero on a path that
+  /// keeps the order.
   Duration spread() const {
     const Duration most = -most_.least().value_or(Duration{});
     return most > Duration{} ? most * 5 / 4 + kMargin : Duration{};
@@ -46,7 +47,7 @@ class Reordering {
   };
   static constexpr Duration kSpan = 10s;
   static constexpr Duration kMargin = 1ms;
-  // A path that holds datagrams back for longer than this is a slow path, whatever their order.
+  // A longer delay counts as a slow link, whatever the order of arrival.
   static constexpr Duration kSpreadMax = 200ms;
   static constexpr size_t kRecentMax = 64;
 
