@@ -44,8 +44,8 @@ constexpr std::array kEveryday{
         {.queue = "droptail:256", .burst_loss = {.enter = 0.0002, .leave = 0.3, .loss = 1}}},
 };
 
-/// Chosen, not fitted: the airtime of other stations appears as stalls of 5 to 50 ms, aggregation
-/// as bursts of opportunities.
+/// Chosen, not fitted: the airtime of other stations appears as stalls of milliseconds to tens of
+/// milliseconds, aggregation as bursts of opportunities.
 LinkModelParameters busy_wifi() {
   return {.mean_rate = DataRate::kilobits_per_second(15'000),
           .rate_max = DataRate::kilobits_per_second(60'000),
@@ -92,8 +92,9 @@ sim::DeliveryTrace satellite_trace(DataRate low, DataRate high, uint64_t seed) {
 
 sim::DeliveryTrace trace_of(std::string_view name, Direction direction) {
   const bool down = direction == Direction::kDown;
-  // As for the embedded links: the two directions vary independently.
-  const uint64_t seed = down ? 1 : 101;
+  // The two directions vary independently. Each seed is the first from 1 or 101 whose two minutes
+  // have the mean rate that the description states.
+  const uint64_t seed = down ? 1 : name == "lte-good" ? 102 : 101;
   if (name == "wifi-busy") {
     return generate(busy_wifi(), kEmbeddedLength, seed);
   }

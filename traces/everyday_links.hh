@@ -7,8 +7,8 @@
 
 #include "traces/links.hh"
 
-/// Links of known rates: constant, with steps at given times, and a few that resemble connections at
-/// home. None is a recording. Threads: none inside.
+/// Links of known rates: constant, with steps at given times, and a few that resemble connections
+/// at home. None is a recording. Threads: none inside.
 namespace cress::traces {
 
 /// From `from` on the link has `rate` (> 0).

@@ -40,9 +40,10 @@ struct FlowShare {
   std::optional<Frames> frames;  ///< of a call
 };
 
-/// How a queue was shared while all its flows ran.
+/// How a queue was shared while all its flows ran; docs/method.md, "Sharing".
 struct Sharing {
-  std::optional<metrics::Window> together;  ///< nullopt if they never ran together: nothing below is known
+  std::optional<metrics::Window>
+      together;  ///< nullopt if they never ran together: nothing below is known
   double fair_share_kbps = 0;
   double rate_kbps = 0;         ///< of the scheme under test
   std::optional<double> share;  ///< rate / fair share

@@ -23,8 +23,8 @@ struct SequenceRange {
 
 /// The receiver's books over the sender's byte sequence (paper §3.4): which part is received or
 /// lost, and what was lost. Everything below the throwaway point is decided; the sender
-/// sets that point by how much the path may reorder (Control::reordering_max). Threads: none inside; one
-/// owner.
+/// sets that point by how much the path may reorder (Control::reordering_max). Threads: none
+/// inside; one owner.
 class DeliveryHistory {
  public:
   enum class Arrival {

@@ -29,9 +29,9 @@ struct Exposure {
 
 /// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
 /// which time the bottleneck's queue was busy. It was, when something sent had had the time to
-/// reach it and had not yet arrived. A datagram that has not arrived when one sent later by more than
-/// spread() arrives is lost and never was in the queue. Threads:
-/// none inside; one owner. Peer data: any values are safe.
+/// reach it and had not yet arrived. A datagram that has not arrived when one sent later by more
+/// than spread() arrives is lost and never was in the queue. Threads: none inside; one owner. Peer
+/// data: any values are safe.
 class ExposureHistory {
  public:
   /// `overhead`: what the link carries beside each payload.
