@@ -132,5 +132,16 @@ TEST(CrossTraffic, KindsThatNeedTheirPathAreRefused) {
   CrossTraffic::check_kind("gcc");
 }
 
+TEST(CrossTraffic, ResultsSayHowTheQueueWasShared) {
+  const auto first_of = [](const RunSpec& spec) {
+    return nlohmann::json::parse(results_json(run(spec, schemes::SchemeContext{}).results)).front();
+  };
+  const auto json = first_of(flow_at_home("cubic", {{.kind = "cubic"}}));
+  EXPECT_EQ(json["sharing"]["together_s"], (std::vector<double>{5, 60}));
+  EXPECT_EQ(json["sharing"]["flows"][0]["flow"], "cubic");
+  EXPECT_TRUE(json["sharing"]["jain"].is_number());
+  EXPECT_FALSE(first_of(flow_at_home("cubic", {})).contains("sharing"));
+}
+
 }  // namespace
 }  // namespace cress::harness
