@@ -224,7 +224,7 @@ Duration CressControl::patience(TimePoint now) const {
 }
 
 Duration CressControl::reordering_max() const {
-  return std::max(kThrowawayInterval, history_.spread());
+  return std::max(kThrowawayInterval, history_.reordering().sent_before_max());
 }
 
 TimePoint CressControl::next_change(TimePoint now) const {

@@ -282,29 +282,29 @@ TEST_F(ExposureHistoryRules, FirstOvertakenDatagramShowsTheSpread) {
   send(30ms, 100);
   send(34ms, 200);
   report(60ms, {{200, 54ms}});
-  EXPECT_EQ(history_.spread(), 0ms);
+  EXPECT_EQ(history_.reordering().spread(), 0ms);
   report(70ms, {{100, 62ms}});
-  EXPECT_EQ(history_.spread(), 12ms * 5 / 4 + 1ms) << "32 ms on the way, where the later had 20";
-  EXPECT_EQ(history_.base_delay(), 20ms + history_.spread());
+  EXPECT_EQ(history_.reordering().spread(), 8ms) << "that much after the other arrived";
+  EXPECT_EQ(history_.base_delay(), 28ms);
 }
 
-TEST_F(ExposureHistoryRules, WithinTheSpreadTheOvertakenAreOutstanding) {
+TEST_F(ExposureHistoryRules, WithinTheReorderingTheOvertakenAreOutstanding) {
   begin();
   send(30ms, 100);
-  send(31ms, 200);
-  report(60ms, {{100, 59ms}, {200, 51ms}});  // 9 ms apart: a spread of 12.25 ms
+  send(38ms, 200);
+  report(60ms, {{100, 59ms}, {200, 58ms}});  // a spread of 1 ms; sent 8 ms before: 11 with margin
   send(60ms, 300, 500);
   send(66ms, 400, 600);
-  EXPECT_EQ(report(92ms, {{400, 87ms}}),
-            (std::vector<Stretch>{{27'000, false, 0}, {0, true, 1}, {5'000, false, 0}}))
-      << "32.25 ms are no queue";
+  EXPECT_EQ(report(88ms, {{400, 87ms}}),
+            (std::vector<Stretch>{{27'000, false, 0}, {0, true, 600.0 / 1500}, {1'000, true, 0}}))
+      << "the first is expected by 81 ms";
   EXPECT_EQ(history_.outstanding_size(), DataSize{500});
-  report(94ms, {{300, 91ms}});
+  report(94ms, {{300, 87'500us}});
   EXPECT_EQ(history_.outstanding_size(), DataSize{0});
   send(100ms, 500, 500);
-  send(114ms, 600, 600);
+  send(111ms, 600, 600);
   report(140ms, {{600, 135ms}});
-  EXPECT_TRUE(history_.outstanding().empty()) << "lost: another was sent 14 ms later and is there";
+  EXPECT_TRUE(history_.outstanding().empty()) << "lost: another was sent 11 ms later and is there";
 }
 
 TEST_F(ExposureHistoryRules, RepeatedLateArrivalCountsOnce) {
@@ -344,21 +344,33 @@ TEST(ExposureHistory, CountsTheOverheadItIsGiven) {
 TEST(Reordering, InOrderArrivalsHaveNoSpread) {
   Reordering reordering;
   for (uint64_t i = 0; i < 200; ++i) {  // a queue that grows by 5 ms a datagram
-    const Duration sent = i * 10ms;
-    reordering.handle_arrival(kTimeZero + sent, i, kTimeZero + sent, kTimeZero + sent + i * 5ms);
+    const TimePoint sent = kTimeZero + i * 10ms;
+    reordering.handle_arrival(sent, i, sent, sent + i * 5ms);
   }
   EXPECT_EQ(reordering.spread(), 0ms);
+  EXPECT_EQ(reordering.sent_before_max(), 0ms);
+}
+
+TEST(Reordering, SpreadIsTheLongestTimeAfterALaterOne) {
+  Reordering reordering;
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 20ms, kTimeZero + 60ms);
+  reordering.handle_arrival(kTimeZero, 3, kTimeZero + 24ms, kTimeZero + 65ms);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 72ms);
+  EXPECT_EQ(reordering.spread(), 12ms);
+  EXPECT_EQ(reordering.sent_before_max(), 31ms) << "24 ms, a quarter and 1 ms more";
 }
 
 TEST(Reordering, SpreadIsForgottenAndBounded) {
   Reordering reordering;
-  reordering.handle_arrival(kTimeZero, 2, kTimeZero, kTimeZero + 1ms);
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 10s, kTimeZero);
   reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 10s);
-  EXPECT_EQ(reordering.spread(), 251ms) << "at most 200 ms, and a quarter and 1 ms more";
+  EXPECT_EQ(reordering.spread(), 200ms);
+  EXPECT_EQ(reordering.sent_before_max(), 251ms);
   reordering.handle_arrival(kTimeZero + 11s, 3, kTimeZero + 11s, kTimeZero + 11s);
-  EXPECT_EQ(reordering.spread(), 251ms);
+  EXPECT_EQ(reordering.spread(), 200ms);
   reordering.handle_arrival(kTimeZero + 21s, 4, kTimeZero + 21s, kTimeZero + 21s);
   EXPECT_EQ(reordering.spread(), 0ms);
+  EXPECT_EQ(reordering.sent_before_max(), 0ms);
 }
 
 TEST(TransitWatch, FiveMillisecondsAreNoWait) {

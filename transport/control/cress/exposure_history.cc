@@ -68,8 +68,9 @@ void ExposureHistory::take_arrived(const Sent& sent) {
     given_up->arrived = true;
   }
   while (!outstanding_.empty() &&
-         (outstanding_.front().arrived || (outstanding_.front().sequence < sent.sequence &&
-                                           sent.at - outstanding_.front().at >= spread()))) {
+         (outstanding_.front().arrived ||
+          (outstanding_.front().sequence < sent.sequence &&
+           sent.at - outstanding_.front().at >= reordering_.sent_before_max()))) {
     drop_oldest();
   }
 }

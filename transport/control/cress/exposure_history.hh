@@ -30,8 +30,8 @@ struct Exposure {
 /// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
 /// which time the bottleneck's queue was busy. It was, when something sent had had the time to
 /// reach it and had not yet arrived. A datagram that has not arrived when one sent later by more
-/// than spread() arrives is lost and never was in the queue. Threads: none inside; one owner. Peer
-/// data: any values are safe.
+/// than reordering().sent_before_max() arrives is lost and never was in the queue. Threads: none
+/// inside; one owner. Peer data: any values are safe.
 class ExposureHistory {
  public:
   /// `overhead`: what the link carries beside each payload.
@@ -51,14 +51,13 @@ class ExposureHistory {
                      const std::function<void(const Exposure&)>& tell);
 
   /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock) plus
-  /// spread(): a datagram sent at s that waits in no queue arrives by s + this. nullopt before the
-  /// first arrival.
+  /// reordering().spread(): a datagram sent at s that waits in no queue arrives by s + this.
+  /// nullopt before the first arrival.
   std::optional<Duration> base_delay() const {
     const auto least = least_delay_.least();
-    return least ? std::optional{*least + spread()} : std::nullopt;
+    return least ? std::optional{*least + reordering_.spread()} : std::nullopt;
   }
-  /// Reordering::spread of the path.
-  Duration spread() const { return reordering_.spread(); }
+  const Reordering& reordering() const { return reordering_; }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
   /// The receiver's time of the newest arrival reported.

@@ -9,33 +9,40 @@
 
 namespace cress::control {
 
-/// The spread of transit times that no queue explains, measured from datagrams that arrive after
-/// one that was sent later: a FIFO queue keeps the order.
+/// How much a path reorders, measured from datagrams that arrive after one that was sent later.
 /// A plain value. Threads: none inside; one owner. Peer data: any values are safe.
 class Reordering {
  public:
   /// A datagram sent at `sent` (sender's clock) arrived at `at` (receiver's clock). Call in the
   /// order of arrival. `now` (any clock) never goes back.
   void handle_arrival(TimePoint now, uint64_t sequence, TimePoint sent, TimePoint at) {
-    Duration excess{};
+    Duration after{};
+    Duration before{};
     if (sequence < newest_) {
       for (const Arrival& other : recent_) {
         if (other.sequence > sequence && other.at < at) {
-          excess = std::max(excess, (at - sent) - (other.at - other.sent));
+          after = std::max(after, at - other.at);
+          before = std::max(before, other.sent - sent);
         }
       }
     }
     newest_ = std::max(newest_, sequence);
-    most_.add(now, -std::min(excess, kSpreadMax));
+    arrived_after_.add(now, -std::min(after, kMost));
+    sent_before_.add(now, -std::min(before, kMost));
     recent_.push_back({sequence, sent, at});
     if (recent_.size() > kRecentMax) {
       recent_.pop_front();
     }
   }
-  /// The largest of the last 10 to 20 s times 1.25, plus 1 ms; at most 251 ms. Zero on a path that
-  /// keeps the order.
-  Duration spread() const {
-    const Duration most = -most_.least().value_or(Duration{});
+  /// The longest time by which a datagram arrived after one that was sent later, of the last 10 to
+  /// 20 s, at most 200 ms. A FIFO queue keeps the order, so this is jitter alone, however long the
+  /// queue is. Zero on a path that keeps the order.
+  Duration spread() const { return -arrived_after_.least().value_or(Duration{}); }
+  /// The longest time by which such a datagram was sent before the other, with a margin, as the
+  /// next may exceed all so far. Two that wait in a queue arrive closer together than they were
+  /// sent, so this may be longer than the spread. Zero on a path that keeps the order.
+  Duration sent_before_max() const {
+    const Duration most = -sent_before_.least().value_or(Duration{});
     return most > Duration{} ? most * 5 / 4 + kMargin : Duration{};
   }
 
@@ -48,12 +55,14 @@ class Reordering {
   static constexpr Duration kSpan = 10s;
   static constexpr Duration kMargin = 1ms;
   // A longer delay counts as a slow link, whatever the order of arrival.
-  static constexpr Duration kSpreadMax = 200ms;
+  static constexpr Duration kMost = 200ms;
   static constexpr size_t kRecentMax = 64;
 
   Fifo<Arrival> recent_;
   uint64_t newest_ = 0;
-  RecentLeast<Duration> most_{kSpan};  // negative: the least is the most
+  // Negative: the least is the most.
+  RecentLeast<Duration> arrived_after_{kSpan};
+  RecentLeast<Duration> sent_before_{kSpan};
 };
 
 }  // namespace cress::control

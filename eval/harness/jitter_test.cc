@@ -1,0 +1,44 @@
+// Goal: a path that reorders is neither a slow link nor a link that carries anything: with jitter a
+// sender keeps its rate, and its queue grows by little more than the jitter.
+
+#include <gtest/gtest.h>
+
+#include "eval/harness/run.hh"
+#include "media/source/synthetic_camera.hh"
+#include "traces/everyday_links.hh"
+
+namespace cress::harness {
+namespace {
+
+DirectionResult call_with(const std::string& rate, Duration jitter) {
+  const traces::NamedLink link = traces::constant_link("constant:" + rate);
+  RunSpec spec;
+  spec.scheme = "cress";
+  spec.link = {.name = rate,
+               .down = std::make_shared<sim::DeliveryTrace>(link.down),
+               .up = std::make_shared<sim::DeliveryTrace>(link.up),
+               .jitter = jitter,
+               .queue = {}};
+  spec.duration = 12s;
+  spec.skip = 4s;
+  spec.forward_video = std::make_shared<media::SyntheticCamera>(
+      media::SyntheticCameraOptions{.width = 640, .height = 360, .seed = 1});
+  return run(spec, schemes::SchemeContext{}).results.front();
+}
+
+TEST(Jitter, CallKeepsItsRateAndAShortQueue) {
+  for (const char* rate : {"500kbit/s", "2Mbit/s"}) {
+    const DirectionResult alone = call_with(rate, {});
+    for (const Duration jitter : {10ms, 30ms}) {
+      const DirectionResult result = call_with(rate, jitter);
+      SCOPED_TRACE(std::string{rate} + ", jitter " + std::to_string(jitter / 1ms) + " ms");
+      EXPECT_GE(result.video->bitrate_kbps, 0.8 * alone.video->bitrate_kbps);
+      EXPECT_LE(*result.video->frame_delay_p95_ms,
+                *alone.video->frame_delay_p95_ms + to_milliseconds(2 * jitter) + 15);
+      EXPECT_GE(result.video->frames_displayed, alone.video->frames_displayed * 8 / 10);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cress::harness
