@@ -33,9 +33,9 @@ CONDITIONS = [
     ("jitter 30 ms", "--rate 12Mbit/s --jitter 30ms", ("12Mbit", "unlimited", "jitter 0-30 ms", "")),
     ("loss bursts", "--rate 12Mbit/s --burst-loss 0.01,0.3", ("12Mbit", "unlimited", "burst loss", "")),
 ]
-COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "concealed", "TCP"]
-UNITS = ["", "", "s", "ms", "ms", "kbit/s", "dB", "%", "kbit/s"]
-FORMATS = [".0f", ".0f", ".1f", ".0f", ".0f", ".0f", ".2f", ".1f", ".0f"]
+COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "TCP"]
+UNITS = ["", "", "s", "ms", "ms", "kbit/s", "dB", "dB", "%", "kbit/s"]
+FORMATS = [".0f", ".0f", ".1f", ".0f", ".0f", ".0f", ".2f", ".2f", ".1f", ".0f"]
 
 
 def command(arguments, scheme, options, seed, out):
@@ -49,7 +49,7 @@ def measured(result):
     concealed = result.get("audio_concealed")
     flows = result.get("sharing", {}).get("flows")
     return [result["frames_displayed"], result["frames_captured"], result["frozen_s"], result["frame_delay_p50_ms"],
-            result["frame_delay_p95_ms"], result["bitrate_kbps"], result["ssim_db"],
+            result["frame_delay_p95_ms"], result["bitrate_kbps"], result["ssim_db"], result.get("live_ssim_db"),
             None if concealed is None else 100 * concealed,
             None if flows is None else sum(flow["goodput_kbps"] for flow in flows)]
 
@@ -80,7 +80,7 @@ def chromium_rows(file):
             if (row["link"], row["queue_packets"], row["tcp_in_the_same_queue"]) == (f"constant-{link}", queue, tcp) \
                     and same_path:
                 fields = ["displayed", "captured", "frozen_s", "delay_p50_ms", "delay_p95_ms", "media_kbps", "ssim_db",
-                          None, "tcp_kbps"]
+                          None, None, "tcp_kbps"]
                 found[name] = [float(row[field]) if field and row[field] else None for field in fields]
     return found
 

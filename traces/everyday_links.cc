@@ -92,8 +92,9 @@ sim::DeliveryTrace satellite_trace(DataRate low, DataRate high, uint64_t seed) {
 
 sim::DeliveryTrace trace_of(std::string_view name, Direction direction) {
   const bool down = direction == Direction::kDown;
-  // As of the embedded links: the two directions do not wander together.
-  const uint64_t seed = down ? 1 : 101;
+  // As of the embedded links: the two directions do not wander together, and each is the first from
+  // 1 or 101 on whose two minutes have the rate that the description promises.
+  const uint64_t seed = down ? 1 : name == "lte-good" ? 102 : 101;
   if (name == "wifi-busy") {
     return generate(busy_wifi(), kEmbeddedLength, seed);
   }
