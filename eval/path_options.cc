@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "traces/everyday_links.hh"
+
 namespace cress::eval {
 namespace {
 
@@ -129,10 +131,18 @@ double parse_duplicate(double share) {
 
 std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts) {
   std::vector<harness::CrossFlow> flows;
+  flows.reserve(texts.size());
   for (const std::string& text : texts) {
     flows.push_back(parse_cross_flow(text));
   }
   return flows;
+}
+
+std::string link_name_of(const std::string& link, const std::string& rate) {
+  if (!rate.empty() && !link.empty()) {
+    throw std::invalid_argument("give either --link or --rate, not both");
+  }
+  return rate.empty() ? link : std::string{traces::kConstantPrefix} + rate;
 }
 
 nlohmann::ordered_json path_options(const PathArguments& a) {
