@@ -29,8 +29,8 @@ struct FlowShare {
   metrics::Window on{};  ///< the part of the scored window in which it was there
   double rate_kbps = 0;  ///< IP bytes that left the queue
   double goodput_kbps = 0;
-  std::optional<double> share;  ///< of its fair share; of web traffic none
-  std::optional<double> delay95_ms;
+  std::optional<double> share;       ///< of its fair share; of web traffic none
+  std::optional<double> delay95_ms;  ///< likewise
   struct Frames {
     int64_t captured = 0;
     int64_t displayed = 0;

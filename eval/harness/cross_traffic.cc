@@ -280,8 +280,10 @@ FlowShare CrossTraffic::flow_share(const Pair& pair, const Address& to, const si
     }
   }
   share.rate_kbps = DataRate::from(size, pair.on.length()).kilobits_per_second();
-  const auto delay = metrics::delay_quantile(arrivals, pair.on, 0.95);
-  share.delay95_ms = delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
+  if (pair.flow.kind != kWebTraffic) {  // whose silences would count as delay
+    const auto delay = metrics::delay_quantile(arrivals, pair.on, 0.95);
+    share.delay95_ms = delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
+  }
   if (to != pair.right_address) {
     return share;  // the reverse direction of a call: how it looked is not taken
   }

@@ -99,6 +99,7 @@ TEST(CrossTraffic, WebTrafficTakesNoShare) {
       forward_of(flow_at_home("cubic", {{.kind = kWebTraffic, .count = 3}}));
   EXPECT_EQ(result.sharing->fair_share_kbps, 6000);
   EXPECT_FALSE(result.sharing->flows[0].share.has_value());
+  EXPECT_FALSE(result.sharing->flows[0].delay95_ms.has_value());
   EXPECT_GT(result.sharing->flows[0].rate_kbps, 20);
   EXPECT_LT(result.sharing->flows[0].rate_kbps, 2000);
 }
