@@ -28,9 +28,30 @@ namespace cress::cellsim {
 namespace {
 
 constexpr const char* kWebTraffic = "web";
+// What most servers use; where the kernel has none, its default.
 constexpr const char* kWebCongestionControl = "cubic";
 constexpr uint16_t kPortFirst = 5300;
 constexpr size_t kFlowsMax = 100;
+
+/// Those that the kernel has loaded. What it does not allow everybody it allows our processes,
+/// which have CAP_NET_ADMIN in the emulated networks.
+std::vector<std::string> available_controls() {
+  std::ifstream file{"/proc/sys/net/ipv4/tcp_available_congestion_control"};
+  std::vector<std::string> names;
+  for (std::string name; file >> name;) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::string control_of(const CrossFlow& flow) {
+  if (flow.kind != kWebTraffic) {
+    return flow.kind;
+  }
+  const std::vector<std::string> available = available_controls();
+  const bool has_it = std::ranges::find(available, kWebCongestionControl) != available.end();
+  return has_it ? kWebCongestionControl : "";
+}
 
 /// Enters the network that `process` is in. Where that has a user namespace of its own, its maker's
 /// uid may enter it.
@@ -71,20 +92,17 @@ struct alignas(64) CrossFlows::Arrived {
 };
 
 void check_cross_kind(const std::string& kind) {
-  if (kind == kWebTraffic) {
+  const std::vector<std::string> available = available_controls();
+  if (kind == kWebTraffic || std::ranges::find(available, kind) != available.end()) {
     return;
   }
-  std::ifstream file{"/proc/sys/net/ipv4/tcp_allowed_congestion_control"};
   std::string all;
-  for (std::string allowed; file >> allowed; all += allowed + ", ") {
-    if (allowed == kind) {
-      return;
-    }
+  for (const std::string& name : available) {
+    all += name + ", ";
   }
   throw std::invalid_argument("--cross " + kind +
-                              ": here it is the kernel's TCP, of which this "
-                              "machine allows " +
-                              all + "or web");
+                              ": here it is the kernel's TCP, of which this machine has " + all +
+                              "or web");
 }
 
 CrossFlows::CrossFlows(const std::vector<CrossFlow>& flows, const Sides& sides, uint64_t seed,
@@ -119,7 +137,7 @@ CrossFlows::CrossFlows(const std::vector<CrossFlow>& flows, const Sides& sides, 
       const TimePoint start = begin + flow.start;
       const bool is_web = flow.kind == kWebTraffic;
       const TcpSource tcp{.to = at,
-                          .congestion_control = is_web ? kWebCongestionControl : flow.kind,
+                          .congestion_control = control_of(flow),
                           .start = start,
                           .end = flow.length ? start + *flow.length : kNever};
       if (is_web) {

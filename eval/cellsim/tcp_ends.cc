@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "transport/base/rng.hh"
@@ -61,8 +63,12 @@ class Connection {
         socket_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP)) {
     const linger at_once{1, 0};
     setsockopt(fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    setsockopt(fd(), IPPROTO_TCP, TCP_CONGESTION, source.congestion_control.c_str(),
-               static_cast<socklen_t>(source.congestion_control.size()));
+    const std::string& control = source.congestion_control;
+    if (!control.empty() && setsockopt(fd(), IPPROTO_TCP, TCP_CONGESTION, control.c_str(),
+                                       static_cast<socklen_t>(control.size())) != 0) {
+      throw std::runtime_error("the kernel's TCP does not use " + control + ": " +
+                               std::system_category().message(errno));
+    }
   }
   int fd() const { return socket_.get(); }
 

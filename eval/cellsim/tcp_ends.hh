@@ -18,11 +18,12 @@ void receive_tcp(const Address& address, std::atomic<uint64_t>& arrived);
 
 struct TcpSource {
   Address to;
-  std::string congestion_control;
+  std::string congestion_control;  ///< empty: the kernel's default
   TimePoint start{};
   TimePoint end{};  ///< what is not sent by then is thrown away
 };
-/// One connection that always has something to send.
+/// One connection that always has something to send. Both throw std::runtime_error where the kernel
+/// does not allow the congestion control.
 void send_tcp(const TcpSource& source, const runtime::MonotonicClock& clock);
 /// Objects and silences by WebUser's numbers (eval/schemes/web_flow.hh), a connection for each.
 void send_web(const TcpSource& source, uint64_t seed, const runtime::MonotonicClock& clock);
