@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "eval/cellsim/cellsim.hh"
+#include "eval/cellsim/cross_flows.hh"
 #include "eval/harness/queue_spec.hh"
 #include "eval/run_command.hh"
 #include "traces/links.hh"
@@ -45,12 +46,16 @@ std::shared_ptr<const sim::DeliveryTrace> trace_at(const std::string& path) {
 
 void set_traces(const CellsimArguments& arguments, const std::string& data,
                 cellsim::PathOptions& path) {
-  if (!arguments.link.empty()) {
+  const std::string name = link_name_of(arguments.link, arguments.rate);
+  if (!name.empty()) {
     if (!arguments.down.empty() || !arguments.up.empty()) {
       throw std::invalid_argument("give either --link or --down and --up, not both");
     }
-    traces::NamedLink named = traces::resolve_link(arguments.link, data);
+    traces::NamedLink named = traces::resolve_link(name, data);
     path.name = named.name;
+    path.queue = named.path.queue;
+    path.jitter = named.path.jitter;
+    path.burst_loss = named.path.burst_loss;
     path.down = std::make_shared<const sim::DeliveryTrace>(std::move(named.down));
     path.up = std::make_shared<const sim::DeliveryTrace>(std::move(named.up));
     return;
@@ -76,9 +81,16 @@ cellsim::PathOptions path_of(const CellsimArguments& arguments, const std::strin
   }
   path.loss = arguments.loss;
   path.seed = arguments.seed;
-  path.queue = arguments.queue;
-  const harness::QueueSpec queue = harness::QueueSpec::parse(arguments.queue);
+  path.queue = arguments.queue.empty() ? path.queue : arguments.queue;
+  const harness::QueueSpec queue = harness::QueueSpec::parse(path.queue);
   path.make_queue = [queue](const Rng& rng) { return queue.make(rng); };
+  if (!arguments.path.jitter.empty()) {
+    path.jitter = parse_jitter(arguments.path.jitter);
+  }
+  if (!arguments.path.burst_loss.empty()) {
+    path.burst_loss = parse_burst_loss(arguments.path.burst_loss);
+  }
+  path.duplicate = parse_duplicate(arguments.path.duplicate);
   path.skip = parse_duration(arguments.skip, "--skip");
   path.log_folder = arguments.log;
   path.command_line = arguments.typed;
@@ -101,6 +113,9 @@ cellsim::CellsimReport run_proxy(const CellsimArguments& arguments, const std::s
   }
   if (!arguments.command.empty() || !arguments.peer.empty()) {
     throw std::invalid_argument("--proxy runs no COMMAND and no --peer: start them yourself");
+  }
+  if (!arguments.path.cross.empty()) {
+    throw std::invalid_argument("--cross takes a private network: it does not go with --proxy");
   }
   cellsim::ProxyOptions options;
   options.path = path_of(arguments, data);
@@ -135,6 +150,14 @@ cellsim::CellsimReport run_command(const CellsimArguments& arguments, const std:
   options.internet = arguments.internet;
   options.congestion_control = arguments.tcp;
   options.quiet = arguments.quiet;
+  for (const harness::CrossFlow& flow : parse_cross(arguments.path.cross)) {
+    cellsim::check_cross_kind(flow.kind);
+    options.cross.push_back({.kind = flow.kind,
+                             .count = flow.count,
+                             .start = flow.start,
+                             .length = flow.length,
+                             .up = flow.up});
+  }
   return cellsim::run_cellsim(options, err);
 }
 
@@ -159,13 +182,18 @@ SplitArguments split_arguments(int argc, const char* const* argv) {
 void add_cellsim_options(CLI::App& command, CellsimArguments& a) {
   command.footer(kAbout);
   command.add_option("--link", a.link, "An embedded or recorded link (see `cress-eval links`)");
+  command.add_option("--rate", a.rate,
+                     "A link of this rate both ways: 12Mbit/s, or with steps "
+                     "12Mbit/s,3Mbit/s@20s");
   command.add_option("--down", a.down, "Mahimahi trace of the way into COMMAND");
   command.add_option("--up", a.up, "Mahimahi trace of the way out of COMMAND");
   command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
   command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
       ->capture_default_str();
-  command.add_option("--queue", a.queue, "infinite | droptail:N | codel | red:MIN,MAX,P (packets)")
-      ->capture_default_str();
+  command.add_option("--queue", a.queue,
+                     "infinite | droptail:N | codel | fq-codel | pie | dualpi2 | red:MIN,MAX,P "
+                     "(packets) [the link's, or infinite]");
+  add_path_options(command, a.path);
   command.add_option("--seed", a.seed, "Of loss and queue")->capture_default_str();
   command.add_option("--skip", a.skip, "Not scored at the start")->capture_default_str();
   command.add_option("--log", a.log,

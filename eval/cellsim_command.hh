@@ -6,16 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "eval/path_options.hh"
+
 namespace cress::eval {
 
 /// The arguments of `cress-eval cellsim`, as typed.
 struct CellsimArguments {
   std::string link;
+  std::string rate;  ///< a link of that rate, in the place of `link`
   std::string down;
   std::string up;
   std::string delay = "20ms";
   double loss = 0;
-  std::string queue = "infinite";
+  std::string queue;  ///< empty: the link's own
+  PathArguments path;
   uint64_t seed = 1;
   std::string skip = "0s";
   std::string log;

@@ -108,6 +108,53 @@ TEST_F(CommandLine, WrongArgumentsAreRefusedByName) {
   expect_refused("run --link wifi --one-way" + out(), "--one-way");
 }
 
+TEST_F(CommandLine, WrongPathOptionsAreRefused) {
+  expect_refused("run --link wifi --jitter 11s" + out(), "--jitter");
+  expect_refused("run --link wifi --jitter x" + out(), "--jitter");
+  for (const char* text :
+       {"0.1", "0.1,0", "0.1,0.3,2", "a,b", "0.1,0.3,1,1", "-1,1", ",", "nan,1"}) {
+    expect_refused(std::string{"run --link wifi --burst-loss="} + text + out(), "--burst-loss");
+  }
+  expect_refused("run --link wifi --duplicate 1" + out(), "--duplicate");
+  for (const char* text : {"cubic", "cubic:0@1s", "cubic:65@1s", "cubic:x@1s", "@1s", "cubic@",
+                           "cubic@1s+0s", "cubic@1s+", "cubic@-1s", "cubic@1s/down"}) {
+    expect_refused(std::string{"run --link wifi --cross "} + text + out(), "--cross");
+  }
+  expect_refused("run --link wifi --cross cubik@1s" + out(), "did you mean \"cubic\"");
+  expect_refused("run --link wifi --cross omniscient@1s" + out(), "omniscient");
+  expect_refused("run --link wifi --cross reno:60@1s --cross reno:60@1s" + out(), "100 flows");
+  expect_refused("run --rate 12" + out(), "constant:12Mbit/s");
+  expect_refused("run --link wifi --rate 12Mbit/s" + out(), "not both");
+  expect_refused("run --link constant:12" + out(), "constant:12Mbit/s");
+}
+
+TEST_F(CommandLine, LinksOfHomesBringTheirQueueUnlessOneIsGiven) {
+  const auto queue_of = [&](const std::string& options) {
+    cress_eval("run --scheme reno --duration 4 --no-report " + options + out());
+    const auto record =
+        nlohmann::json::parse(load_text(folder_ / "out" / "run.json", DataSize{1 << 20}));
+    return record["experiments"][0]["options"]["queue"].get<std::string>();
+  };
+  EXPECT_EQ(queue_of("--link home"), "droptail:64");
+  EXPECT_EQ(queue_of("--link home --queue codel"), "codel");
+  EXPECT_EQ(queue_of("--rate 6Mbit/s"), "infinite");
+  EXPECT_EQ(queue_of("--link wifi"), "infinite");
+}
+
+TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
+  const auto result_of = [&](const std::string& options) {
+    const Ran ran =
+        cress_eval("run --scheme reno --rate 6Mbit/s --duration 8 --json " + options + out());
+    return nlohmann::json::parse(ran.output)[0];
+  };
+  const auto plain = result_of("");
+  EXPECT_FALSE(plain.contains("sharing"));
+  EXPECT_EQ(result_of("--cross cubic:2@1s+5s --cross web@0/up")["sharing"]["flows"].size(), 2U);
+  EXPECT_GT(result_of("--burst-loss 0.01,0.5")["packets_lost"], 10);
+  EXPECT_NE(result_of("--jitter 40ms")["delay50_ms"], plain["delay50_ms"]);
+  EXPECT_NE(result_of("--duplicate 0.5"), plain);
+}
+
 TEST_F(CommandLine, UnwritableOutputIsSaidBeforeTheWork) {
   expect_refused("run --link wifi --duration 5 --out /proc/no", "/proc/no");
   write("a-file", "");

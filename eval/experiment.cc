@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 Json trace_input(const RunArguments& arguments, const std::string& file, const std::string& digest,
                  traces::Direction direction) {
-  const std::string name = link_name_of(arguments);
+  const std::string name = link_name_of(arguments.link, arguments.rate);
   if (name.empty()) {
     return {{"file", file}, {"digest", digest}};
   }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "traces/everyday_links.hh"
+
 namespace cress::eval {
 namespace {
 
@@ -134,6 +136,13 @@ std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& text
     flows.push_back(parse_cross_flow(text));
   }
   return flows;
+}
+
+std::string link_name_of(const std::string& link, const std::string& rate) {
+  if (!rate.empty() && !link.empty()) {
+    throw std::invalid_argument("give either --link or --rate, not both");
+  }
+  return rate.empty() ? link : std::string{traces::kConstantPrefix} + rate;
 }
 
 nlohmann::ordered_json path_options(const PathArguments& a) {

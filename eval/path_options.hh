@@ -30,6 +30,9 @@ double parse_duplicate(double share);
 /// Each text is "KIND[:N]@START[+LENGTH][/up]".
 std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts);
 
+/// The name for traces::resolve_link of --link or --rate; empty where neither was given.
+std::string link_name_of(const std::string& link, const std::string& rate);
+
 /// The options that were given, for run.json.
 nlohmann::ordered_json path_options(const PathArguments& arguments);
 

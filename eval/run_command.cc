@@ -22,7 +22,6 @@
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/recent_pictures.hh"
 #include "media/source/synthetic_camera.hh"
-#include "traces/everyday_links.hh"
 #include "traces/links.hh"
 #include "transport/base/text_file.hh"
 
@@ -35,19 +34,6 @@ constexpr Duration kDefaultDurationMax = 300s;
 constexpr Duration kShortTrace = 200s;
 constexpr Duration kSkipLong = 60s;
 constexpr Duration kSkipShort = 10s;
-
-std::vector<harness::CrossFlow> cross_of(const RunArguments& arguments) {
-  std::vector<harness::CrossFlow> flows = parse_cross(arguments.path.cross);
-  size_t count = 0;
-  for (const harness::CrossFlow& flow : flows) {
-    harness::CrossTraffic::check_kind(flow.kind);
-    count += flow.count;
-  }
-  if (count > harness::CrossTraffic::kFlowsMax) {
-    throw std::invalid_argument("--cross: more than 100 flows in all");
-  }
-  return flows;
-}
 
 /// What the path does beside delivering: propagation, loss, queue.
 void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
@@ -348,17 +334,9 @@ void list_movies(const std::filesystem::path& folder, std::ostream& out) {
 
 }  // namespace
 
-std::string link_name_of(const RunArguments& arguments) {
-  if (!arguments.rate.empty() && !arguments.link.empty()) {
-    throw std::invalid_argument("give either --link or --rate, not both");
-  }
-  return arguments.rate.empty() ? arguments.link
-                                : std::string{traces::kConstantPrefix} + arguments.rate;
-}
-
 harness::LinkSpec load_link(const RunArguments& arguments) {
   harness::LinkSpec link;
-  const std::string name = link_name_of(arguments);
+  const std::string name = link_name_of(arguments.link, arguments.rate);
   if (!name.empty()) {
     if (!arguments.down.empty() || !arguments.up.empty()) {
       throw std::invalid_argument("give either --link or --down and --up, not both");
@@ -391,7 +369,8 @@ std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
   spec.link = link;
   set_path(arguments, spec.link);
   spec.seed = arguments.seed;
-  spec.cross = cross_of(arguments);
+  spec.cross = parse_cross(arguments.path.cross);
+  harness::CrossTraffic::check(spec.cross);
   set_times(arguments, spec);
   std::vector<harness::RunSpec> specs;
   std::set<std::string> seen;
@@ -456,7 +435,8 @@ void add_run_options(CLI::App& command, RunArguments& a) {
       ->capture_default_str();
   command.add_option(
       "--queue", a.queue,
-      "infinite | droptail:N | codel | red:MIN,MAX,P (packets) [the link's, or infinite]");
+      "infinite | droptail:N | codel | fq-codel | pie | dualpi2 | red:MIN,MAX,P (packets) [the "
+      "link's, or infinite]");
   add_path_options(command, a.path);
   command.add_option("--video", a.video,
                      "Pictures for a call, in a loop: a .y4m, any file GStreamer decodes, or "

@@ -47,8 +47,6 @@ void execute_run(const RunArguments& arguments, std::ostream& out);
 
 /// What a run is made of, for those who run it elsewhere (cress-eval sweep). All throw
 /// std::invalid_argument or std::runtime_error with one clear line.
-/// The name for traces::resolve_link; empty where the traces are files.
-std::string link_name_of(const RunArguments& arguments);
 /// The link's name, traces, queue, jitter and loss.
 harness::LinkSpec load_link(const RunArguments& arguments);
 /// One spec a scheme, without its media, over `link` with the path's options of `arguments`.

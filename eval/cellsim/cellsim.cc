@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "eval/cellsim/cross_flows.hh"
 #include "eval/cellsim/direction_monitor.hh"
 #include "eval/cellsim/ends.hh"
 #include "eval/cellsim/packet_path.hh"
@@ -120,6 +121,12 @@ class Session {
       peer_.emplace(std::move(far));
     }
     near_.emplace(near_options(options, ends_));
+    cross_.emplace(
+        options.cross,
+        CrossFlows::Sides{.near = {ends_.near4().address, near_->process_id()},
+                          .far = {ends_.far4().address,
+                                  far_is_host_ ? std::optional<pid_t>{} : peer_->process_id()}},
+        options.path.seed, clock_);
     up_.emplace(options.path, DirectionMonitor::Way::kUp, clock_.read_both().wall);
     down_.emplace(options.path, DirectionMonitor::Way::kDown, clock_.read_both().wall);
   }
@@ -166,6 +173,7 @@ class Session {
     path_.emplace(PacketPath::Parts{clock_, loop_, near_->tun(), far_tun()},
                   PacketPath::Options{up_->link_options(), down_->link_options()});
     near_->start();
+    cross_->begin(clock_.now() - (path_->now() - kTimeZero));
     loop_.on_readable(near_->handle(), [this] { handle_exit(); });
     tick();
   }
@@ -247,6 +255,7 @@ class Session {
     report.directions[0].packets_missed = near_->routes().counters(kInterface).sent_dropped;
     report.directions[1].packets_missed =
         (far_is_host_ ? host_->routes : peer_->routes()).counters(far_tun().name()).sent_dropped;
+    report.cross = cross_->report(report.length);
     report.late_p50 = path_->lateness().quantile(0.50);
     report.late_p99 = path_->lateness().quantile(0.99);
     report.late_max = path_->lateness().value_max();
@@ -264,6 +273,7 @@ class Session {
   std::optional<HostSide> host_;
   std::optional<netns::NamespaceProcess> peer_;
   std::optional<netns::NamespaceProcess> near_;
+  std::optional<CrossFlows> cross_;  // ends before the networks do
   std::optional<DirectionMonitor> up_, down_;
   std::optional<PacketPath> path_;
   runtime::EventLoop::Timer begin_{loop_, [this] { begin(); }};
@@ -312,6 +322,11 @@ std::string report_lines(const CellsimReport& report) {
                           direction.packets_missed);
     }
   }
+  for (const CrossReport& cross : report.cross) {
+    text +=
+        fmt::format("{:<9} {} got {:.0f} kbit/s from {:g} to {:g} s\n", cross.direction, cross.kind,
+                    cross.goodput_kbps, to_seconds(cross.start), to_seconds(cross.end));
+  }
   if (report.late_p99) {
     constexpr Duration kLateMax = 2ms;
     text +=
@@ -353,6 +368,16 @@ std::string report_json(const CellsimReport& report, const PathOptions& path) {
                                   {"packets_lost", direction.packets_lost},
                                   {"packets_dropped", score.packets_dropped},
                                   {"packets_missed", direction.packets_missed}});
+  }
+  if (!report.cross.empty()) {
+    json["cross"] = nlohmann::ordered_json::array();
+  }
+  for (const CrossReport& cross : report.cross) {
+    json["cross"].push_back({{"flow", cross.kind},
+                             {"direction", cross.direction},
+                             {"start_s", to_seconds(cross.start)},
+                             {"end_s", to_seconds(cross.end)},
+                             {"goodput_kbps", cross.goodput_kbps}});
   }
   return json.dump(2) + "\n";
 }

@@ -24,6 +24,9 @@ struct PathOptions {
   std::shared_ptr<const sim::DeliveryTrace> up{};
   Duration delay = 20ms;  ///< propagation, each way
   double loss = 0;        ///< Bernoulli, each way
+  Duration jitter{};      ///< uniform from 0, each way, for each packet alone: reorders
+  sim::BurstLoss burst_loss{};
+  double duplicate = 0;  ///< share of packets, each way
   uint64_t seed = 1;
   std::string queue = "infinite";  ///< for people
   /// A queue for one direction; drop-tail without limit where empty.
@@ -31,6 +34,15 @@ struct PathOptions {
   Duration skip{};                     ///< not scored at the start
   std::filesystem::path log_folder{};  ///< empty: no logs
   std::string command_line{};          ///< for the logs' heads
+};
+
+/// Other traffic in the same queues: connections of the kernel's TCP, or on-off traffic over such.
+struct CrossFlow {
+  std::string kind;  ///< a congestion control of the kernel's, or "web"
+  size_t count = 1;
+  Duration start{};
+  std::optional<Duration> length{};  ///< without: until COMMAND ends
+  bool up = false;                   ///< through the uplink; otherwise the downlink
 };
 
 /// What is on the far side of the link.
@@ -58,6 +70,8 @@ struct CellsimOptions {
   bool internet = false;
   /// What the private networks' TCP uses, "cubic"; empty: what this machine's does.
   std::string congestion_control;
+  /// Start with the traces.
+  std::vector<CrossFlow> cross;
   bool quiet = false;
 };
 
@@ -69,6 +83,14 @@ struct DirectionReport {
   uint64_t packets_missed = 0;
 };
 
+/// What one connection of other traffic got.
+struct CrossReport {
+  std::string kind;
+  std::string direction;  ///< "uplink" or "downlink"
+  Duration start{}, end{};
+  double goodput_kbps = 0;
+};
+
 struct CellsimReport {
   int exit_code = 0;
   Duration length{};
@@ -77,6 +99,7 @@ struct CellsimReport {
   std::optional<Duration> late_p50, late_p99;
   Duration late_max{};
   std::vector<DirectionReport> directions;
+  std::vector<CrossReport> cross{};
 };
 
 /// Runs COMMAND in a private network whose only way out is the emulated link, in real time, until

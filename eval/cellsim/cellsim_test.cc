@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "eval/cellsim/cellsim_test_tools.hh"
+#include "eval/cellsim/cross_flows.hh"
 #include "transport/netns/namespace_process.hh"
 #include "transport/netns/packet.hh"
 
@@ -137,6 +138,50 @@ TEST_F(Cellsim, TheLogIsTheLinksStoryInOrder) {
   EXPECT_LE(down.packets_in, 20) << "the far side's refusals, as many as its kernel sends";
   EXPECT_EQ(down.packets_out, down.packets_in);
   EXPECT_GT(down.opportunities, 50);
+}
+
+TEST_F(Cellsim, CrossTrafficRunsForItsTimeInItsDirection) {
+  CellsimOptions o = options(5ms);
+  o.path.make_queue = [](const Rng&) {
+    return std::make_unique<sim::DropTailQueue>(64 * DataSize{1500});
+  };
+  o.cross = {{.kind = "reno", .count = 2, .start = 200ms, .length = 1500ms},
+             {.kind = "reno", .start = 200ms, .length = 1s, .up = true},
+             {.kind = "web"},
+             {.kind = "reno", .start = 1h}};
+  o.command.command = {"sleep", "2"};
+  const CellsimReport report = run_cellsim(o, notes_);
+  ASSERT_EQ(report.cross.size(), 5U);
+  const double down = report.cross[0].goodput_kbps + report.cross[1].goodput_kbps;
+  // 12 Mbit/s down, part of it for the web, 6 up.
+  EXPECT_GT(down, 500) << report_lines(report);
+  EXPECT_GT(down + report.cross[3].goodput_kbps, 5000) << report_lines(report);
+  EXPECT_LT(down, 12'100);
+  EXPECT_GT(report.cross[2].goodput_kbps, 2000) << report_lines(report);
+  EXPECT_LT(report.cross[2].goodput_kbps, 6100);
+  EXPECT_EQ(report.cross[2].direction, "uplink");
+  EXPECT_EQ(report.cross[2].end, 1200ms);
+  EXPECT_GT(report.cross[3].goodput_kbps, 50);
+  EXPECT_EQ(report.cross[4].goodput_kbps, 0);
+  EXPECT_NE(report_json(report, o.path).find("\"goodput_kbps\""), std::string::npos);
+}
+
+TEST_F(Cellsim, CrossTrafficIsTheKernelsTcpOrWeb) {
+  EXPECT_THROW(check_cross_kind("gcc"), std::invalid_argument);
+  EXPECT_THROW(check_cross_kind(""), std::invalid_argument);
+  check_cross_kind("reno");
+  check_cross_kind("web");
+}
+
+TEST_F(Cellsim, BurstsJitterAndDuplicatesAreThePaths) {
+  CellsimOptions o = options(1ms);
+  o.path.burst_loss = {.enter = 0.05, .leave = 0.2, .loss = 1};
+  o.path.duplicate = 0.5;
+  o.path.jitter = 20ms;
+  o.command.work = [] { return flood(variable("CRESS_FAR") + ":9", 500, 1000, 1ms); };
+  const CellsimReport report = run_cellsim(o, notes_);
+  EXPECT_GT(report.directions[0].packets_lost, 20U);
+  EXPECT_LT(report.directions[0].packets_lost, 300U);
 }
 
 TEST_F(Cellsim, ThePeerIsAskedToEndWhenCommandHasAndEndedWhenItDoesNot) {

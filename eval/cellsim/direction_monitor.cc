@@ -33,6 +33,9 @@ sim::LinkOptions DirectionMonitor::link_options() {
   options.trace = trace_;
   options.propagation = path_.delay;
   options.loss = path_.loss;
+  options.jitter = path_.jitter;
+  options.burst_loss = path_.burst_loss;
+  options.duplicate = path_.duplicate;
   options.seed = rng.fork(stream).next();
   if (path_.make_queue) {
     options.queue = path_.make_queue(rng.fork(stream + kQueueStream));

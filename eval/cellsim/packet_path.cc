@@ -42,8 +42,11 @@ void PacketPath::read(netns::TunDevice& from, sim::Link& link) {
     }
     const TimePoint time = now();
     link.handle_timeout(time);  // opportunities that passed before it came are not its
-    link.push(time, {std::vector<std::byte>{packet->begin(), packet->end()},
-                     DataSize{static_cast<int64_t>(packet->size())}});
+    link.push(time, {.bytes = {packet->begin(), packet->end()},
+                     .wire_size = DataSize{static_cast<int64_t>(packet->size())},
+                     .from = header->flow.source,
+                     .to = header->flow.destination,
+                     .ecn = Ecn{header->ecn}});
   }
   catch_up();
 }
@@ -53,9 +56,12 @@ void PacketPath::deliver(sim::Link& link, netns::TunDevice& to) {
   link.handle_timeout(time);
   // Opportunities until `time` are used up: what is due now is a delivery.
   for (TimePoint due = link.poll_timeout(); due <= time; due = link.poll_timeout()) {
-    const auto packet = link.poll_delivered(time);
+    auto packet = link.poll_delivered(time);
     if (!packet) {
       break;
+    }
+    if (packet->ecn == Ecn::kCe) {
+      netns::mark_congestion(packet->bytes);
     }
     not_taken_ += to.write(packet->bytes) ? 0 : 1;
     time = now();

@@ -16,7 +16,7 @@ namespace {
 // "Twenty seeds"), or by what no viewer sees.
 constexpr Tolerance kRate{20, 0.03};
 constexpr Tolerance kDelay{10, 0.05};
-constexpr std::array<Measure, 16> kMeasures{{
+constexpr std::array<Measure, 19> kMeasures{{
     {"throughput_kbps", "kbit/s", Better::kHigher, kRate, 0},
     {"goodput_kbps", "kbit/s", Better::kHigher, kRate, 0},
     {"utilization", "", Better::kHigher, {0.02, 0}, 3},
@@ -31,6 +31,9 @@ constexpr std::array<Measure, 16> kMeasures{{
     {"frames_displayed", "frames", Better::kHigher, {5, 0.02}, 0},
     {"freezes", "", Better::kLower, {2, 0.1}, 1},
     {"frozen_s", "s", Better::kLower, {0.5, 0.1}, 2},
+    {"frozen_w3c_s", "s", Better::kLower, {0.5, 0.1}, 2},
+    {"harmonic_fps", "frames/s", Better::kHigher, {0.5, 0.05}, 2},
+    {"live_ssim_db", "dB", Better::kHigher, {0.2, 0}, 2},
     {"mouth_to_ear_p95_ms", "ms", Better::kLower, kDelay, 1},
     {"audio_concealed", "", Better::kLower, {0.005, 0.1}, 4},
 }};

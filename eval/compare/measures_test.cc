@@ -21,7 +21,7 @@ struct Expected {
   double small;            ///< another value, near which the absolute tolerance holds
   double small_tolerance;  ///< there
 };
-constexpr std::array<Expected, 16> kExpected{{
+constexpr std::array<Expected, 19> kExpected{{
     {"throughput_kbps", "kbit/s", Better::kHigher, 2000, 60, 100, 20},
     {"goodput_kbps", "kbit/s", Better::kHigher, 2000, 60, 100, 20},
     {"utilization", "", Better::kHigher, 0.9, 0.02, 0.1, 0.02},
@@ -36,6 +36,9 @@ constexpr std::array<Expected, 16> kExpected{{
     {"frames_displayed", "frames", Better::kHigher, 3000, 60, 100, 5},
     {"freezes", "", Better::kLower, 50, 5, 10, 2},
     {"frozen_s", "s", Better::kLower, 20, 2, 2, 0.5},
+    {"frozen_w3c_s", "s", Better::kLower, 20, 2, 2, 0.5},
+    {"harmonic_fps", "frames/s", Better::kHigher, 24, 1.2, 4, 0.5},
+    {"live_ssim_db", "dB", Better::kHigher, 15, 0.2, 5, 0.2},
     {"mouth_to_ear_p95_ms", "ms", Better::kLower, 1000, 50, 60, 10},
     {"audio_concealed", "", Better::kLower, 0.2, 0.02, 0.01, 0.005},
 }};

@@ -29,8 +29,8 @@ struct FlowShare {
   metrics::Window on{};  ///< the part of the scored window in which the flow ran
   double rate_kbps = 0;  ///< IP bytes that left the queue
   double goodput_kbps = 0;
-  std::optional<double> share;  ///< of its fair share; nullopt for web traffic
-  std::optional<double> delay95_ms;
+  std::optional<double> share;       ///< of its fair share; nullopt for web traffic
+  std::optional<double> delay95_ms;  ///< nullopt for web traffic
   struct Frames {
     int64_t captured = 0;
     int64_t displayed = 0;

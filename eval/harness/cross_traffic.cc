@@ -60,6 +60,7 @@ struct CrossTraffic::End final : Machine {
       host->handle_datagram(now, from, bytes);
     }
   }
+  void handle_ecn(Ecn ecn) override { host->handle_ecn(ecn); }
   void handle_timeout(TimePoint now) override {
     if (now < over) {
       host->handle_timeout(now);
@@ -99,8 +100,8 @@ struct CrossTraffic::Pair {
 
 CrossTraffic::CrossTraffic(const RunSpec& spec, const schemes::SchemeContext& context)
     : window_(spec.window()) {
+  check(spec.cross);
   for (const CrossFlow& flow : spec.cross) {
-    check_kind(flow.kind);
     for (size_t i = 0; i < flow.count; ++i) {
       add(spec, context, flow);
     }
@@ -109,22 +110,27 @@ CrossTraffic::CrossTraffic(const RunSpec& spec, const schemes::SchemeContext& co
 
 CrossTraffic::~CrossTraffic() = default;
 
-void CrossTraffic::check_kind(const std::string& kind) {
-  if (kind == kWebTraffic) {
-    return;
+void CrossTraffic::check(const std::vector<CrossFlow>& flows) {
+  size_t count = 0;
+  for (const CrossFlow& flow : flows) {
+    count += flow.count;
+    if (flow.kind == kWebTraffic) {
+      continue;
+    }
+    const schemes::SchemeInfo& info = schemes::find_scheme(flow.kind);
+    if (!info.queue.empty() || info.knows_link) {
+      throw std::invalid_argument("scheme \"" + flow.kind +
+                                  "\" asks something of its path and cannot be other traffic");
+    }
   }
-  const schemes::SchemeInfo& info = schemes::find_scheme(kind);
-  if (!info.queue.empty() || info.knows_link) {
-    throw std::invalid_argument("scheme \"" + kind +
-                                "\" asks something of its path and cannot be other traffic");
+  if (count > kFlowsMax) {
+    throw std::invalid_argument("other traffic: more than " + std::to_string(kFlowsMax) +
+                                " flows in all");
   }
 }
 
 void CrossTraffic::add(const RunSpec& spec, const schemes::SchemeContext& context,
                        const CrossFlow& flow) {
-  if (pairs_.size() == kFlowsMax) {
-    throw std::invalid_argument("other traffic: more than " + std::to_string(kFlowsMax) + " flows");
-  }
   const size_t index = pairs_.size();
   const uint64_t seed = Rng{spec.seed}.fork(kCrossStream + index).next();
   const bool two_way = is_call(flow.kind) && spec.reverse_video != nullptr;
@@ -274,8 +280,10 @@ FlowShare CrossTraffic::flow_share(const Pair& pair, const Address& to, const si
     }
   }
   share.rate_kbps = DataRate::from(size, pair.on.length()).kilobits_per_second();
-  const auto delay = metrics::delay_quantile(arrivals, pair.on, 0.95);
-  share.delay95_ms = delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
+  if (pair.flow.kind != kWebTraffic) {  // whose silences would count as delay
+    const auto delay = metrics::delay_quantile(arrivals, pair.on, 0.95);
+    share.delay95_ms = delay ? std::optional{to_milliseconds(*delay)} : std::nullopt;
+  }
   if (to != pair.right_address) {
     return share;  // the reverse direction of a call: how it looked is not taken
   }

@@ -15,7 +15,7 @@ class CrossTraffic {
  public:
   static constexpr size_t kFlowsMax = 100;
 
-  /// Throws std::invalid_argument where a kind is not one that can be cross traffic.
+  /// Throws as `check` does.
   CrossTraffic(const RunSpec& spec, const schemes::SchemeContext& context);
   ~CrossTraffic();
 
@@ -28,8 +28,9 @@ class CrossTraffic {
   /// Of one direction's queue: its link, which replays `trace`.
   Sharing sharing(bool forward, const sim::Link& link, const sim::DeliveryTrace& trace) const;
 
-  /// Throws std::invalid_argument naming the kind.
-  static void check_kind(const std::string& kind);
+  /// Throws std::invalid_argument where a kind is not one that can be other traffic, or there are
+  /// more flows than kFlowsMax.
+  static void check(const std::vector<CrossFlow>& flows);
 
  private:
   struct Pair;

@@ -99,6 +99,7 @@ TEST(CrossTraffic, WebTrafficTakesNoShare) {
       forward_of(flow_at_home("cubic", {{.kind = kWebTraffic, .count = 3}}));
   EXPECT_EQ(result.sharing->fair_share_kbps, 6000);
   EXPECT_FALSE(result.sharing->flows[0].share.has_value());
+  EXPECT_FALSE(result.sharing->flows[0].delay95_ms.has_value());
   EXPECT_GT(result.sharing->flows[0].rate_kbps, 20);
   EXPECT_LT(result.sharing->flows[0].rate_kbps, 2000);
 }
@@ -126,21 +127,26 @@ TEST(CrossTraffic, ResultsOfOneSeedAreEqual) {
 
 TEST(CrossTraffic, KindsThatNeedTheirPathAreRefused) {
   for (const char* kind : {"omniscient", "cubic-codel", "cubik", ""}) {
-    EXPECT_THROW(CrossTraffic::check_kind(kind), std::invalid_argument) << kind;
+    EXPECT_THROW(CrossTraffic::check({{.kind = kind}}), std::invalid_argument) << kind;
   }
-  CrossTraffic::check_kind("web");
-  CrossTraffic::check_kind("gcc");
+  CrossTraffic::check({{.kind = "web", .count = 50}, {.kind = "gcc", .count = 50}});
+  EXPECT_THROW(CrossTraffic::check({{.kind = "web", .count = 50}, {.kind = "gcc", .count = 51}}),
+               std::invalid_argument);
 }
 
 TEST(CrossTraffic, ResultsSayHowTheQueueWasShared) {
-  const auto first_of = [](const RunSpec& spec) {
-    return nlohmann::json::parse(results_json(run(spec, schemes::SchemeContext{}).results)).front();
-  };
-  const auto json = first_of(flow_at_home("cubic", {{.kind = "cubic"}}));
+  const RunSpec spec = flow_at_home("cubic", {{.kind = "cubic"}});
+  const auto results = run(spec, schemes::SchemeContext{}).results;
+  EXPECT_NE(results_table(results).find("next to cubic"), std::string::npos);
+  EXPECT_NE(results_table(results).find("from 5 to 60 s"), std::string::npos);
+  const auto json = nlohmann::json::parse(results_json(results)).front();
   EXPECT_EQ(json["sharing"]["together_s"], (std::vector<double>{5, 60}));
   EXPECT_EQ(json["sharing"]["flows"][0]["flow"], "cubic");
   EXPECT_TRUE(json["sharing"]["jain"].is_number());
-  EXPECT_FALSE(first_of(flow_at_home("cubic", {})).contains("sharing"));
+  const RunSpec alone = flow_at_home("cubic", {});
+  EXPECT_FALSE(nlohmann::json::parse(results_json(run(alone, schemes::SchemeContext{}).results))
+                   .front()
+                   .contains("sharing"));
 }
 
 }  // namespace

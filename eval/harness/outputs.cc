@@ -88,7 +88,12 @@ Json json_of(const DirectionResult& r) {
                    {"frames_displayed", v.frames_displayed},
                    {"freezes", v.freezes},
                    {"frozen_s", rounded(v.frozen_s)},
-                   {"key_frames", v.key_frames}});
+                   {"key_frames", v.key_frames},
+                   {"freezes_w3c", v.freezes_w3c},
+                   {"frozen_w3c_s", rounded(v.frozen_w3c_s)},
+                   {"gaps_500ms", v.gaps_500ms},
+                   {"harmonic_fps", rounded(v.harmonic_fps)},
+                   {"live_ssim_db", rounded(v.live_ssim_db)}});
   }
   if (r.sound) {
     object.update({{"mouth_to_ear_p50_ms", json_of(r.sound->mouth_to_ear_p50_ms)},
@@ -110,6 +115,21 @@ std::optional<double> seconds(std::optional<Duration> time) {
 
 std::string short_cell(std::optional<double> value, int decimals = 0) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
+}
+
+/// A line for each other flow, below the scheme's own.
+std::string sharing_lines(const Sharing& sharing) {
+  std::string text;
+  for (const FlowShare& flow : sharing.flows) {
+    text += fmt::format("  next to {:<12} {:>6.0f} kbit/s, share {}, delay95 {} ms\n", flow.kind,
+                        flow.rate_kbps, short_cell(flow.share, 2), short_cell(flow.delay95_ms));
+  }
+  if (sharing.together) {
+    text += fmt::format("  from {:g} to {:g} s: own share {}, Jain's index {}\n",
+                        to_seconds(sharing.together->from), to_seconds(sharing.together->to),
+                        short_cell(sharing.share, 2), short_cell(sharing.jain, 3));
+  }
+  return text;
 }
 
 /// As wide as a report shows it, and some kilobytes.
@@ -229,6 +249,9 @@ std::string results_table(const std::vector<DirectionResult>& results) {
                           short_cell(made_up, 1));
     }
     text += "\n";
+    if (r.sharing) {
+      text += sharing_lines(*r.sharing);
+    }
   }
   return text;
 }

@@ -51,7 +51,12 @@ DirectionResult seeded_result(Rng& rng, bool video, bool audio) {
                .frames_displayed = static_cast<int64_t>(rng.below(999)),
                .freezes = static_cast<int64_t>(rng.below(9)),
                .frozen_s = rng.uniform(0, 9),
-               .key_frames = static_cast<int64_t>(rng.below(4))};
+               .key_frames = static_cast<int64_t>(rng.below(4)),
+               .freezes_w3c = static_cast<int64_t>(r.packets_lost % 7),
+               .frozen_w3c_s = r.capacity_kbps / 1000,
+               .gaps_500ms = static_cast<int64_t>(r.packets_lost % 5),
+               .harmonic_fps = r.utilization * 30,
+               .live_ssim_db = r.utilization * 20};
   }
   if (audio) {
     r.sound = {.mouth_to_ear_p50_ms = some(rng, 300),

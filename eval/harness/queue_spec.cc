@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "transport/sim/queue_codel.hh"
+#include "transport/sim/queue_dualpi2.hh"
+#include "transport/sim/queue_fq_codel.hh"
+#include "transport/sim/queue_pie.hh"
 #include "transport/sim/queue_red.hh"
 
 namespace cress::harness {
@@ -15,10 +21,19 @@ namespace {
 constexpr DataSize kPacket{1500};
 constexpr int64_t kPacketsMax = 700'000;  // a GiB
 
+/// Those without numbers.
+constexpr std::array<std::pair<std::string_view, QueueSpec::Kind>, 5> kPlainKinds{
+    {{"infinite", QueueSpec::Kind::kInfinite},
+     {"codel", QueueSpec::Kind::kCodel},
+     {"fq-codel", QueueSpec::Kind::kFqCodel},
+     {"pie", QueueSpec::Kind::kPie},
+     {"dualpi2", QueueSpec::Kind::kDualPi2}}};
+
 [[noreturn]] void refuse(std::string_view text) {
-  throw std::invalid_argument("--queue " + std::string{text} +
-                              ": not infinite, droptail:PACKETS, codel or red:MIN,MAX,P "
-                              "(whole packets of 1500 bytes, MIN < MAX, 0 < P <= 1)");
+  throw std::invalid_argument(
+      "--queue " + std::string{text} +
+      ": not infinite, droptail:PACKETS, codel, fq-codel, pie, dualpi2 or red:MIN,MAX,P "
+      "(whole packets of 1500 bytes, MIN < MAX, 0 < P <= 1)");
 }
 
 template <class T>
@@ -43,12 +58,11 @@ QueueSpec QueueSpec::parse(std::string_view text) {
   QueueSpec spec;
   constexpr std::string_view kDropTailPrefix = "droptail:";
   constexpr std::string_view kRedPrefix = "red:";
-  if (text == "infinite") {
-    return spec;
-  }
-  if (text == "codel") {
-    spec.kind = Kind::kCodel;
-    return spec;
+  for (const auto& [name, kind] : kPlainKinds) {
+    if (text == name) {
+      spec.kind = kind;
+      return spec;
+    }
   }
   if (text.starts_with(kDropTailPrefix)) {
     spec.kind = Kind::kDropTail;
@@ -71,17 +85,15 @@ QueueSpec QueueSpec::parse(std::string_view text) {
 }
 
 std::string QueueSpec::text() const {
-  switch (kind) {
-    case Kind::kInfinite:
-      break;
-    case Kind::kDropTail:
-      return fmt::format("droptail:{}", packets);
-    case Kind::kCodel:
-      return "codel";
-    case Kind::kRed:
-      return fmt::format("red:{},{},{}", red_min, red_max, red_chance);
+  if (kind == Kind::kDropTail) {
+    return fmt::format("droptail:{}", packets);
   }
-  return "infinite";
+  if (kind == Kind::kRed) {
+    return fmt::format("red:{},{},{}", red_min, red_max, red_chance);
+  }
+  const auto* plain =
+      std::ranges::find(kPlainKinds, kind, &std::pair<std::string_view, Kind>::second);
+  return std::string{plain->first};
 }
 
 std::unique_ptr<sim::Queue> QueueSpec::make(const Rng& rng) const {
@@ -98,6 +110,13 @@ std::unique_ptr<sim::Queue> QueueSpec::make(const Rng& rng) const {
                           .threshold_max = (red_max * kPacket).bytes(),
                           .drop_chance_max = red_chance},
           rng);
+    case Kind::kFqCodel:
+      return std::make_unique<sim::FqCodelQueue>(
+          sim::FqCodelQueue::Options{.seed = Rng{rng}.next()});
+    case Kind::kPie:
+      return std::make_unique<sim::PieQueue>(rng);
+    case Kind::kDualPi2:
+      return std::make_unique<sim::DualPi2Queue>();
   }
   return nullptr;
 }

@@ -10,10 +10,10 @@
 namespace cress::harness {
 
 /// Which queue stands at the bottleneck, as the command line says it:
-/// `infinite`, `droptail:N`, `codel` or `red:MIN,MAX,P` (N, MIN, MAX in packets of 1500 bytes,
-/// counted in bytes; P in (0, 1]).
+/// `infinite`, `droptail:N`, `codel`, `fq-codel`, `pie`, `dualpi2` or `red:MIN,MAX,P` (N, MIN, MAX
+/// in packets of 1500 bytes, counted in bytes; P in (0, 1]).
 struct QueueSpec {
-  enum class Kind { kInfinite, kDropTail, kCodel, kRed };
+  enum class Kind { kInfinite, kDropTail, kCodel, kRed, kFqCodel, kPie, kDualPi2 };
   Kind kind = Kind::kInfinite;
   int64_t packets = 0;
   int64_t red_min = 0;

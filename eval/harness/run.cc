@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "eval/harness/cross_traffic.hh"
+#include "eval/harness/live_quality.hh"
 #include "eval/metrics/audio.hh"
 #include "eval/metrics/delay_over_time.hh"
 #include "eval/metrics/frames.hh"
+#include "eval/metrics/motion.hh"
 #include "eval/metrics/picture_quality.hh"
 #include "eval/metrics/rates.hh"
 #include "media/frame/scale_picture.hh"
@@ -32,6 +34,7 @@ struct Direction {
   std::vector<metrics::ShownFrame> shown{};
   std::vector<uint32_t> shown_ids{};
   std::optional<WorstMoments> worst{};  // where there are pictures
+  std::optional<LiveQuality> live{};    // likewise
   bool has_sound = false;
   std::vector<metrics::PlayedSound> played{};
 };
@@ -105,7 +108,7 @@ void note_sound(const RunSpec& spec, Direction& direction) {
 }
 
 /// Scores shown frames at once, so that only one picture of each is alive.
-void note_frames(const RunSpec& spec, Direction& direction) {
+void note_frames(const RunSpec& spec, Direction& direction, TimePoint now) {
   auto& sender = static_cast<schemes::CallHost&>(direction.sender);
   auto& receiver = static_cast<schemes::CallHost&>(direction.receiver);
   while (const auto coded = sender.poll_coded()) {
@@ -128,10 +131,16 @@ void note_frames(const RunSpec& spec, Direction& direction) {
                            .shown = frame->shown,
                            .ssim = quality.ssim,
                            .picture = frame->picture});
+    direction.live->note({.number = frame->frame_id,
+                          .captured = frame->captured,
+                          .displayed = frame->shown,
+                          .ssim = quality.ssim,
+                          .picture = frame->picture});
     if (spec.on_shown) {
       spec.on_shown(direction.name, *frame);
     }
   }
+  direction.live->advance(now);
   note_sound(spec, direction);
 }
 
@@ -162,6 +171,12 @@ VideoResult video_result(const Direction& direction, metrics::Window window) {
   const metrics::Freezes freezes = metrics::freezes(direction.shown, window);
   result.freezes = freezes.count;
   result.frozen_s = to_seconds(freezes.frozen);
+  const metrics::Freezes w3c = metrics::freezes_w3c(direction.shown, window);
+  result.freezes_w3c = w3c.count;
+  result.frozen_w3c_s = to_seconds(w3c.frozen);
+  result.gaps_500ms = metrics::gaps_over(direction.shown, window, 500ms);
+  result.harmonic_fps = metrics::harmonic_fps(direction.shown, window);
+  result.live_ssim_db = metrics::ssim_to_db(direction.live->mean_ssim());
   return result;
 }
 
@@ -293,7 +308,7 @@ void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> direc
     for (Direction& direction : directions) {
       direction.samples.push_back(direction.sender.sample(at));
       if (direction.video != nullptr) {
-        note_frames(spec, direction);
+        note_frames(spec, direction, at);
       }
     }
     cross.note();
@@ -306,7 +321,7 @@ void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> direc
   for (Direction& direction : directions) {
     direction.delivered_at_end = direction.receiver.delivered();
     if (direction.video != nullptr) {
-      note_frames(spec, direction);
+      note_frames(spec, direction, end);
     }
   }
 }
@@ -366,6 +381,7 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
   for (Direction& direction : directions) {
     if (direction.video != nullptr) {
       direction.worst.emplace(spec.window());
+      direction.live.emplace(spec.window(), *direction.video);
     }
   }
   sim::World world{{*pair.left, *pair.right, forward, reverse}};

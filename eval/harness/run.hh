@@ -82,6 +82,11 @@ struct VideoResult {
   int64_t freezes = 0;
   double frozen_s = 0;
   int64_t key_frames = 0;
+  int64_t freezes_w3c = 0;
+  double frozen_w3c_s = 0;
+  int64_t gaps_500ms = 0;  ///< between displayed frames, longer than that
+  double harmonic_fps = 0;
+  double live_ssim_db = 0;
 };
 
 /// What the listener heard (eval/metrics/audio.hh).

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 /// The measures of docs/guide/cress-eval.md; whatever else an object holds is shown as it is.
-constexpr std::array<std::string_view, 22> kNumberKeys{"capacity_kbps",
+constexpr std::array<std::string_view, 27> kNumberKeys{"capacity_kbps",
                                                        "throughput_kbps",
                                                        "goodput_kbps",
                                                        "utilization",
@@ -38,6 +38,11 @@ constexpr std::array<std::string_view, 22> kNumberKeys{"capacity_kbps",
                                                        "freezes",
                                                        "frozen_s",
                                                        "key_frames",
+                                                       "freezes_w3c",
+                                                       "frozen_w3c_s",
+                                                       "gaps_500ms",
+                                                       "harmonic_fps",
+                                                       "live_ssim_db",
                                                        "frame_fit_p95",
                                                        "frame_over_share",
                                                        "mouth_to_ear_p95_ms",

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "transport/base/ecn.hh"
 #include "transport/base/units.hh"
 
 namespace cress {
@@ -32,6 +33,8 @@ struct Transmit {
   /// What a simulated link is charged: the size of the IP packet, where that is not the bytes and
   /// their UDP and IP headers. Real sockets ignore it.
   DataSize wire_size{};
+  /// What the IP header says. Real sockets ignore it so far.
+  Ecn ecn = Ecn::kNotEct;
 };
 
 }  // namespace cress

@@ -199,6 +199,29 @@ Result<PacketHeader, PacketError> parse_packet(std::span<const std::byte> bytes)
   }
 }
 
+void mark_congestion(std::span<std::byte> packet) {
+  if (!parse_packet(packet)) {
+    return;
+  }
+  const auto set_word = [packet](size_t at, uint32_t value) {
+    packet[at] = static_cast<std::byte>(value >> 8 & 0xffU);
+    packet[at + 1] = static_cast<std::byte>(value & 0xffU);
+  };
+  const uint16_t before = word_at(packet, 0);
+  if (byte_at(packet, 0) >> 4 == 6) {
+    set_word(0, before | 0x30U);
+    return;
+  }
+  set_word(0, before | 3U);
+  // RFC 1624: the sum is of ones' complements, so a changed word changes it by the difference.
+  constexpr size_t kChecksumAt = 10;
+  uint32_t sum = static_cast<uint16_t>(~word_at(packet, kChecksumAt)) +
+                 static_cast<uint16_t>(~before) + uint32_t{word_at(packet, 0)};
+  sum = (sum & 0xffffU) + (sum >> 16);
+  sum = (sum & 0xffffU) + (sum >> 16);
+  set_word(kChecksumAt, ~sum & 0xffffU);
+}
+
 bool is_routable(const PacketHeader& header) {
   return !is_one_link_only(header.flow.source) && !is_one_link_only(header.flow.destination) &&
          !is_for_many(header.flow.destination);

@@ -49,6 +49,10 @@ struct PacketHeader {
 /// looked at. Total: any bytes give a header or one error; reads nothing beyond `bytes`.
 Result<PacketHeader, PacketError> parse_packet(std::span<const std::byte> bytes);
 
+/// Writes CE into the ECN field of a packet that parse_packet accepts, and corrects an IPv4
+/// header's checksum (RFC 3168 §5, RFC 1624). Anything else stays as it is.
+void mark_congestion(std::span<std::byte> packet);
+
 /// What a router sends on: neither to nor from an address that is good on one link only, nor to
 /// many at once.
 bool is_routable(const PacketHeader& header);

@@ -152,6 +152,52 @@ TEST(Packet, AnyBytesGiveAHeaderInsideThemOrAnError) {
   EXPECT_GT(read, 1000);
 }
 
+/// Ones' complement sum of the header's words: 0xffff where its checksum is right.
+uint32_t checksum_of(const Bytes& bytes) {
+  uint32_t sum = 0;
+  for (size_t at = 0; at < 20; at += 2) {
+    sum += std::to_integer<uint32_t>(bytes[at]) << 8 | std::to_integer<uint32_t>(bytes[at + 1]);
+  }
+  while (sum > 0xffff) {
+    sum = (sum & 0xffff) + (sum >> 16);
+  }
+  return sum;
+}
+
+TEST(Packet, MarkSetsCeAndKeepsTheChecksumRight) {
+  for (int ecn = 0; ecn < 4; ++ecn) {
+    for (int salt = 0; salt < 1000; ++salt) {
+      Bytes packet = udp4();
+      packet[1] = static_cast<std::byte>(46 << 2 | ecn);
+      packet[4] = static_cast<std::byte>(salt >> 8);
+      packet[5] = static_cast<std::byte>(salt & 0xff);
+      const uint32_t right = 0xffff - checksum_of(packet);
+      packet[10] = static_cast<std::byte>(right >> 8);
+      packet[11] = static_cast<std::byte>(right & 0xff);
+      ASSERT_EQ(checksum_of(packet), 0xffffU);
+      mark_congestion(packet);
+      ASSERT_EQ(checksum_of(packet), 0xffffU) << ecn << " " << salt;
+      const auto header = parse_packet(packet);
+      ASSERT_EQ(header->ecn, 3);
+      ASSERT_EQ(header->dscp, 46);
+      ASSERT_EQ(header->flow, parse_packet(udp4())->flow);
+    }
+  }
+}
+
+TEST(Packet, MarkSetsCeInIpv6AndLeavesOtherBytesAlone) {
+  Bytes packet = udp6();
+  mark_congestion(packet);
+  auto expected = *parse_packet(udp6());
+  expected.ecn = 3;
+  EXPECT_EQ(*parse_packet(packet), expected);
+  Bytes broken = udp4();
+  broken.resize(19);
+  const Bytes before = broken;
+  mark_congestion(broken);
+  EXPECT_EQ(broken, before);
+}
+
 TEST(Packet, ARouterSendsOnWhatIsForOneAddressBeyondTheLink) {
   const struct {
     const char* from;

@@ -18,6 +18,7 @@ struct Datagram {
   DataSize wire_size;
   Address from{};
   Address to{};
+  Ecn ecn = Ecn::kNotEct;
 };
 
 /// `transmit` as it leaves a host whose address is `from`.
@@ -26,7 +27,7 @@ inline Datagram datagram_of(Transmit transmit, const Address& from) {
       transmit.wire_size != DataSize{}
           ? transmit.wire_size
           : DataSize{static_cast<int64_t>(transmit.bytes.size())} + kUdpIpOverhead;
-  return {std::move(transmit.bytes), size, from, transmit.to};
+  return {std::move(transmit.bytes), size, from, transmit.to, transmit.ecn};
 }
 
 }  // namespace cress::sim

@@ -17,6 +17,7 @@ struct QueuedDatagram {
 struct QueueStats {
   uint64_t dropped = 0;
   DataSize dropped_size;
+  uint64_t marked = 0;  ///< got CE instead of being dropped (RFC 3168)
 };
 
 /// The bottleneck's queue: who is let in, who leaves next, who is thrown away.
@@ -36,6 +37,21 @@ class Queue {
   void count_drop(const QueuedDatagram& dropped) {
     ++stats_.dropped;
     stats_.dropped_size += dropped.datagram.wire_size;
+  }
+  /// What a queue inside this one did.
+  void count(const QueueStats& more) {
+    stats_.dropped += more.dropped;
+    stats_.dropped_size += more.dropped_size;
+    stats_.marked += more.marked;
+  }
+  /// Whether the datagram could carry the mark, which it then does.
+  bool mark(QueuedDatagram& datagram) {
+    if (datagram.datagram.ecn == Ecn::kNotEct) {
+      return false;
+    }
+    datagram.datagram.ecn = Ecn::kCe;
+    ++stats_.marked;
+    return true;
   }
 
  private:

@@ -18,14 +18,19 @@ void CodelQueue::push(TimePoint /*now*/, QueuedDatagram datagram) {
   queue_.push_back(std::move(datagram));
 }
 
+QueuedDatagram CodelQueue::take_first() {
+  QueuedDatagram first = std::move(queue_.front());
+  queue_.pop_front();
+  size_ -= first.datagram.wire_size;
+  return first;
+}
+
 CodelQueue::Head CodelQueue::take_head(TimePoint now) {
   if (queue_.empty()) {
     above_until_.reset();
     return {};
   }
-  Head head{std::move(queue_.front()), false};
-  queue_.pop_front();
-  size_ -= head.datagram->datagram.wire_size;
+  Head head{take_first(), false};
   const Duration wait = now - head.datagram->sent;
   if (wait < options_.target || size_ <= options_.mtu) {
     above_until_.reset();
@@ -48,8 +53,12 @@ std::optional<QueuedDatagram> CodelQueue::pop(TimePoint now) {
     dropping_ = false;
   } else if (dropping_) {
     while (dropping_ && now >= drop_next_) {
-      count_drop(*head.datagram);
       ++count_;
+      if (mark(*head.datagram)) {
+        drop_next_ = next_drop_after(drop_next_);
+        break;
+      }
+      count_drop(*head.datagram);
       head = take_head(now);
       if (head.may_drop) {
         drop_next_ = next_drop_after(drop_next_);
@@ -58,8 +67,10 @@ std::optional<QueuedDatagram> CodelQueue::pop(TimePoint now) {
       }
     }
   } else if (head.may_drop) {
-    count_drop(*head.datagram);
-    head = take_head(now);
+    if (!mark(*head.datagram)) {
+      count_drop(*head.datagram);
+      head = take_head(now);
+    }
     dropping_ = true;
     // Back soon after the last time: start from the rate that had the queue under control.
     const int64_t gained = count_ - count_last_;

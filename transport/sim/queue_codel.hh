@@ -9,7 +9,8 @@ namespace cress::sim {
 
 /// Controlled delay (RFC 8289): watches how long each datagram waited, and once every one of an
 /// interval has waited longer than the target, drops from the head at a rate that grows with the
-/// square root of the drops, until the wait is below the target again.
+/// square root of the drops, until the wait is below the target again. ECN-capable datagrams are
+/// marked where others are dropped (RFC 8290 §4.2 and Linux; RFC 8289 leaves it open).
 /// Threads: none inside; one owner.
 class CodelQueue final : public Queue {
  public:
@@ -27,6 +28,10 @@ class CodelQueue final : public Queue {
   void push(TimePoint now, QueuedDatagram datagram) override;
   std::optional<QueuedDatagram> pop(TimePoint now) override;
   DataSize size() const override { return size_; }
+
+  /// The head, whatever the discipline says, uncounted: a queue around this one drops it. Not
+  /// empty.
+  QueuedDatagram take_first();
 
   /// In the dropping state of RFC 8289 §5.
   bool dropping() const { return dropping_; }

@@ -154,6 +154,7 @@ void World::deliver(HostId to, const Datagram& datagram) {
       return;  // filtered, or the host has moved meanwhile
     }
   }
+  host.machine->handle_ecn(datagram.ecn);
   host.machine->handle_datagram(host.local(now_), datagram.from, datagram.bytes);
   drain(to);
 }

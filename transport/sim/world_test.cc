@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/sim/nat.hh"
+#include "transport/sim/queue_codel.hh"
 
 namespace cress::sim {
 namespace {
@@ -44,6 +45,7 @@ class Talker final : public Machine {
       say(from, "echo " + heard.back().text);
     }
   }
+  void handle_ecn(Ecn ecn) override { marks.push_back(ecn); }
   void handle_timeout(TimePoint now) override {
     woken.push_back(now);
     wake_at = kNever;
@@ -54,6 +56,7 @@ class Talker final : public Machine {
     }
     Transmit transmit = std::move(outgoing_.front());
     outgoing_.pop_front();
+    transmit.ecn = sends_ecn;
     return transmit;
   }
   TimePoint poll_timeout() const override { return wake_at; }
@@ -67,6 +70,8 @@ class Talker final : public Machine {
 
   std::vector<Heard> heard;
   std::vector<TimePoint> woken;
+  std::vector<Ecn> marks;
+  Ecn sends_ecn = Ecn::kNotEct;
   TimePoint wake_at = kNever;
   bool answers = false;
   bool has_last_word = false;
@@ -89,6 +94,7 @@ class Star : public testing::Test {
   Talker hub;
   Talker a;
   Talker b;
+  Talker d;
   Link hub_to_a{ideal()};
   Link hub_to_b{ideal()};
   Link a_to_hub{ideal()};
@@ -111,6 +117,46 @@ TEST_F(Star, DatagramsGoToTheirAddress) {
   EXPECT_EQ(a.heard[0].at, kTimeZero + 10ms);
   ASSERT_EQ(b.heard.size(), 1U);
   EXPECT_EQ(b.heard[0].text, "to b");
+}
+
+TEST_F(Star, SharedLinkDeliversToTheAddressedHost) {
+  Talker c;
+  Link shared{ideal()};
+  const auto c_id = world.add(c, {.address = address(5)});
+  const auto d_id = world.add(d, {.address = address(6)});
+  world.connect(c_id, a_id, shared);
+  world.connect(d_id, b_id, shared);
+  c.say(address(2), "c to a");
+  c.say(address(3), "c to b, no route");
+  d.say(address(3), "d to b");
+  d.say(Address{}, "d to the first receiver");
+  world.drain(c_id);
+  world.drain(d_id);
+  world.run_until(kTimeZero + 1s);
+  ASSERT_EQ(a.heard.size(), 2U);
+  EXPECT_EQ(a.heard[0].text, "c to a");
+  EXPECT_EQ(a.heard[1].text, "d to the first receiver");
+  ASSERT_EQ(b.heard.size(), 1U);
+  EXPECT_EQ(b.heard[0].text, "d to b");
+  EXPECT_EQ(shared.records().size(), 3U);
+  EXPECT_EQ(shared.records()[1].to, address(3));
+}
+
+TEST_F(Star, MarksOfAQueueReachTheMachine) {
+  // One packet a second: the second waits long enough for CoDel's state to mark the third.
+  auto trace = std::make_shared<DeliveryTrace>();
+  trace->opportunities.push_back({1s});
+  Link slow{{.trace = trace, .queue = std::make_unique<CodelQueue>()}};
+  const auto c_id = world.add(d, {.address = address(6)});
+  world.connect(c_id, a_id, slow);
+  d.sends_ecn = Ecn::kEct0;
+  for (int i = 0; i < 4; ++i) {
+    d.say(address(2), std::string(1472, 'x'));
+  }
+  world.drain(c_id);
+  world.run_until(kTimeZero + 10s);
+  EXPECT_EQ(a.marks, (std::vector<Ecn>{Ecn::kEct0, Ecn::kCe, Ecn::kEct0, Ecn::kEct0}));
+  EXPECT_EQ(a.heard.size(), 4U);
 }
 
 TEST_F(Star, HostsHaveClocksOfTheirOwn) {
