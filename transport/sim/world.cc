@@ -24,12 +24,22 @@ World::World(const Pair& pair) {
 }
 
 World::HostId World::add(Machine& machine, const HostOptions& options) {
-  if (options.address != Address{}) {
-    check(by_address_.emplace(options.address, hosts_.size()).second,
-          "World: two hosts with one address");
-  }
   hosts_.push_back({.machine = &machine, .options = options, .routes = {}});
+  take_address(hosts_.size() - 1);
   return hosts_.size() - 1;
+}
+
+void World::take_address(HostId host) {
+  const Address& address = hosts_[host].options.address;
+  check(address == Address{} || by_address_.emplace(address, host).second,
+        "World: two hosts with one address");
+}
+
+void World::free_address(HostId host) {
+  const auto found = by_address_.find(hosts_[host].options.address);
+  if (found != by_address_.end() && found->second == host) {
+    by_address_.erase(found);
+  }
 }
 
 void World::connect(HostId from, HostId to, Link& link) {
@@ -37,13 +47,26 @@ void World::connect(HostId from, HostId to, Link& link) {
   wires_.push_back({&link, to});
 }
 
-void World::move(HostId host, const Address& address) {
-  by_address_.erase(hosts_.at(host).options.address);
-  hosts_[host].options.address = address;
-  check(by_address_.emplace(address, host).second, "World: two hosts with one address");
+void World::connect_all(Link& link) {
+  everywhere_ = &link;
+  wires_.push_back({&link, std::nullopt});
 }
 
-void World::replace(HostId host, Machine* machine) { hosts_.at(host).machine = machine; }
+void World::move(HostId host, const Address& address) {
+  free_address(host);
+  hosts_.at(host).options.address = address;
+  if (hosts_[host].machine != nullptr) {
+    take_address(host);
+  }
+}
+
+void World::replace(HostId host, Machine* machine) {
+  free_address(host);
+  hosts_.at(host).machine = machine;
+  if (machine != nullptr) {
+    take_address(host);
+  }
+}
 
 TimePoint World::Host::poll_timeout() const {
   const TimePoint due = machine == nullptr ? kNever : machine->poll_timeout();
@@ -107,6 +130,8 @@ void World::send(HostId from, Transmit transmit) {
       host.routes, [&to](const auto& one) { return to.has_value() && one.first == *to; });
   if (route != host.routes.end()) {
     route->second->push(now_, std::move(datagram));
+  } else if (everywhere_ != nullptr) {
+    everywhere_->push(now_, std::move(datagram));
   }
 }
 
@@ -157,7 +182,9 @@ void World::step() {
     const Wire wire = wires_[i];
     wire.link->handle_timeout(now_);
     while (const auto datagram = wire.link->poll_delivered(now_)) {
-      deliver(wire.to, *datagram);
+      if (const auto to = wire.to ? wire.to : host_of(datagram->to)) {
+        deliver(*to, *datagram);
+      }
     }
   }
   for (HostId host = 0; host < hosts_.size(); ++host) {

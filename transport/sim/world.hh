@@ -43,10 +43,13 @@ class World {
   /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
   /// Address{} takes its first link.
   void connect(HostId from, HostId to, Link& link);
+  /// What no other link takes goes over `link`, to whichever host has the address when it arrives.
+  void connect_all(Link& link);
 
   /// From now on the host has another address; what is on its way to the old one is lost.
   void move(HostId host, const Address& address);
-  /// Another machine takes the host's place, as after a restart; nullptr: the host is off.
+  /// Another machine takes the host's place, as after a restart; nullptr: the host is off, and
+  /// another may have its address.
   void replace(HostId host, Machine* machine);
   /// After the application changed a machine: polls what it sends.
   void drain(HostId host);
@@ -75,7 +78,7 @@ class World {
   };
   struct Wire {
     Link* link = nullptr;
-    HostId to = 0;
+    std::optional<HostId> to;  // nullopt: who has the address
   };
 
   TimePoint next_event() const;
@@ -83,10 +86,13 @@ class World {
   void deliver(HostId to, const Datagram& datagram);
   bool collect(HostId from);
   void send(HostId from, Transmit transmit);
+  void take_address(HostId host);
+  void free_address(HostId host);
   std::optional<HostId> host_of(const Address& address) const;
 
   std::vector<Host> hosts_;
   std::vector<Wire> wires_;
+  Link* everywhere_ = nullptr;
   std::map<Address, HostId> by_address_;
   std::function<bool(TimePoint, const Datagram&)> watch_;
   TimePoint now_ = kTimeZero;
