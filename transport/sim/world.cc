@@ -68,6 +68,20 @@ void World::replace(HostId host, Machine* machine) {
   }
 }
 
+void World::remove(HostId host) {
+  replace(host, nullptr);
+  const auto is_its = [this, host](const Wire& wire) {
+    return wire.to == host || std::ranges::any_of(hosts_[host].routes, [&wire](const auto& route) {
+             return route.second == wire.link;
+           });
+  };
+  std::erase_if(wires_, is_its);
+  hosts_[host].routes.clear();
+  for (Host& other : hosts_) {
+    std::erase_if(other.routes, [host](const auto& route) { return route.first == host; });
+  }
+}
+
 TimePoint World::Host::poll_timeout() const {
   const TimePoint due = machine == nullptr ? kNever : machine->poll_timeout();
   return due == kNever ? kNever : due - options.clock_offset;

@@ -51,6 +51,8 @@ class World {
   /// Another machine takes the host's place, as after a restart; nullptr: the host is off, and
   /// another may have its address.
   void replace(HostId host, Machine* machine);
+  /// The host is gone for good, and its links with it. Not while the world steps.
+  void remove(HostId host);
   /// After the application changed a machine: polls what it sends.
   void drain(HostId host);
   /// A datagram that no host sent, at `to` at once: an attacker's.

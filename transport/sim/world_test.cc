@@ -156,6 +156,22 @@ TEST_F(Star, AHostThatIsOffHearsNothingAndARestartedOneDoes) {
   EXPECT_EQ(again.heard[0].text, "heard");
 }
 
+TEST_F(Star, AHostThatIsRemovedTakesItsLinksAlong) {
+  hub.say(address(2), "in transit");
+  hub.say(address(3), "to b");
+  a.say(address(1), "in transit");
+  world.drain(hub_id);
+  world.drain(a_id);
+  world.remove(a_id);
+  hub.say(address(2), "to nobody");
+  world.drain(hub_id);
+  world.run_until(kTimeZero + 1s);
+  EXPECT_TRUE(a.heard.empty());
+  EXPECT_TRUE(hub.heard.empty());
+  EXPECT_EQ(b.heard.size(), 1U);
+  EXPECT_EQ(hub_to_a.records().size(), 1U);
+}
+
 TEST_F(Star, AHostThatIsOffLeavesItsAddressToOthers) {
   world.replace(a_id, nullptr);
   world.move(b_id, address(2));
