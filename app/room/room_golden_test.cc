@@ -13,7 +13,7 @@ namespace {
 /// Lines about the members of a room: one for each a period, one for each event.
 class MembersHistory {
  public:
-  explicit MembersHistory(TestRoom& room) : room_(room) {}
+  explicit MembersHistory(SimulatedRoom& room) : room_(room) {}
 
   void add(Seat& seat) { seats_.push_back({&seat}); }
   void say(const std::string& words) { text_ << "- " << words << '\n'; }
@@ -93,7 +93,7 @@ class MembersHistory {
                seat.coded.size()};
   }
 
-  TestRoom& room_;
+  SimulatedRoom& room_;
   std::ostringstream text_;
   std::vector<Watched> seats_;
 };
@@ -107,7 +107,7 @@ TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
   }
   relay::RoomOptions options;
   options.lost_after = 4s;
-  TestRoom room{options};
+  SimulatedRoom room{options};
   MembersHistory history{room};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben",
@@ -127,7 +127,7 @@ TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
   history.run_until(kTimeZero + 2s);
   history.say("Ben has another name and no camera; Dan vanishes, and comes back");
   ben.member->set_person(room.now(), {.name = "Benjamin", .camera_off = true});
-  dan.is_gone = true;
+  room.crash(dan);
   history.add(room.join({.name = "Dan", .seed = 5}));
   history.run_until(kTimeZero + 5s);
   history.say("Cleo leaves; Ada looks at all in small");

@@ -66,7 +66,7 @@ void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Sea
 }
 
 TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
-  TestRoom room;
+  SimulatedRoom room;
   std::vector<Seat*> seats;
   for (const char* name : {"Ada", "Ben", "Cem"}) {
     seats.push_back(&room.join({.name = name, .seed = seats.size() + 1}));
@@ -103,7 +103,7 @@ TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
 }
 
 TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .loss = 0.03, .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   Seat& cem = room.join({.name = "Cem", .loss = 0.08, .seed = 3});
@@ -125,7 +125,7 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
 }
 
 TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   room.run_until(kTimeZero + 6s);
@@ -147,7 +147,7 @@ TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
 }
 
 TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   Seat& cem = room.join({.name = "Cem", .seed = 3});
@@ -168,7 +168,7 @@ TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
 }
 
 TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .loss = 0.2, .seed = 2});
   room.run_until(kTimeZero + 2s);
@@ -182,7 +182,7 @@ TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
 
 TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
   relay::RoomOptions options;
-  TestRoom room{options};
+  SimulatedRoom room{options};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   room.run_until(kTimeZero + 3s);
   EXPECT_EQ(ada.member->video_rate_max(), DataRate{});
@@ -196,7 +196,7 @@ TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
 }
 
 TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   room.run_until(kTimeZero + 2s);

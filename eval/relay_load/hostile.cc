@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "eval/relay_load/load_member.hh"
-#include "relay/forward/hostile_test_tools.hh"
+#include "eval/relay_load/loopback.hh"
+#include "relay/members/hostile_datagram.hh"
+#include "relay/members/load_member.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
@@ -201,7 +202,7 @@ class Echo final : public Attack {
     TimePoint poll_timeout() const override { return member.poll_timeout(); }
 
     Echo& owner;
-    LoadMember member;
+    relay::LoadMember member;
   };
 
   std::optional<Transmit> repeat(std::optional<Transmit> transmit) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eval/relay_load/caller.hh"
+#include "eval/relay_load/loopback.hh"
 #include "eval/relay_load/probe.hh"
 #include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
@@ -130,10 +131,10 @@ class Load {
         std::ranges::none_of(callers_, [room](const auto& caller) { return caller->room == room; });
     callers_.push_back(std::make_unique<Caller>(
         clock_, loop_, room, loopback_of(static_cast<int>(joins_ / kNeighbours)),
-        LoadMemberOptions{.access = access_of(room),
-                          .relay = process_.address(),
-                          .member = {.speaks = speaks, .video_rate = options_.video},
-                          .seed = rng_.below(1U << 30U)}));
+        relay::LoadMemberOptions{.access = access_of(room),
+                                 .relay = process_.address(),
+                                 .member = {.speaks = speaks, .video_rate = options_.video},
+                                 .seed = rng_.below(1U << 30U)}));
     if (options_.against_turn) {
       callers_.back()->machine.watch([this, leg = static_cast<uint32_t>(joins_)](
                                          TimePoint at, size_t size) { note(at, leg, size); });
@@ -259,7 +260,7 @@ class Load {
   // Whom a member has seen lately.
   void collect(const Caller& caller) {
     constexpr Duration kLately = 2s;
-    const relay::TestMember* member = caller.machine.member();
+    const relay::ModelMember* member = caller.machine.member();
     if (member == nullptr) {
       return;
     }

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "eval/relay_load/child_process.hh"
-#include "eval/relay_load/load_member.hh"
+#include "eval/relay_load/loopback.hh"
 #include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
 #include "transport/base/big_endian.hh"

@@ -139,8 +139,8 @@ void Person::handle_shown(const std::string& from, const app::ShownFrame& frame)
   }
   sight = {frame.captured, frame.shown, sight.frames + 1};
   const auto expected = cameras_.find(from);
-  if (expected == cameras_.end() || !frame.picture) {
-    return;
+  if (expected == cameras_.end() || !frame.picture || frame.captured < expected->second.start) {
+    return;  // the last: of the program that ran before the other's restart
   }
   media::SyntheticCamera& camera = expected->second.camera;
   const media::Picture shown = media::scale_picture(*frame.picture, kWidth, kHeight);

@@ -55,7 +55,8 @@ class Scenario {
   Scenario& room(size_t members);
   Scenario& join();
   Scenario& leave(size_t person);
-  /// The program dies and is started again; the others see its session end or go on.
+  /// The program dies and is started again; the others see its session end or go on. In a call Ada
+  /// is then back where Bo's link says.
   Scenario& restart(size_t person);
   Scenario& restart_relay();
 
@@ -66,7 +67,8 @@ class Scenario {
   Scenario& blackout(size_t person, Duration length);
   /// The person's address changes; they are notified, as by a real network.
   Scenario& move(size_t person);
-  /// Datagrams of strangers for everybody: noise, and repeats of what was seen on the wire.
+  /// Datagrams of strangers for everybody: noise, and repeats of what was seen on the wire, just
+  /// now and long ago. Each twice: the second must not be accepted, whatever became of the first.
   Scenario& strangers(size_t datagrams);
 
   /// Notes a failure unless `holds`.
@@ -74,11 +76,13 @@ class Scenario {
   /// The invariants of docs/ARCHITECTURE.md that hold at every instant.
   Scenario& check_always();
   /// Those that hold when the network has been good for some seconds: everybody sees and hears
-  /// everybody.
+  /// everybody, and no link has a long queue.
   Scenario& check_settled();
 
   /// The oldest newest picture, over all pairs of those present.
   Duration frame_age() const { return oldest_picture().age; }
+  /// How long what waits in the longest queue of any link takes.
+  Duration queue_delay() const;
   size_t people() const;
   bool is_present(size_t person) const;
   const Person& person(size_t at) const;
@@ -100,10 +104,17 @@ class Scenario {
 
   Seat& add(const std::string& name);
   std::unique_ptr<Person> make_person(const Seat& seat);
+  void place(Seat& seat, const Address& address);
   void wire_up(Seat& seat);
   void know_cameras();
   void note(const std::string& step);
+  void pass(Duration length);
   void fail(const std::string& what);
+  void overhear(const sim::Datagram& datagram);
+  void check_person(const Seat& seat);
+  void check_relay();
+  /// Datagrams and records that persons and the relay took for those of their peers, so far.
+  uint64_t accepted() const;
   Oldest oldest_picture() const;
   std::vector<Seat*> present() const;
   std::set<std::string> names_but(const Seat& seat) const;
@@ -120,8 +131,12 @@ class Scenario {
   std::unique_ptr<relay::RelayMachine> relay_;
   sim::World::HostId relay_id_ = 0;
   uint32_t addresses_ = 0;
+  Address in_link_;  // where Ada is, by the link that Bo was started with
   uint32_t links_ = 0;
-  std::vector<sim::Datagram> overheard_;
+  std::vector<sim::Datagram> overheard_;  // the newest
+  std::vector<sim::Datagram> recorded_;   // every so many of all
+  uint64_t record_every_ = 1;
+  uint64_t datagrams_ = 0;
   std::vector<std::string> steps_;
   std::vector<std::string> failures_;
 };

@@ -35,9 +35,9 @@ class FullRelay {
             "FullRelay: a room was not opened");
       for (int member = 0; member < kMembers; ++member) {
         // Four of one network: its budget of handshakes holds nobody up.
-        callers_.push_back(std::make_unique<Caller>(
-            kTimeZero, static_cast<uint32_t>(64 * (callers_.size() + 1)), access, member == 0));
-        callers_.back()->seed = callers_.size();
+        callers_.push_back(
+            std::make_unique<Caller>(kTimeZero, static_cast<uint32_t>(64 * (callers_.size() + 1)),
+                                     access, member == 0, callers_.size() + 1));
       }
     }
   }
@@ -62,8 +62,7 @@ class FullRelay {
     }
     for (const Transmit& transmit : to_members_.at(place_)) {
       Caller& caller = *callers_[(size_t{transmit.to.ip[14]} * 256 + transmit.to.ip[15]) / 64 - 1];
-      caller.connection.handle_datagram(now_, address_of(0), transmit.bytes);
-      caller.drain(now_);
+      caller.handle_datagram(now_, address_of(0), transmit.bytes);
     }
     const Duration before = processor_time();
     for (Transmit& transmit : to_members_.at(place_)) {

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
-#include "relay/forward/hostile_test_tools.hh"
 #include "relay/forward/room.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
+#include "relay/members/hostile_datagram.hh"
 #include "transport/base/golden_test_tools.hh"
 
 namespace cress::relay {
@@ -39,7 +39,7 @@ std::shared_ptr<const sim::DeliveryTrace> dip_trace(int64_t kbps, int64_t low_kb
 /// Lines about a world: one for the room each period, and now and then one for each leg.
 class RoomHistory {
  public:
-  explicit RoomHistory(RoomWorld& world) : world_(world) {
+  explicit RoomHistory(SimulatedRoom& world) : world_(world) {
     text_ << "ms: datagrams in/unknown/over limit/malformed out/bytes; messages malformed, control "
              "over limit; fragments in/refused out/repeated; frames left out/missed; sounds "
              "in/out/left out; key frames asked, reports; speaker; digest of all datagrams\n"
@@ -103,7 +103,7 @@ class RoomHistory {
     }
   }
 
-  RoomWorld& world_;
+  SimulatedRoom& world_;
   std::ostringstream text_;
   RoomStats before_;
   int periods_ = 0;
@@ -121,7 +121,7 @@ RoomOptions small_pictures() {
 
 // Who joins late, leaves, is sent away; who speaks; views; slow, lossy and changing links.
 TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
-  RoomWorld world{small_pictures()};
+  SimulatedRoom world{small_pictures()};
   RoomHistory history{world};
   const size_t host = world.join(links_of(5000, 3000), {.speaks = true, .parity = 1});
   const size_t second = world.join(links_of(3000, 1000), {.speaks = true});
@@ -176,7 +176,7 @@ TEST(RoomGolden, AFourthThatFloodsAndLies) {
   options.cache.bytes_max = DataSize{150'000};
   options.cache.frame_max = DataSize{40'000};
   options.leg_queue_max = DataSize{30'000};
-  RoomWorld world{options};
+  SimulatedRoom world{options};
   RoomHistory history{world};
   world.join(links_of(3000, 2000), {.speaks = true});
   world.join(links_of(300, 1000), {.parity = 1});

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "relay/forward/room.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
@@ -619,7 +619,7 @@ TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
 }
 
 TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
-  RoomWorld world;
+  SimulatedRoom world;
   const LegLinks links{.down = constant_trace(of_kbps(20'000)),
                        .up = constant_trace(of_kbps(6'000))};
   world.join(links);

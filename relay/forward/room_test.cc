@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "relay/forward/hostile_test_tools.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
+#include "relay/members/hostile_datagram.hh"
 #include "traces/links.hh"
 
 namespace cress::relay {
@@ -20,7 +20,7 @@ const LegLinks& fast_links() {
   return links;
 }
 
-std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint to,
+std::vector<Duration> delays(const ModelMember& member, TimePoint from, TimePoint to,
                              const std::set<room::MemberNumber>& of) {
   std::vector<Duration> all;
   for (const SeenFrame& frame : member.shown()) {
@@ -31,7 +31,7 @@ std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint
   return all;
 }
 
-std::vector<Duration> delays(const TestMember& member, TimePoint from,
+std::vector<Duration> delays(const ModelMember& member, TimePoint from,
                              const std::set<room::MemberNumber>& of) {
   return delays(member, from, kNever, of);
 }
@@ -45,13 +45,13 @@ Duration p95(std::vector<Duration> values) {
 }
 
 TEST(Room, MembersMeetAndSeeAndHearEachOther) {
-  RoomWorld world{RoomOptions{.name = "kitchen"}};
+  SimulatedRoom world{RoomOptions{.name = "kitchen"}};
   for (int i = 0; i < 3; ++i) {
     world.join(fast_links(), {.speaks = i == 1});
   }
   world.run_until(kTimeZero + 5s);
   for (size_t i = 0; i < 3; ++i) {
-    TestMember& member = world.member(i);
+    ModelMember& member = world.member(i);
     ASSERT_TRUE(member.welcome());
     EXPECT_EQ(member.welcome()->room, "kitchen");
     EXPECT_EQ(member.number(), world.number(i));
@@ -116,7 +116,7 @@ struct TenMembers {
 
 // Members 0 and 1 may be slow, the others are not; 2 speaks.
 TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
-  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
   const Duration length = kTenTo - kTenFrom;
   for (size_t i = 0; i < 10; ++i) {
     world.join(i == 0 ? first : i == 1 ? second : fast_links(), {.speaks = i == 2});
@@ -213,7 +213,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
-    RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(800)}};
+    SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(800)}};
     world.watch_references();
     for (int i = 0; i < 4; ++i) {
       const auto kbps = static_cast<int64_t>(rng.uniform(250, 6000));
@@ -228,7 +228,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
     }
     EXPECT_EQ(world.sent_without_reference(), 0U);
     for (size_t i = 0; i < 4; ++i) {
-      const TestMember& member = world.member(i);
+      const ModelMember& member = world.member(i);
       std::map<room::MemberNumber, uint32_t> newest;
       for (const SeenFrame& frame : member.shown()) {
         EXPECT_TRUE(!newest.contains(frame.from) || newest[frame.from] < frame.id);
@@ -244,7 +244,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
 }
 
 TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
-  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
   for (int i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
   }
@@ -276,8 +276,8 @@ TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
 // The others' worst p95 beside a tenth member that is quiet, or that floods and lies.
 Duration run_beside_tenth(bool is_hostile) {
   // The number of datagrams is not limited: it is the bit rate that must stop the flood.
-  RoomWorld world{RoomOptions{.member_datagrams_per_second = 1'000'000,
-                              .video_rate_max = DataRate::kilobits_per_second(1000)}};
+  SimulatedRoom world{RoomOptions{.member_datagrams_per_second = 1'000'000,
+                                  .video_rate_max = DataRate::kilobits_per_second(1000)}};
   std::set<room::MemberNumber> honest;
   for (size_t i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
@@ -322,7 +322,7 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
 }
 
 TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
-  RoomWorld world;
+  SimulatedRoom world;
   const size_t stays = world.join(fast_links(), {.speaks = true});
   std::set<room::MemberNumber> numbers;
   for (int i = 0; i < 1000; ++i) {
@@ -344,7 +344,7 @@ TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
 }
 
 TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
-  RoomWorld world{RoomOptions{.members_max = 2}};
+  SimulatedRoom world{RoomOptions{.members_max = 2}};
   world.join(fast_links());
   world.join(fast_links());
   const size_t third = world.join(fast_links());
@@ -374,7 +374,7 @@ TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
 }
 
 TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
-  RoomWorld world{RoomOptions{.lost_after = 3s}};
+  SimulatedRoom world{RoomOptions{.lost_after = 3s}};
   for (int i = 0; i < 3; ++i) {
     world.join(fast_links());
   }
@@ -392,7 +392,7 @@ TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
 }
 
 TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
-  RoomWorld world;
+  SimulatedRoom world;
   for (int i = 0; i < 4; ++i) {
     world.join(fast_links());
   }
@@ -418,7 +418,7 @@ TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
 
 TEST(Room, SameSeedsSameDatagrams) {
   const auto run = [] {
-    RoomWorld world;
+    SimulatedRoom world;
     for (int i = 0; i < 4; ++i) {
       world.join({.down = constant_trace(DataRate::kilobits_per_second(900)),
                   .up = constant_trace(DataRate::kilobits_per_second(2000)),

@@ -112,11 +112,13 @@ void Connection::handle_session(TimePoint now, const Address& from,
   const auto opened = peer_->handle_datagram(now, from, bytes);
   if (opened) {
     ++stats_.records_opened;
+    drain_peer(now);
     if (connected_) {
-      joining_.reset();  // it lives, and so does the call
+      if (std::exchange(joining_, nullptr) != nullptr) {  // it lives, and so does the call
+        replaced_itself_until_ = now + options_.replace_after;
+      }
       rejoin_refusal_.reset();
     }
-    drain_peer(now);
     decide_waiting(now);
   } else if (next_ != nullptr && next_->handle_datagram(now, from, bytes)) {
     ++stats_.records_opened;
@@ -401,6 +403,9 @@ void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code
 
 void Connection::finish(CloseReason reason) {
   is_finished_ = true;
+  if (is_replaced_ && (reason == CloseReason::kBusy || reason == CloseReason::kNoAnswer)) {
+    reason = CloseReason::kReplaced;
+  }
   joining_.reset();
   pending_.clear();
   peer_.reset();
@@ -415,6 +420,7 @@ void Connection::drain_peer(TimePoint now) {
   }
   if (!connected_ && peer_->was_heard() && !peer_->is_over()) {
     connected_ = true;
+    is_replaced_ = false;
     events_.emplace_back(Connected{peer_->path()});
   }
   while (const auto event = peer_->poll_event()) {
@@ -440,6 +446,17 @@ void Connection::handle_close(TimePoint now, CloseReason reason) {
     connected_ = false;
     give_up_at_ = now + kNextMax;
     drain_peer(now);
+  } else if (reason == CloseReason::kReplaced &&
+             (joining_ != nullptr || now < replaced_itself_until_)) {
+    // Perhaps by ourselves, and the listener's last flight was lost. Another handshake decides: if
+    // it was somebody else, the listener is busy.
+    if (joining_ == nullptr) {
+      begin_joining(now);
+    }
+    peer_.reset();
+    connected_ = false;
+    is_replaced_ = true;
+    give_up_at_ = now + kNextMax;
   } else if (reason == CloseReason::kTimedOut) {
     finish(connected_ ? rejoin_refusal_.value_or(reason) : CloseReason::kNoAnswer);
   } else {

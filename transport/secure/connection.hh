@@ -162,6 +162,8 @@ class Connection {
   TimePoint next_until_ = kNever;
   TimePoint no_rejoin_before_;
   std::optional<CloseReason> rejoin_refusal_;
+  TimePoint replaced_itself_until_{};  // a handshake of ours that was given up may still do so
+  bool is_replaced_ = false;  // the old call; the handshake under way shows by which joiner
 
   // A listener's callers.
   std::vector<Pending> pending_;  // oldest first, at most kPendingMax

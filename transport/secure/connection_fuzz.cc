@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace {
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Address left_at = test_address(1);
   const Address right_at = test_address(2);
   const Address stranger = test_address(3);
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(left_at);
   Node& right = network.join(right_at, left_at);
   std::vector<std::vector<std::byte>> seen;

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -33,7 +33,7 @@ void expect_faithful(const Node& from, const Node& to) {
 }
 
 TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(2s);
@@ -53,8 +53,8 @@ TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
 TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
   std::vector<double> took;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    ScriptedNetwork network{seed};
-    network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
+    SecureWorld network{seed};
+    network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(10s);
@@ -73,7 +73,7 @@ TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
 }
 
 TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& wrong = network.join(kRight, kLeft, {.secret = test_secret(8)});
   network.run_for(1s);
@@ -95,7 +95,7 @@ TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
     std::vector<std::byte> alert(raw.size());
     std::transform(raw.begin(), raw.end(), alert.begin(), [](int b) { return std::byte(b); });
     for (Duration at = 5ms; at < 120ms; at += 5ms) {
-      ScriptedNetwork network;
+      SecureWorld network;
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(at);
@@ -113,11 +113,11 @@ TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
 TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
   // The same address joins again at any moment of an attempt that was given up.
   for (Duration at = 5ms; at < 120ms; at += 5ms) {
-    ScriptedNetwork network;
+    SecureWorld network;
     network.listen(kLeft);
     Node& first = network.join(kRight, kLeft);
     network.run_for(at);
-    first.is_running = false;
+    network.stop(first);
     Node& second = network.join(kRight, kLeft);
     network.run_for(9s);
     EXPECT_TRUE(second.connection->is_connected()) << to_milliseconds(at);
@@ -125,7 +125,7 @@ TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
 }
 
 TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& right = network.join(kRight, kLeft, {.connect_max = 7s});
   network.run_for(10s);
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
@@ -134,7 +134,7 @@ TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
 }
 
 TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
   std::vector<Flight> seen;
@@ -165,7 +165,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
 }
 
 TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   std::vector<Flight> seen;
@@ -187,7 +187,7 @@ TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
 }
 
 TEST(Connection, AHundredThousandRandomDatagramsChangeNothing) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -231,7 +231,7 @@ std::vector<std::byte> first_hello() {
 }
 
 TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
   network.run_for(1s);
@@ -263,7 +263,7 @@ TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
 
 TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
   // What a true joiner sends second, its cookie changed.
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   std::vector<Flight> seen;
   network.watch = [&](const Flight& flight) {
@@ -292,7 +292,7 @@ TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
 }
 
 TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   // 60 callers with a wrong link, who really are where they say they are, within a second.
   for (int i = 0; i < 60; ++i) {
@@ -309,15 +309,15 @@ TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
 
 TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
   for (const bool joiner_moves : {true, false}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     Node& mover = joiner_moves ? right : left;
     Node& stayer = joiner_moves ? left : right;
     network.run_for(1s);
     const TimePoint moved_at = network.now();
-    mover.address = kElsewhere;
-    mover.connection->handle_network_change(moved_at);
+    network.move(mover, kElsewhere);
+    network.notice(mover);
     network.run_for(1s);
     ASSERT_TRUE(stayer.when<PathChanged>());
     // One way there, a challenge back, and its answer.
@@ -335,12 +335,12 @@ TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
 }
 
 TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
   const TimePoint moved_at = network.now();
-  right.address = kElsewhere;  // a NAT forgot
+  network.move(right, kElsewhere);  // a NAT forgot
   network.run_for(1s);
   ASSERT_TRUE(left.when<PathChanged>());
   EXPECT_LE(*left.when<PathChanged>() - moved_at, 120ms);
@@ -348,7 +348,7 @@ TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
 }
 
 TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -357,7 +357,7 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   network.watch = [&](const Flight& flight) {
     if (flight.from == kRight && flight.to == kLeft) {
       // Copied and there first, from elsewhere: what follows from the true address is a replay.
-      left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
+      network.inject(kElsewhere, kLeft, flight.bytes);
       ++overtaken;
       bytes_there += flight.bytes.size();
     }
@@ -378,7 +378,7 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   network.watch = [&](const Flight& flight) {
     if (flight.from == kRight && flight.to == kLeft && network.now() - copied_at >= 4s) {
       copied_at = network.now();
-      left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
+      network.inject(kElsewhere, kLeft, flight.bytes);
       bytes_there += flight.bytes.size();
     }
     return true;
@@ -395,7 +395,7 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
 }
 
 TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -423,8 +423,8 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   EXPECT_FALSE(left.when<PathChanged>());
 }
 
-TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) {
-  ScriptedNetwork network;
+TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheNextDatagramIsLive) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   left.heartbeat = 1h;  // only the keep-alive is there to notice the return
@@ -455,8 +455,8 @@ TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) 
   EXPECT_EQ(left.received.size(), count + 1);
 }
 
-TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListensOn) {
-  ScriptedNetwork network;
+TEST(Connection, SilenceEndsACallAfterAMinuteAndTheListenerListensOn) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -478,11 +478,11 @@ TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListen
 TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     for (const bool joiner_ends : {true, false}) {
-      ScriptedNetwork network{seed};
+      SecureWorld network{seed};
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(1s);
-      network.conditions.loss = 0.5;
+      network.set_conditions({.loss = 0.5});
       Node& ender = joiner_ends ? right : left;
       Node& other = joiner_ends ? left : right;
       ender.connection->hang_up(network.now());
@@ -496,7 +496,7 @@ TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
 }
 
 TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -515,11 +515,11 @@ TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
 TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
   for (const Duration restart : {100ms, 1500ms, 5000ms}) {
     for (const Address& address : {kRight, kElsewhere}) {
-      ScriptedNetwork network;
+      SecureWorld network;
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(1s);
-      right.is_running = false;
+      network.stop(right);
       const TimePoint crashed_at = network.now();
       network.run_for(restart);
       Node& again = network.join(address, kLeft);
@@ -537,7 +537,7 @@ TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
 }
 
 TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -554,11 +554,11 @@ TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
 
 TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   for (const Duration away : {100ms, 900ms, 1500ms, 5000ms, 50000ms}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
-    left.is_running = false;
+    network.stop(left);
     const TimePoint crashed_at = network.now();
     network.run_for(away);
     Node& again = network.listen(kLeft);
@@ -575,21 +575,21 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostReorderedAndRepeated) {
+TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostOrReordered) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    ScriptedNetwork network{seed};
-    network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
+    SecureWorld network{seed};
+    network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(3s);
-    left.is_running = false;
+    network.stop(left);
     network.run_for(2s);
     Node& again = network.listen(kLeft);
     network.run_for(6s);
     ASSERT_TRUE(again.connection->is_connected()) << "seed " << seed;
     EXPECT_EQ(right.count<Connected>(), 2U) << "seed " << seed;
     EXPECT_EQ(right.count<Closed>() + again.count<Closed>(), 0U) << "seed " << seed;
-    network.conditions.loss = 0;
+    network.set_conditions({.loss = 0});
     const auto received = again.received.size();
     network.run_for(1s);
     EXPECT_GT(again.received.size(), received + 15) << "seed " << seed;
@@ -598,7 +598,7 @@ TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostReorderedAndRepea
 
 TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
   for (Duration dark = 200ms; dark < 12s; dark += 370ms) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
@@ -617,11 +617,11 @@ TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
 
 TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    ScriptedNetwork network{seed};
+    SecureWorld network{seed};
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
-    network.conditions = {.jitter = 60ms, .loss = 0.3, .duplicate = 0.1};
+    network.set_conditions({.jitter = 60ms, .loss = 0.3, .duplicate = 0.1});
     Rng rng{seed};
     for (int i = 0; i < 30; ++i) {
       network.watch = [](const Flight&) { return false; };
@@ -629,7 +629,7 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
       network.watch = nullptr;
       network.run_for(from_seconds(rng.uniform()));
     }
-    network.conditions = {};
+    network.set_conditions({});
     network.run_for(4s);
     EXPECT_EQ(right.count<Closed>(), 0U) << "seed " << seed;
     EXPECT_FALSE(left.connection->is_finished());
@@ -641,12 +641,12 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackWithAnotherLinkIsToldWhenTheSilenceEndsTheCall) {
-  ScriptedNetwork network;
+TEST(Connection, AListenerBackWithAnotherLinkIsToldWhenTheSilenceEnds) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
-  left.is_running = false;
+  network.stop(left);
   Node& other = network.listen(kLeft, {.secret = test_secret(8)});
   network.run_for(50s);
   EXPECT_EQ(right.count<Closed>(), 0U) << "what says so is not authentic";
@@ -659,7 +659,7 @@ TEST(Connection, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   const Address nobody = test_address(7);
   const Address stranger = test_address(8);
   for (const Address& first : {nobody, stranger, kLeft}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& other = network.listen(stranger, {.secret = test_secret(8)});
     Node& right = network.join(kRight, first, {.other_listeners = {nobody, kLeft, stranger}});
@@ -682,7 +682,7 @@ TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
     dead[i].ip = {0x20, 0x01, 0x0d, 0xb8};
     dead[i].ip[15] = static_cast<uint8_t>(i);
   }
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kLeft);
   Node& right =
       network.join(kRight, dead[0], {.other_listeners = {dead[1], dead[2], dead[3], kLeft}});
@@ -691,7 +691,7 @@ TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
 }
 
 TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& right = network.join(kRight, test_address(7),
                              {.other_listeners = {test_address(8), kLeft}, .connect_max = 20s});
   network.run_for(12s);
@@ -702,7 +702,7 @@ TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
 }
 
 TEST(Connection, AWrongLinkIsToldAlsoWhereOnlyOneOfSeveralAddressesAnswers) {
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kLeft);
   Node& wrong =
       network.join(kRight, test_address(7), {.secret = test_secret(8), .other_listeners = {kLeft}});
@@ -714,8 +714,8 @@ TEST(Connection, FindsTheLargestDatagramThatThePathCarries) {
   const std::vector<std::pair<int, int>> cases{
       {1472, 1472}, {1460, 1452}, {1300, 1280}, {1200, 1200}};
   for (const auto& [mtu, found] : cases) {
-    ScriptedNetwork network;
-    network.conditions.mtu = DataSize{mtu};
+    SecureWorld network;
+    network.set_mtu(DataSize{mtu});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(10s);
@@ -730,14 +730,14 @@ TEST(Connection, FindsTheLargestDatagramThatThePathCarries) {
 }
 
 TEST(Connection, FallsBackWithinSecondsWhenThePathCeasesToCarryLargeDatagrams) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   right.heartbeat_size = 1400;
   right.heartbeat = 20ms;
   network.run_for(5s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
-  network.conditions.mtu = DataSize{1300};
+  network.set_mtu(DataSize{1300});
   const TimePoint broke_at = network.now();
   network.run_for(5s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1200 - 16});
@@ -750,19 +750,19 @@ TEST(Connection, FallsBackWithinSecondsWhenThePathCeasesToCarryLargeDatagrams) {
 }
 
 TEST(Connection, LossWithoutABlackHoleDoesNotShrinkDatagrams) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& right = network.join(kRight, kLeft);
   network.listen(kLeft);
   right.heartbeat_size = 1400;
   right.heartbeat = 20ms;
   network.run_for(5s);
-  network.conditions.loss = 0.3;
+  network.set_conditions({.loss = 0.3});
   network.run_for(60s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
 }
 
 TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   left.connection->send(network.now(), plain_datagram(0));
   EXPECT_EQ(left.connection->stats().not_connected, 1U);
@@ -773,7 +773,7 @@ TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
 // ---- limits, on both sides
 
 TEST(Connection, TenHandshakesOfOneNetworkMayBeginAtOnce) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   for (uint16_t i = 0; i < 12; ++i) {
     network.join(test_address(9, static_cast<uint16_t>(1000 + i)), kLeft,
@@ -788,7 +788,7 @@ TEST(Connection, TenHandshakesOfOneNetworkMayBeginAtOnce) {
 }
 
 TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.watch = [](const Flight& flight) {
     return flight.from != kLeft || flight.bytes.size() < 100;  // cookies arrive, flights do not
@@ -802,7 +802,7 @@ TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
 }
 
 TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kLeft);
   network.join(kRight, kLeft);
   network.run_for(1s);
@@ -817,7 +817,7 @@ TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
 }
 
 TEST(Connection, WhatIsRefusedIsCountedUnderItsName) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);

@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
 #include "transport/secure/group/room_keys.hh"
-#include "transport/secure/scripted_relay.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {

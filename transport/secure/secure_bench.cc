@@ -2,11 +2,12 @@
 
 #include <array>
 
+#include "transport/secure/connection.hh"
 #include "transport/secure/crypto/evp_cipher.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

@@ -42,6 +42,16 @@ struct BurstLoss {
   double loss = 1;   ///< of a datagram in the bad state
 };
 
+/// What a link does to datagrams besides carrying them; it may change while the link runs.
+struct LinkConditions {
+  Duration jitter{};
+  double jittered = 1;
+  double loss = 0;
+  BurstLoss burst_loss{};
+  double duplicate = 0;
+  DataSize mtu{65'535};
+};
+
 struct LinkOptions {
   /// Shared: both ends of many runs replay one trace; nobody changes it. Null: no rate limit, so
   /// nothing ever queues.
@@ -49,6 +59,8 @@ struct LinkOptions {
   Duration propagation = 20ms;
   /// Uniform in [0, jitter) on top of the propagation, drawn for each datagram: reorders.
   Duration jitter{};
+  /// The share of datagrams that `jitter` is for.
+  double jittered = 1;
   /// Bernoulli, before the queue.
   double loss = 0;
   BurstLoss burst_loss{};
@@ -74,6 +86,8 @@ class Link {
 
   void push(TimePoint now, Datagram datagram);
   void handle_timeout(TimePoint now);
+  /// For what is pushed from now on, in place of the options of the same names.
+  void set_conditions(const LinkConditions& conditions);
   /// While down, as in a blackout, everything pushed is lost; what is queued still moves.
   void set_down(bool is_down) { is_down_ = is_down; }
   /// Datagrams whose propagation has ended; poll until empty after handle_timeout.

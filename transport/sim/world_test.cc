@@ -202,6 +202,57 @@ TEST_F(Star, AHostThatIsOffHearsNothingAndARestartedOneDoes) {
   EXPECT_EQ(again.heard[0].text, "heard");
 }
 
+TEST_F(Star, AHostThatIsRemovedTakesItsLinksAlong) {
+  hub.say(address(2), "in transit");
+  hub.say(address(3), "to b");
+  a.say(address(1), "in transit");
+  world.drain(hub_id);
+  world.drain(a_id);
+  world.remove(a_id);
+  hub.say(address(2), "to nobody");
+  world.drain(hub_id);
+  world.run_until(kTimeZero + 1s);
+  EXPECT_TRUE(a.heard.empty());
+  EXPECT_TRUE(hub.heard.empty());
+  EXPECT_EQ(b.heard.size(), 1U);
+  EXPECT_EQ(hub_to_a.records().size(), 1U);
+}
+
+TEST_F(Star, AHostThatIsOffLeavesItsAddressToOthers) {
+  world.replace(a_id, nullptr);
+  world.move(b_id, address(2));
+  hub.say(address(2), "to its new owner");
+  world.drain(hub_id);
+  world.run_until(kTimeZero + 1s);
+  ASSERT_EQ(b.heard.size(), 1U);
+  EXPECT_TRUE(a.heard.empty());
+  EXPECT_DEATH(world.replace(a_id, &a), "one address");
+}
+
+TEST(World, OneLinkMayLeadToWhoHasTheAddressOnArrival) {
+  Talker talker;
+  Talker early;
+  Talker late;
+  Link air{{.trace = nullptr, .propagation = 10ms, .queue = nullptr}};
+  World world;
+  const auto from = world.add(talker, {.address = address(1)});
+  const auto first = world.add(early, {.address = address(2)});
+  world.connect_all(air);
+  talker.say(address(2), "one");
+  talker.say(address(9), "nobody");
+  world.drain(from);
+  world.run_for(10ms);
+  talker.say(address(2), "two");
+  world.drain(from);
+  world.replace(first, nullptr);
+  world.add(late, {.address = address(2)});
+  world.run_for(10ms);
+  ASSERT_EQ(early.heard.size(), 1U);
+  ASSERT_EQ(late.heard.size(), 1U);
+  EXPECT_EQ(late.heard[0].text, "two");
+  EXPECT_EQ(late.heard[0].from, address(1));
+}
+
 TEST_F(Star, OutputsAfterDrainedAreSentToo) {
   a.has_last_word = true;
   world.drain(a_id);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

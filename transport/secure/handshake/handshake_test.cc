@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/secure/handshake/joining.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

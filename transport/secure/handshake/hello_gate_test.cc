@@ -6,7 +6,7 @@
 #include "transport/secure/connection.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
 #include "transport/secure/handshake/handshake.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "transport/secure/crypto/evp_cipher.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
 #include "transport/secure/records/control_record.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {

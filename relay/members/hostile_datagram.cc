@@ -1,21 +1,16 @@
-#pragma once
-
-#include <cstdint>
-#include <vector>
+#include "relay/members/hostile_datagram.hh"
 
 #include "media/frame/fragment.hh"
-#include "transport/base/rng.hh"
 #include "transport/room/media_head.hh"
 #include "transport/room/room_message.hh"
 #include "transport/session/endpoint.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
+namespace {
 
-// What a member of a room must not say. For tests and load.
-
-/// Says everything that must not be said.
-inline std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::FlowId flow) {
+/// A message that a member must not send.
+std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::FlowId flow) {
   if (flow == session::kControlFlow) {
     switch (rng.below(5)) {
       case 0:
@@ -64,8 +59,9 @@ inline std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, sess
   return noise;
 }
 
-/// The next datagram of such a member, plain, as from its endpoint.
-inline std::vector<std::byte> hostile_datagram(Rng& rng, uint32_t& frame_id, uint64_t& sequence) {
+}  // namespace
+
+std::vector<std::byte> hostile_datagram(Rng& rng, uint32_t& frame_id, uint64_t& sequence) {
   wire::DatagramBuilder builder{DataSize{1200}};
   const auto flow = static_cast<session::FlowId>(rng.below(3));
   (void)builder.add_message(flow, hostile_message(rng, frame_id, flow));

@@ -1,19 +1,13 @@
-#include "eval/relay_load/load_member.hh"
+#include "relay/members/load_member.hh"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "transport/room/media_head.hh"
 #include "transport/secure/records/records.hh"
 
-namespace cress::relay_load {
-
-Address loopback_of(int network) {
-  Address address{.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
-  address.ip[13] = static_cast<uint8_t>(1 + network / 256 % 32);
-  address.ip[14] = static_cast<uint8_t>(network);
-  return address;
-}
+namespace cress::relay {
 
 LoadMember::LoadMember(TimePoint start, LoadMemberOptions options)
     : options_(std::move(options)),
@@ -41,7 +35,7 @@ void LoadMember::handle_timeout(TimePoint now) {
 void LoadMember::drain(TimePoint now) {
   while (const auto event = connection_.poll_event()) {
     if (std::holds_alternative<secure::Connected>(*event)) {
-      member_ = std::make_unique<relay::TestMember>(now, options_.member, options_.seed);
+      member_ = std::make_unique<ModelMember>(now, options_.member, options_.seed);
       member_->endpoint().set_datagram_max(room::kLegDatagramMax - secure::kRecordOverhead);
     } else if (const auto* closed = std::get_if<secure::Closed>(&*event)) {
       closed_ = closed->reason;
@@ -76,4 +70,4 @@ void LoadMember::hang_up(TimePoint now) {
   drain(now);
 }
 
-}  // namespace cress::relay_load
+}  // namespace cress::relay

@@ -1,27 +1,25 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "relay/forward/room_test_tools.hh"
+#include "relay/members/model_member.hh"
 #include "transport/base/machine.hh"
 #include "transport/secure/connection.hh"
 #include "transport/secure/handshake/credential.hh"
 
-namespace cress::relay_load {
+namespace cress::relay {
 
 struct LoadMemberOptions {
   secure::Secret access{};  ///< the room's
   Address relay{};
-  relay::TestMemberOptions member{};
+  ModelMemberOptions member{};
   uint64_t seed = 1;
 };
-
-/// On the loopback interface in a network (/24) of its own, with any port: nobody's neighbour.
-Address loopback_of(int network);
 
 /// A member of a room without codecs: connects, then sends frames and sounds of true patterns and
 /// sizes, and takes what the others send, as long as it is there. Threads: none inside; one owner.
@@ -36,11 +34,15 @@ class LoadMember : public Machine {
   TimePoint poll_timeout() const override;
 
   void hang_up(TimePoint now);
-  /// Is told of each datagram that came, and its size in bytes. Must not throw.
+  /// `watcher` is called with each datagram received and its size in bytes. Must not throw.
   void watch(std::function<void(TimePoint, size_t)> watcher) { watcher_ = std::move(watcher); }
   bool is_finished() const { return connection_.is_finished(); }
   /// Null before it is in.
-  const relay::TestMember* member() const { return member_.get(); }
+  const ModelMember* member() const { return member_.get(); }
+  ModelMember* member() { return member_.get(); }
+  /// The member is gone, its connection stays.
+  void drop_member() { member_.reset(); }
+  secure::Connection& connection() { return connection_; }
   std::optional<secure::CloseReason> closed() const { return closed_; }
 
  private:
@@ -49,9 +51,9 @@ class LoadMember : public Machine {
 
   LoadMemberOptions options_;
   secure::Connection connection_;
-  std::unique_ptr<relay::TestMember> member_;
+  std::unique_ptr<ModelMember> member_;
   std::optional<secure::CloseReason> closed_;
   std::function<void(TimePoint, size_t)> watcher_;
 };
 
-}  // namespace cress::relay_load
+}  // namespace cress::relay

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/udp_socket.hh"
+#include "transport/sim/link.hh"
 
 namespace cress::live {
 
@@ -28,7 +27,7 @@ struct Faults {
   // Of each datagram.
   double loss = 0.001;
   double duplicate = 0.0001;
-  double reorder = 0.0005;  ///< 5 to 30 ms later than its turn
+  double reorder = 0.0005;  ///< up to 30 ms later than its turn
 
   Faults times(double factor) const {
     Faults faults = *this;
@@ -40,15 +39,14 @@ struct Faults {
   }
 };
 
-/// A path between a joiner and a listener that fails by a seed: a thread with two sockets, as a
-/// router is. Bounded: kOnTheWayMax datagrams are on the way, later ones are lost.
+/// A path between a joiner and a listener that fails by a seed: two links of the simulated world in
+/// real time, in a thread with two sockets, as a router is.
 class FaultyPath {
  public:
   struct Counts {
     std::atomic<uint64_t> passed = 0;
     std::atomic<uint64_t> lost = 0;
-    std::atomic<uint64_t> duplicated = 0;
-    std::atomic<uint64_t> reordered = 0;
+    std::atomic<uint64_t> late = 0;
     std::atomic<uint64_t> bursts = 0;
     std::atomic<uint64_t> blackouts = 0;
     std::atomic<uint64_t> moves = 0;
@@ -56,12 +54,13 @@ class FaultyPath {
 
   FaultyPath(Address listener, const Faults& faults, uint64_t seed)
       : listener_(listener), faults_(faults), rng_(seed), inside_(clock_, options()) {
-    loop_.on_readable(inside_.handle(), [this] { take(inside_, true); });
+    loop_.on_readable(inside_.handle(), [this] { take(inside_, to_listener_); });
     move();
     const TimePoint now = clock_.now();
     burst_at_ = now + gap(faults_.bursts);
     blackout_at_ = now + gap(faults_.blackouts);
     move_at_ = now + gap(faults_.moves);
+    set_loss(faults_.loss);
     timer_.arm(now);
     thread_ = std::thread{[this] { loop_.run(); }};
   }
@@ -78,14 +77,27 @@ class FaultyPath {
   const Counts& counts() const { return counts_; }
 
  private:
-  struct OnTheWay {
-    bool to_listener = false;
-    std::vector<std::byte> bytes;
+  /// Counts what passes; with it the links keep no records.
+  struct Counter final : sim::LinkObserver {
+    explicit Counter(FaultyPath& path) : owner(path) {}
+    void handle_queued(TimePoint /*now*/, DataSize /*size*/) override {}
+    void handle_dropped(TimePoint /*now*/, uint64_t /*count*/, DataSize /*size*/) override {}
+    void handle_left(const sim::PacketRecord& record) override {
+      ++owner.counts_.passed;
+      owner.counts_.late += record.arrived - record.left > owner.faults_.propagation ? 1 : 0;
+    }
+    FaultyPath& owner;
   };
-  static constexpr size_t kOnTheWayMax = 8192;
 
   static runtime::UdpSocketOptions options() {
     return {.bind = *runtime::parse_address("127.0.0.1:0")};
+  }
+  sim::LinkOptions link_options() {
+    return {.trace = nullptr,
+            .propagation = faults_.propagation,
+            .seed = rng_.next(),
+            .queue = nullptr,
+            .observer = &counter_};
   }
   /// Half to one and a half times the mean: no fault is far from any other of its kind.
   Duration gap(double per_hour) { return from_seconds(3600 / per_hour * (0.5 + rng_.uniform())); }
@@ -99,42 +111,55 @@ class FaultyPath {
       loop_.forget(outside_->handle());
     }
     outside_ = std::move(next);
-    loop_.on_readable(outside_->handle(), [this] { take(*outside_, false); });
+    loop_.on_readable(outside_->handle(), [this] { take(*outside_, to_joiner_); });
   }
 
-  void take(runtime::UdpSocket& from, bool to_listener) {
+  void take(runtime::UdpSocket& from, sim::Link& link) {
     for (const auto& datagram : from.receive_batch().datagrams) {
-      if (to_listener) {
+      if (&from == &inside_) {
         joiner_ = datagram.from;
       }
-      const TimePoint at = datagram.arrival;
-      const double loss = at < dark_until_ ? 1 : at < burst_until_ ? 0.5 : faults_.loss;
-      if (rng_.chance(loss) || on_the_way_.size() >= kOnTheWayMax) {
-        ++counts_.lost;
-        continue;
-      }
-      const int copies = rng_.chance(faults_.duplicate) ? 2 : 1;
-      counts_.duplicated += copies - 1;
-      for (int i = 0; i < copies; ++i) {
-        const bool is_late = rng_.chance(faults_.reorder);
-        counts_.reordered += is_late ? 1 : 0;
-        on_the_way_.emplace(at + faults_.propagation + (is_late ? between(5ms, 30ms) : Duration{}),
-                            OnTheWay{to_listener, {datagram.bytes.begin(), datagram.bytes.end()}});
-      }
+      link.push(
+          datagram.arrival,
+          sim::datagram_of({.to = {}, .bytes = {datagram.bytes.begin(), datagram.bytes.end()}},
+                           datagram.from));
     }
     step();
   }
 
+  void set_loss(double loss) {
+    for (sim::Link* link : {&to_listener_, &to_joiner_}) {
+      link->set_conditions({.jitter = 30ms,
+                            .jittered = faults_.reorder,
+                            .loss = loss,
+                            .duplicate = faults_.duplicate});
+    }
+  }
+  void set_down(bool is_down) {
+    to_listener_.set_down(is_down);
+    to_joiner_.set_down(is_down);
+  }
+
   void fail(TimePoint now) {
     if (now >= burst_at_) {
+      set_loss(0.5);
       burst_until_ = now + between(100ms, 300ms);
       burst_at_ = now + gap(faults_.bursts);
       ++counts_.bursts;
     }
+    if (now >= burst_until_) {
+      set_loss(faults_.loss);
+      burst_until_ = kNever;
+    }
     if (now >= blackout_at_) {
+      set_down(true);
       dark_until_ = now + between(1s, 5s);
       blackout_at_ = now + gap(faults_.blackouts);
       ++counts_.blackouts;
+    }
+    if (now >= dark_until_) {
+      set_down(false);
+      dark_until_ = kNever;
     }
     if (now >= move_at_) {
       move();
@@ -143,35 +168,39 @@ class FaultyPath {
     }
   }
 
+  static void pass_on(TimePoint now, sim::Link& link, runtime::UdpSocket& by, const Address& to) {
+    while (auto datagram = link.poll_delivered(now)) {
+      const Transmit transmit{to, std::move(datagram->bytes)};
+      (void)by.send_batch({&transmit, 1});
+    }
+  }
   void step() {
     const TimePoint now = clock_.now();
     fail(now);
-    while (!on_the_way_.empty() && on_the_way_.begin()->first <= now) {
-      OnTheWay next = std::move(on_the_way_.begin()->second);
-      on_the_way_.erase(on_the_way_.begin());
-      const Transmit transmit{next.to_listener ? listener_ : joiner_, std::move(next.bytes)};
-      (void)(next.to_listener ? *outside_ : inside_).send_batch({&transmit, 1});
-      ++counts_.passed;
-    }
-    const TimePoint arrival = on_the_way_.empty() ? kNever : on_the_way_.begin()->first;
-    timer_.arm(std::min({arrival, burst_at_, blackout_at_, move_at_}));
+    pass_on(now, to_listener_, *outside_, listener_);
+    pass_on(now, to_joiner_, inside_, joiner_);
+    counts_.lost = to_listener_.lost() + to_joiner_.lost();
+    timer_.arm(std::min({to_listener_.poll_timeout(), to_joiner_.poll_timeout(), burst_at_,
+                         burst_until_, blackout_at_, dark_until_, move_at_}));
   }
 
   const Address listener_;
   const Faults faults_;
   Rng rng_;
+  Counts counts_;
+  Counter counter_{*this};
+  sim::Link to_listener_{link_options()};
+  sim::Link to_joiner_{link_options()};
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
   runtime::UdpSocket inside_;
   std::unique_ptr<runtime::UdpSocket> outside_;
   Address joiner_;
-  std::multimap<TimePoint, OnTheWay> on_the_way_;
   TimePoint burst_at_{};
-  TimePoint burst_until_{};
+  TimePoint burst_until_ = kNever;
   TimePoint blackout_at_{};
-  TimePoint dark_until_{};
+  TimePoint dark_until_ = kNever;
   TimePoint move_at_{};
-  Counts counts_;
   runtime::EventLoop::Timer timer_{loop_, [this] { step(); }};
   std::thread thread_;
 };
