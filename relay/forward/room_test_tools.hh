@@ -21,13 +21,13 @@
 
 namespace cress::relay {
 
-// A room in the simulated world: members without codecs, whose frames have the true pattern, sizes
-// and references, each behind a link of its own. For tests and benchmarks.
+// A room in the simulated world: members without codecs, whose frames have realistic patterns,
+// sizes and references, each behind a link of its own. For tests and benchmarks.
 
 inline constexpr Duration kPictureEvery = Duration{33'333'333};
 inline constexpr Duration kSoundEvery = 20ms;
 
-/// What a member saw of another.
+/// A frame that a member received from another.
 struct SeenFrame {
   room::MemberNumber from = room::kNobody;
   uint32_t id = 0;
@@ -44,10 +44,10 @@ struct HeardSound {
 struct TestMemberOptions {
   bool has_camera = true;
   bool speaks = false;
-  /// It does not ask what the relay allows.
+  /// Set: it ignores the rate that the relay allows.
   std::optional<DataRate> video_rate{};
   int layers = 3;
-  /// Parity fragments of each frame.
+  /// Parity fragments per frame.
   int parity = 0;
 };
 
@@ -106,7 +106,7 @@ class TestMember {
   const std::vector<HeardSound>& heard() const { return heard_; }
   uint64_t key_frames_sent() const { return key_frames_sent_; }
   uint64_t frames_sent() const { return frames_sent_; }
-  /// Frames that came whole, and what they refer to did not, not even later.
+  /// Complete frames whose reference never arrived, not even later.
   uint64_t undecodable() const {
     uint64_t count = 0;
     for (const auto& [number, seen] : seen_) {
@@ -208,7 +208,7 @@ class TestMember {
   void capture_sound(TimePoint now) {
     ++sounds_;
     if (!options_.speaks && sounds_ % 10 != 0) {
-      return;  // silence is told of now and then
+      return;  // silence is reported only occasionally
     }
     std::vector<std::byte> clear(10);
     for (size_t i = 0; i < 8; ++i) {
@@ -349,7 +349,7 @@ class TestMember {
   uint64_t wrong_bytes_ = 0;
 };
 
-/// So many bits a second, in opportunities of 1500 bytes.
+/// A constant rate, in opportunities of 1500 bytes.
 inline std::shared_ptr<const sim::DeliveryTrace> constant_trace(DataRate rate) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
   for (int64_t i = 1; i * sim::kOpportunitySize.bits() <= 20 * rate.bits_per_second(); ++i) {
@@ -364,13 +364,13 @@ struct LegLinks {
   double loss = 0;
 };
 
-/// A room and its members, each with a link up and one down. Steps all of them in virtual time as
-/// sim::World steps two hosts.
+/// A room and its members, each with one uplink and one downlink. Steps all of them in virtual
+/// time, as sim::World does for two hosts.
 class RoomWorld {
  public:
   explicit RoomWorld(RoomOptions options = {}) : room_(kTimeZero, std::move(options)) {}
 
-  /// Joins now. Returns the member's place here.
+  /// Adds a member now. Returns its index here.
   size_t join(const LegLinks& links, TestMemberOptions options = {}) {
     const auto number = room_.join(now_);
     const uint64_t seed = 100 * (1 + hosts_.size());
@@ -417,19 +417,19 @@ class RoomWorld {
     now_ = end;
   }
 
-  /// Something of the member's link, beside what it says itself.
+  /// Sends a datagram on the member's link in addition to its own.
   void push_up(size_t at, std::vector<std::byte> datagram) {
     const DataSize size{static_cast<int64_t>(datagram.size())};
     hosts_.at(at).up->push(now_, {std::move(datagram), size + sim::kUdpIpOverhead});
   }
-  /// The member and its links stop here.
+  /// Stops the member and its links.
   void forget(size_t at) {
     hosts_.at(at).member.reset();
     hosts_.at(at).up.reset();
     hosts_.at(at).down.reset();
   }
-  /// From now on every fragment that the room sends is looked at: did all of the frame that it
-  /// refers to go to the same leg before? Returns how many did not, ever.
+  /// From now on checks for every fragment that the room sends whether all of its reference frame
+  /// was sent to the same leg before. Returns the number of violations so far.
   void watch_references() { watches_ = true; }
   uint64_t sent_without_reference() const { return sent_without_reference_; }
   /// Real time spent in the room since the last call, for benchmarks.
@@ -448,7 +448,7 @@ class RoomWorld {
     clock_cost_ = total / kTries;
   }
   bool is_lossy(size_t at) const { return hosts_.at(at).down->options().loss > 0; }
-  /// Of all datagrams that the room sent, in order (FNV-1a).
+  /// Digest of all datagrams that the room sent, in order (FNV-1a).
   uint64_t digest() const { return digest_; }
 
   TimePoint now() const { return now_; }
@@ -555,7 +555,7 @@ class RoomWorld {
   std::vector<Departure> departures_;
   std::function<Duration()> clock_;
   Duration room_time_{};
-  Duration clock_cost_{};  // what asking it adds to each call
+  Duration clock_cost_{};  // the clock's own cost per call
   uint64_t room_calls_ = 0;
   bool watches_ = false;
   std::map<std::pair<room::MemberNumber, room::MemberNumber>, std::map<uint32_t, SentFrame>> sent_;

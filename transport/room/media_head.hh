@@ -23,7 +23,7 @@ struct MemberMessage {
   MemberNumber member = kNobody;
   std::span<const std::byte> body;
 };
-/// nullopt: too short. At the layers above this the number has no meaning.
+/// nullopt: too short. From a member to the relay the number has no meaning.
 std::optional<MemberMessage> parse_member_message(std::span<const std::byte> message);
 /// Overwrites the number in the header of a message that has one.
 void set_member(std::span<std::byte> message, MemberNumber member);

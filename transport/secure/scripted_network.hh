@@ -17,8 +17,8 @@
 
 namespace cress::secure {
 
-// For tests only: connections on a network in virtual time that loses, delays, repeats and lets an
-// attacker watch and speak.
+// For tests only: connections on a network in virtual time that loses, delays and duplicates, with
+// an attacker who can observe and inject datagrams.
 
 inline Address test_address(uint8_t last, uint16_t port = 5000) {
   Address address;
@@ -31,7 +31,8 @@ inline std::vector<std::byte> test_secret(uint8_t fill = 7) {
   return std::vector<std::byte>(16, std::byte{fill});
 }
 
-/// What an Endpoint would send: header with the low 32 bits of `sequence`, frames of `size` bytes.
+/// A datagram like an Endpoint's: header with the low 32 bits of `sequence`, frames of `size`
+/// bytes.
 inline std::vector<std::byte> plain_datagram(uint64_t sequence, size_t size = 100) {
   std::vector<std::byte> bytes(16 + size);
   bytes[0] = std::byte{0x10};
@@ -44,7 +45,7 @@ inline std::vector<std::byte> plain_datagram(uint64_t sequence, size_t size = 10
   return bytes;
 }
 
-/// One end with an application that, while connected, says something every `heartbeat`.
+/// One end with an application that, while connected, sends something every `heartbeat`.
 struct Node {
   std::unique_ptr<Connection> connection;
   Address address;
@@ -99,7 +100,7 @@ class ScriptedNetwork {
  public:
   struct Conditions {
     Duration delay = 20ms;
-    Duration jitter{};  ///< uniform on top of the delay: reorders
+    Duration jitter{};  ///< uniform, in addition to the delay: reorders
     double loss = 0;
     double duplicate = 0;
     DataSize mtu{65'507};
@@ -133,7 +134,7 @@ class ScriptedNetwork {
     }
     now_ = end;
   }
-  /// An attacker's datagram, there at once.
+  /// An attacker's datagram, delivered at once.
   void inject(const Address& from, const Address& to, const std::vector<std::byte>& bytes) {
     arrive({now_, from, to, bytes});
     settle();
@@ -141,7 +142,7 @@ class ScriptedNetwork {
 
   TimePoint now() const { return now_; }
   Conditions conditions;
-  /// Sees every datagram as it is sent; false loses it.
+  /// Called with every datagram as it is sent; returning false drops it.
   std::function<bool(const Flight&)> watch;
   /// Datagrams and bytes sent to each address.
   std::map<Address, std::pair<uint64_t, uint64_t>> sent_to;

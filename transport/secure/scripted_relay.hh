@@ -18,7 +18,7 @@
 
 namespace cress::secure {
 
-// For tests only: one Listener and its joiners in virtual time. While connected, each joiner says
+// For tests only: one Listener and its joiners in virtual time. While connected, each joiner sends
 // something every 50 ms, and the listener answers each with a datagram.
 
 inline Secret test_access(uint8_t room) { return derive_room(test_secret(room)).access; }
@@ -88,7 +88,7 @@ class ScriptedRelay {
     by_address_[to] = &joiner;
   }
 
-  /// Its machine says that the network is another.
+  /// Its machine reports a network change.
   void notice(Joiner& joiner) {
     joiner.connection->handle_network_change(now_);
     drain(joiner);
@@ -111,7 +111,7 @@ class ScriptedRelay {
     sequences_[peer] += 70;
   }
 
-  /// A stranger's datagram, there at once.
+  /// A stranger's datagram, delivered at once.
   void inject(const Address& from, std::span<const std::byte> bytes) {
     listener->handle_datagram(now_, from, bytes);
     drain();
@@ -124,10 +124,10 @@ class ScriptedRelay {
   std::map<std::string, Secret> rooms;
   std::vector<std::pair<TimePoint, PeerEvent>> events;
   std::map<Address, std::pair<uint64_t, uint64_t>> sent_to;  // by the listener: datagrams, bytes
-  /// Sees every datagram as it is sent; false loses it.
+  /// Called with every datagram as it is sent; returning false drops it.
   std::function<bool(const Flight&)> watch;
-  Duration rejoin_after = 1h;  // a joiner that joins anew is another peer
-  bool works = false;          // on handshakes, when the listener hands them out
+  Duration rejoin_after = 1h;  // a joiner that joins again is another peer
+  bool works = false;          // computing handshakes, if the listener hands them out
 
   template <class T>
   size_t count() const {

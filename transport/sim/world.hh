@@ -14,16 +14,16 @@
 
 namespace cress::sim {
 
-/// Hosts, NATs and the links between them, in virtual time: with runtime::Driver the only code that
-/// steps machines. Equal parts give equal runs. Machines, links and NATs are borrowed and must
-/// outlive the world. Links of an instant deliver before machines' time-outs of that instant, each
-/// in the order in which they were added. Threads: none inside; one owner.
+/// Hosts, NATs and the links between them, in virtual time: this and runtime::Driver are the only
+/// code that steps machines. Equal parts give equal runs. Machines, links and NATs are borrowed and
+/// must outlive the world. Links of an instant deliver before machines' time-outs of that instant,
+/// each in the order in which they were added. Threads: none inside; one owner.
 class World {
  public:
   using HostId = size_t;
 
   struct HostOptions {
-    /// Unique. Address{}: only reached by hosts that have no other route.
+    /// Unique. Address{}: reachable only from hosts that have no other route.
     Address address{};
     Nat* nat = nullptr;       ///< between this host and all others; may be shared
     Duration clock_offset{};  ///< this host's clock minus the world's
@@ -33,24 +33,25 @@ class World {
     Machine& left;
     Machine& right;
     Link& forward;  ///< left -> right
-    Link& reverse;  ///< right -> left
+    Link& reverse;  ///< Datagrams from `from` to `to` take `link`; without a link they are lost.
+                    ///< Datagrams that `from` sends to Address{} take its first link.
   };
 
   World() = default;
   explicit World(const Pair& pair);
 
   HostId add(Machine& machine, const HostOptions& options);
-  /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
-  /// Address{} takes its first link.
+  /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void connect(HostId from, HostId to, Link& link);
 
-  /// From now on the host has another address; what is on its way to the old one is lost.
+  /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void move(HostId host, const Address& address);
-  /// Another machine takes the host's place, as after a restart; nullptr: the host is off.
+  /// To be called after the application changed a machine: polls its output.
   void replace(HostId host, Machine* machine);
-  /// After the application changed a machine: polls what it sends.
+  /// Delivers an attacker's datagram to `to` at once; no host sent it.
   void drain(HostId host);
-  /// A datagram that no host sent, at `to` at once: an attacker's.
+  /// Called with every datagram as it is sent, with its addresses outside NATs; returning false
+  /// drops it.
   void inject(const Address& from, const Address& to, std::span<const std::byte> bytes);
   /// Sees every datagram as it is sent, with the addresses of the network outside NATs; false loses
   /// it.

@@ -51,9 +51,10 @@ class CressControl final : public Control {
     /// no effect.
     Duration report_interval_clear{};
     Duration report_interval_max = 250ms;
-    /// Reports also wait when nothing is known to arrive on the reverse path. For an end that sends
-    /// media, as in a call: on a slow link reports would fill the queue before its media. An end
-    /// that only sends reports must not wait: its reports are the only sign that the link is back.
+    /// Reports also wait while nothing that this end sends is known to arrive. For an end that
+    /// sends media, as in a call: on a slow link reports would fill the queue before its media. An
+    /// end that only sends reports must not wait: its reports are the only sign that the link is
+    /// back.
     bool spares_silent_link = false;
     /// While data is in flight, heartbeats are sent at this fraction of the age of the newest
     /// arrival (40 ms to report_interval_max), whatever the usual interval. The first datagram
