@@ -31,7 +31,7 @@ inline std::unique_ptr<control::Control> test_control() {
   return std::make_unique<control::CressControl>(control::call_control());
 }
 
-/// A link that always carries `rate`, which divides 12 Mbit/s.
+/// A link with constant rate `rate`, which divides 12 Mbit/s.
 inline std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
   const Duration every = sim::kOpportunitySize / rate;
@@ -50,7 +50,7 @@ struct SeatOptions {
   Duration propagation = 20ms;
 };
 
-/// A member with camera and voice, its two links to the relay, and all that came out of it.
+/// A member with camera and voice, its two links to the relay, and all its outputs.
 struct Seat {
   Seat(TimePoint now, const SeatOptions& options)
       : camera({.width = kTestWidth, .height = kTestHeight, .seed = options.seed}),
@@ -102,7 +102,7 @@ struct Seat {
   TimePoint joined;
   uint64_t camera_seed;
   std::unique_ptr<RoomMember> member;
-  MemberNumber number = kNobody;  // the relay's, for its datagrams
+  MemberNumber number = kNobody;  // assigned by the relay, for its datagrams
   bool is_gone = false;
   bool sends = true;
   TimePoint next_picture;
@@ -126,7 +126,7 @@ class TestRoom {
     seats_.back()->number = room_.join(now_).value();
     return *seats_.back();
   }
-  /// As when somebody hangs up: word to the relay, then the end of the session.
+  /// As when a person hangs up: a message to the relay, then the end of the session.
   void leave(Seat& seat) {
     seat.member->leave(now_);
     seat.is_gone = true;
