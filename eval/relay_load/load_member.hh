@@ -20,11 +20,12 @@ struct LoadMemberOptions {
   uint64_t seed = 1;
 };
 
-/// On the loopback interface in a network (/24) of its own, with any port: nobody's neighbour.
+/// On the loopback interface in a network (/24) of its own, with any port.
 Address loopback_of(int network);
 
-/// A member of a room without codecs: connects, then sends frames and sounds of true patterns and
-/// sizes, and takes what the others send, as long as it is there. Threads: none inside; one owner.
+/// A member of a room without codecs: connects, then sends frames and audio with realistic patterns
+/// and sizes, and receives what the others send, as long as it exists. Threads: none inside; one
+/// owner.
 class LoadMember : public Machine {
  public:
   LoadMember(TimePoint start, LoadMemberOptions options);
@@ -36,10 +37,10 @@ class LoadMember : public Machine {
   TimePoint poll_timeout() const override;
 
   void hang_up(TimePoint now);
-  /// Is told of each datagram that came, and its size in bytes. Must not throw.
+  /// `watcher` is called for each datagram received, with its size in bytes. Must not throw.
   void watch(std::function<void(TimePoint, size_t)> watcher) { watcher_ = std::move(watcher); }
   bool is_finished() const { return connection_.is_finished(); }
-  /// Null before it is in.
+  /// Null before it has joined.
   const relay::TestMember* member() const { return member_.get(); }
   std::optional<secure::CloseReason> closed() const { return closed_; }
 
