@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The program's answer to arguments that never begin a call.
+/// The program's reaction to arguments with which no call starts.
 struct Answer {
   int status = 0;
   std::string out;
@@ -100,7 +100,7 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
   }
 }
 
-/// Whether these arguments of a headless call are taken: what is wrong then is a later one.
+/// Whether these arguments of a headless call are accepted: the error is then a later one.
 bool are_taken(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "--headless");
   arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0", "--video-in", "/no/such/clip.y4m"});
@@ -261,7 +261,7 @@ TEST(CommandLine, AListenerKeepsItsLinkOverAKillAndItsJoinerComesBackByItself) {
   fs::create_directories(folder);
   const std::string listen = "--headless --listen 127.0.0.1:0 --video-in test --size 160x90 " +
                              std::string{"--link-file "} + (folder / "door.link").string();
-  // The shell's own number becomes the program's.
+  // The shell's own process number becomes the program's.
   const std::string killable = "echo $$; exec " CRESS_BIN "/cress-call " + listen;
   FILE* const first = popen(killable.c_str(), "r");
   ASSERT_NE(first, nullptr);

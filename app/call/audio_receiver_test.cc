@@ -38,10 +38,10 @@ struct Message {
   TimePoint when{};  // sent; after a path, arrived
   std::vector<std::byte> bytes;
 };
-/// What the network makes of all messages: when each arrives, if it does.
+/// The network's effect on all messages: when each arrives, if it does.
 using Path = std::function<std::vector<Message>(std::vector<Message>)>;
 
-/// Each message by itself, by a rule that tells when it arrives; kNever: lost.
+/// Each message independently, by a rule that gives its arrival; kNever: lost.
 Path each(std::function<TimePoint(TimePoint sent)> rule) {
   return [rule = std::move(rule)](std::vector<Message> messages) {
     for (Message& message : messages) {
@@ -71,7 +71,7 @@ Path jittery(Duration delay, Duration mean, uint64_t seed = 6) {
   });
 }
 
-/// Nothing arrives in [from, to); what would have comes at its end, all at once.
+/// Nothing arrives in [from, to); those messages arrive together at its end.
 Path stalled(Duration delay, TimePoint from, TimePoint to) {
   return each([=](TimePoint sent) {
     const TimePoint arrives = sent + delay;
@@ -79,7 +79,7 @@ Path stalled(Duration delay, TimePoint from, TimePoint to) {
   });
 }
 
-/// An emulated link that carries nothing but the sound. 60 bytes: IP, UDP, and the transport's own.
+/// An emulated link that carries only the audio. 60 bytes: IP, UDP, and the transport's own.
 Path over_link(const std::shared_ptr<const sim::DeliveryTrace>& trace) {
   return [=](const std::vector<Message>& messages) {
     sim::Link link{{.trace = trace, .queue = nullptr}};
@@ -112,7 +112,7 @@ struct TalkOptions {
 
 struct Talk {
   std::vector<PlayedAudio> played;
-  std::vector<TimePoint> spoken;  // captures of frames that were sent as sound
+  std::vector<TimePoint> spoken;  // capture times of frames sent as audio
   AudioSenderStats sent;
   AudioReceiverStats receiver;
   media::AudioJitterBufferStats buffer;
@@ -172,8 +172,8 @@ struct Talk {
   }
 };
 
-/// What a sender makes of a voice. It is coded once for all tests, as coding takes most of their
-/// time, and as far as the longest of them needs it.
+/// A sender's messages for a voice. It is encoded once for all tests, because encoding takes most
+/// of their time, and as far as the longest of them needs.
 struct Speech {
   AudioSender sender;
   std::vector<Message> messages;
@@ -245,7 +245,7 @@ int step_max(const std::vector<int16_t>& sound) {
   return most;
 }
 
-/// A sung vowel: harmonics of 110 Hz that swell and waver, so that nobody takes it for background.
+/// A sung vowel: harmonics of 110 Hz with vibrato, so that it is not classified as background.
 class Vowel final : public media::AudioSource {
  public:
   media::AudioFrame frame(uint64_t index) override {
@@ -293,7 +293,7 @@ TEST(AudioReceiver, ATenthLostIsNearlyAllHeardWithFecAndAllButAllWithCopies) {
   EXPECT_LT(fec.concealed(at(5s)), 0.025);
   EXPECT_LT(copies.concealed(at(5s)), 0.008);
   EXPECT_GT(fec.share(SoundKind::kFec), 0.03);
-  // A copy comes one message later, two for the whole frame: that is all it costs.
+  // A copy arrives one message later, two for the whole frame: that is its only cost.
   EXPECT_LE(fec.mouth_to_ear_ms(0.95), plain.mouth_to_ear_ms(0.95) + 25);
   EXPECT_LE(copies.mouth_to_ear_ms(0.95), plain.mouth_to_ear_ms(0.95) + 45);
 }
@@ -394,7 +394,7 @@ TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
               static_cast<double>(whole.sent.silent) / static_cast<double>(whole.sent.frames),
               0.02);
   EXPECT_GT(whole.share(SoundKind::kSilence), 0.1);
-  // The way dies for good: a second later nobody may believe in silence any more.
+  // The path fails permanently: a second later the receiver must not assume silence any more.
   const Talk cut = talk(voice, each([](TimePoint sent) { return sent < at(20s) ? sent : kNever; }));
   for (const PlayedAudio& frame : cut.played) {
     if (frame.played > at(21s + 300ms)) {
@@ -403,8 +403,8 @@ TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
   }
 }
 
-// The slow twin of concealment: what a decoder of the same packets makes up, at full loudness for
-// 60 ms and then down to nothing within 100.
+// The slow twin of concealment: what a decoder of the same packets conceals, at full loudness for
+// 60 ms and then faded out within 100.
 std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
   constexpr double kFull = 3.0 * media::kAudioFrameSamples;
   constexpr double kFade = 5.0 * media::kAudioFrameSamples;
@@ -476,7 +476,7 @@ TEST(AudioReceiver, DuplicatesChangeNothing) {
 TEST(AudioReceiver, ReorderingWithinTheMarginIsPutRight) {
   media::SyntheticVoice voice;
   const Path swapped = each([n = 0](TimePoint sent) mutable {
-    return sent + (++n % 2 == 0 ? 40ms : 75ms);  // every pair arrives the other way round
+    return sent + (++n % 2 == 0 ? 40ms : 75ms);  // every pair arrives in reverse order
   });
   const Talk result = talk(voice, swapped);
   EXPECT_LT(result.concealed(at(2s)), 0.002);
@@ -558,7 +558,7 @@ TEST(AudioReceiver, ADriverThatSleptDoesNotPlayWhatItMissed) {
   EXPECT_EQ(receiver.poll_timeout(), at(10s + 20ms));
 }
 
-// What each second of a call was made of, and how loud it was. A letter a frame: normal, fec,
+// The composition of each second of a call, and its loudness. One letter per frame: normal, fec,
 // concealed, silence, unknown; then how long after its capture the last one was played.
 void write_talk(std::ostringstream& text, const char* what, const Talk& talk) {
   text << what << ": malformed " << talk.receiver.malformed << ", undecodable "
@@ -615,7 +615,7 @@ struct RecordedLink {
 
 class AudioOverRecordedLink : public ::testing::TestWithParam<RecordedLink> {};
 
-// The whole link for the sound alone: what the jitter buffer makes of real jitter and real outages.
+// The whole link for the audio alone: the jitter buffer under real jitter and real outages.
 TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyHeard) {
   const fs::path path = fs::path(CRESS_DATA) / "traces/cellular" / GetParam().name;
   if (!fs::exists(path)) {

@@ -40,7 +40,7 @@ TEST(AudioSender, MessagesTellWhenTheirSoundWasCaptured) {
   ASSERT_TRUE(message);
   const auto parsed = media::parse_sound(*message);
   ASSERT_TRUE(parsed);
-  // What a decoder gives first was heard before the frame: the coder looks ahead by 6.5 ms.
+  // A decoder's first output was captured before the frame: the coder looks ahead by 6.5 ms.
   EXPECT_EQ(parsed->captured, kTimeZero - 6'500us);
   EXPECT_EQ(parsed->sequence, 0U);
 }

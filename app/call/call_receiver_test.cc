@@ -173,7 +173,7 @@ TEST(CallReceiver, KeyFramesAreAskedForThreeTimesASecond) {
   EXPECT_FALSE(receiver.poll_key_frame_request(kTimeZero + 2s)) << "it has come";
 }
 
-/// Sound that takes 20 ms to arrive, with pictures that take `picture_delay`, for five seconds.
+/// Audio that takes 20 ms to arrive, with video that takes `picture_delay`, for five seconds.
 CallReceiver receiver_after(Duration picture_delay, Duration sound_delay, bool sound_card) {
   CallReceiver receiver{{.paced_by_sound_card = sound_card}};
   AudioSender audio;

@@ -36,7 +36,7 @@ struct Outgoing {
     open_call_flows(peer);
   }
 
-  /// What leaves in the instant `now`, as the other end gets it.
+  /// What is sent at the instant `now`, as the other end receives it.
   std::vector<SentMessage> transmit(TimePoint now) {
     std::vector<SentMessage> sent;
     while (const auto datagram = endpoint.poll_transmit(now)) {
@@ -47,7 +47,7 @@ struct Outgoing {
     }
     return sent;
   }
-  /// Captures a picture; what became of it. Nothing has left yet.
+  /// Captures a picture; returns its outcome. Nothing has been sent yet.
   CodedVideo capture(TimePoint now, const media::PicturePtr& picture = grey_picture()) {
     sender.capture(now, picture);
     const auto coded = sender.poll_coded();
@@ -69,7 +69,7 @@ struct Outgoing {
                              .kind = session::MessageOutcome::Kind::kLost});
     }
   }
-  /// What the rule gives for this window when nothing waits.
+  /// The rule's result for this window when nothing waits.
   std::optional<DataSize> budget_of(DataSize window) const {
     return media::frame_budget(
         {.window = window,
@@ -203,7 +203,7 @@ TEST(CallSender, SmallFramesGoIntoAClosedWindowFiveTimesASecond) {
 }
 
 TEST(CallSender, SmallFramesGoMoreSeldomWithMoreInTheNetwork) {
-  // In proportion to what is in the network with the frame itself, from 1500 bytes to 2.5 times
+  // Proportional to what is in the network including the frame itself, from 1500 bytes to 2.5 times
   // that.
   for (const auto& [outstanding, interval] : {std::pair<int64_t, Duration>{1'200, 200ms},
                                               {2'700, 400ms},
@@ -243,7 +243,7 @@ TEST(CallSender, WithoutTricklesAClosedWindowIsLeftAlone) {
   }
 }
 
-/// Captures a picture that is worth some bytes, and sends its frame.
+/// Captures a picture that takes a few bytes, and sends its frame.
 CodedVideo capture_scene(Outgoing& call, TimePoint now) {
   media::SyntheticCamera camera{{.width = 64, .height = 48}};
   const CodedVideo coded = call.capture(now, camera.picture(0));
@@ -286,7 +286,7 @@ TEST(CallSender, TheWindowBoundsAFrameBelowTheRateMax) {
   EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{2'000}));
 }
 
-/// Whether a sound leaves at once into a closed window.
+/// Whether audio is sent at once into a closed window.
 bool sound_leaves(DataSize outstanding, std::optional<DataRate> forecast) {
   Outgoing call{{}, {.outstanding = outstanding, .forecast_rate = forecast}};
   EXPECT_GT(call.capture_sound(kTimeZero), DataSize{});
@@ -423,7 +423,7 @@ TEST(CallSender, PaddingFillsWhatAFrameLeavesIfAsked) {
   }
 }
 
-/// Marks what it seals, so that a test sees it.
+/// Marks what it encrypts, so that a test can see it.
 class MarkingSeal final : public MediaSeal {
  public:
   DataSize frame_growth() const override { return DataSize{16}; }

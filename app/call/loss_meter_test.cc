@@ -39,7 +39,7 @@ TEST(LossMeter, DeliveredMessagesMakeItForget) {
 
 TEST(LossMeter, WhatOurOwnQueueDroppedIsNoNetworkLoss) {
   EXPECT_EQ(share_after(0, 0, 50), 0.0);
-  // Nor is it news of a good network.
+  // Nor does it indicate a good network.
   EXPECT_EQ(share_after(0, 10, 50), share_after(0, 10, 0));
 }
 

@@ -33,7 +33,7 @@ void DesktopCall::Impl::handle_room_event(const room::RoomEvent& event) {
   scene_->handle(clock_.now(), event, room_->room_sample());
   if (event.kind == room::RoomEvent::Kind::kWelcome) {
     handle_connected(clock_.now());
-    loop_.post([this] { look(); });  // not in here: it is the room itself that calls
+    loop_.post([this] { look(); });  // not inside this call: the caller is the room itself
   }
   show_room();
 }
@@ -64,7 +64,7 @@ void DesktopCall::Impl::sample_room(CallCircumstances& now) {
   now.nobody_looks = sample.video_rate_max.value_or(DataRate{}) == DataRate{};
 }
 
-/// Tells the relay whom this window shows.
+/// Sends the window's view to the relay.
 void DesktopCall::Impl::look() {
   if (room_ != nullptr && !leaving_) {
     room_->set_view(scene_->first(), tiles_.pictures, tiles_.height);

@@ -30,7 +30,7 @@ class DesktopCallTest : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// Two in a call: `lea` began it, `jo` joined.
+  /// Two in a call: `lea` started it, `jo` joined.
   struct Pair {
     std::unique_ptr<Desk> lea;
     std::unique_ptr<Desk> jo;
@@ -146,7 +146,7 @@ TEST_F(DesktopCallTest, AProgramThatEndsSaysGoodbye) {
       << pair.lea->view().ended_reason;
 
   const Pair second = connected();
-  second.lea->close();  // without a word to anybody
+  second.lea->close();  // without a close message
   EXPECT_TRUE(second.jo->is_on(Screen::kEnded));
 }
 
@@ -184,10 +184,10 @@ TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
   EXPECT_TRUE(lea.is_on(Screen::kStart));
   EXPECT_TRUE(lea.view().link.empty());
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own));
-  lea.ask(ui::Join{link});  // nobody listens there any more
+  lea.ask(ui::Join{link});  // that address is not in use any more
   EXPECT_TRUE(lea.is_on(Screen::kConnecting));
   lea.ask(ui::HangUp{});
-  lea.ask(ui::StartListening{});  // while the last is still being left
+  lea.ask(ui::StartListening{});  // while the last one is still closing
   EXPECT_TRUE(lea.is_on(Screen::kWaiting));
   EXPECT_NE(lea.view().link, link);
 }
@@ -202,7 +202,7 @@ TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
   options.look_up = [&asked](std::string_view text) {
     asked = text;
     const std::string port{text.substr(text.rfind(':'))};
-    return std::vector{*runtime::parse_address("127.0.0.2" + port),  // nobody is there
+    return std::vector{*runtime::parse_address("127.0.0.2" + port),  // no peer there
                        *runtime::parse_address("127.0.0.1" + port)};
   };
   Desk jo{clock_, options};
@@ -240,7 +240,7 @@ TEST_F(DesktopCallTest, ACameraThatEndsIsSaidAndTriedAgainWhileTheCallGoesOn) {
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   EXPECT_TRUE(lea.is_told("has come to its end"));
-  EXPECT_TRUE(lea.is_told("gives"));  // pictures, again
+  EXPECT_TRUE(lea.is_told("gives"));  // video, again
   options = test_devices("Jo");
   options.join = lea.view().link;
   Desk jo{clock_, options};
@@ -271,7 +271,7 @@ TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
   ASSERT_TRUE(jo.is_on(Screen::kInCall));
   EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
-  // It has been said before; nobody is told every two seconds.
+  // It was reported before; the message is not repeated every two seconds.
   for (const ui::Notice& notice : jo.view().notices) {
     EXPECT_EQ(notice.text.find("is lost"), std::string::npos) << notice.text;
   }
@@ -279,7 +279,7 @@ TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
 
   jo.ask(ui::CameraOn{});
   EXPECT_TRUE(jo.is_told("There is no camera"));
-  // Another that is there can be chosen at any time.
+  // Another available device can be chosen at any time.
   jo.ask(ui::ChooseDevice{ui::DeviceKind::kCamera, media::kTestDevice});
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.peer.camera_off; }));
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));

@@ -14,7 +14,7 @@ namespace {
 
 using ui::Screen;
 
-constexpr DataRate kThumbnail = DataRate::kilobits_per_second(350);  // a relay's, if not told other
+constexpr DataRate kThumbnail = DataRate::kilobits_per_second(350);  // a relay's default
 
 /// People without a window in a room at a real relay.
 class RoomCallTest : public ::testing::Test {
@@ -162,7 +162,7 @@ TEST_F(RoomCallTest, ARelayThatIsRestartedIsSaidAndEverybodyKeepsTheirPlace) {
   EXPECT_TRUE(lea.sees_member_moving("Jo"));
   EXPECT_FALSE(was_alone);
   EXPECT_EQ(lea.view().screen, Screen::kInCall);
-  // Without a word.
+  // Without a close message.
   relay_.restart();
   EXPECT_TRUE(lea.sees_member_moving("Jo", 30));
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = room::RoomEvent::Kind;
 
-/// A room as its relay tells of it.
+/// A room as its relay reports it.
 class RoomSceneTest : public ::testing::Test {
  protected:
   RoomSceneTest() {

@@ -84,8 +84,8 @@ TEST(Settings, NoTextIsTooStrangeToBeRefused) {
   EXPECT_EQ(long_one.error().kind, SettingsError::Kind::kTooLong);
 }
 
-// Bytes are changed, dropped and doubled in a good file; what comes out is settings or an error,
-// and settings are read again as they are written.
+// Changes, drops and doubles bytes in a good file; the result is settings or an error, and settings
+// are read back as they were written.
 TEST(Settings, DamagedTextGivesSettingsOrAnError) {
   const std::string whole = format_settings(unlike_the_defaults());
   Rng rng{7};

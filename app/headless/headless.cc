@@ -101,7 +101,7 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   call_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
   if (link_) {
     out_ << secure::format_link(link_->opened(own_host(), call_->local_address().port))
-         << std::endl;  // at once: somebody waits for it
+         << std::endl;  // at once: another program waits for it
   }
 }
 

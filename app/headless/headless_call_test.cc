@@ -113,7 +113,7 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
       ended_s = t_s;
     }
   }
-  // A line a second, one when it hangs up, and one at the end, a second after.
+  // One line per second, one when it hangs up, and one at the end, a second after.
   ASSERT_GE(times.size(), 4U);
   EXPECT_LE(times.size(), 6U);
   EXPECT_GE(times.front(), 1.0);

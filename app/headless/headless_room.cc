@@ -23,7 +23,7 @@ using room::kNobody;
 using room::MemberNumber;
 
 constexpr Duration kStatsInterval = 1s;
-// Of somebody who joins over and over, each time as a new number, the first ones are recorded.
+// If a member joins over and over, each time with a new number, the first ones are recorded.
 constexpr size_t kRecordersMax = 64;
 
 room::LiveRoomOptions room_options(const HeadlessOptions& options) {
@@ -43,7 +43,7 @@ bool is_folder(const std::filesystem::path& path) {
   return !path.empty() && (!path.has_filename() || std::filesystem::is_directory(path));
 }
 
-/// What is seen, as files: of who speaks, or of each member.
+/// The received video, as files: of the speaker, or of each member.
 class RoomRecorder {
  public:
   explicit RoomRecorder(const HeadlessOptions& options)
@@ -70,7 +70,7 @@ class RoomRecorder {
       }
       return;
     }
-    // Who spoke last stays on the screen until somebody else does, and is seen.
+    // The last speaker stays on the screen until another member speaks, and has video.
     if (on_screen_ == kNobody || shown.member == speaker_) {
       on_screen_ = shown.member;
     }

@@ -22,7 +22,7 @@
 namespace cress::headless {
 namespace {
 
-/// A relay, and a folder for what members write.
+/// A relay, and a folder for the members' output.
 class HeadlessRoomTest : public ::testing::Test {
  protected:
   HeadlessRoomTest()
@@ -32,7 +32,7 @@ class HeadlessRoomTest : public ::testing::Test {
   }
   ~HeadlessRoomTest() override { std::filesystem::remove_all(folder_); }
 
-  /// Runs the program itself; gives its exit status. What it says is in NAME.txt.
+  /// Runs the program itself; returns its exit status. Its output is in NAME.txt.
   int run(const std::string& name, const std::string& more, const std::string& link) const {
     const std::string command = std::string(CRESS_BIN) +
                                 "/cress-call --headless --video-in test --audio-in test --size "

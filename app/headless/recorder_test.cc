@@ -38,7 +38,7 @@ TEST_F(RecorderTest, WritesAllThatWaitsUntilTheEnd) {
   EXPECT_EQ(recorder.left_out(), 0U);
   const size_t picture = 32 * 16 * 3 / 2 + std::string{"FRAME\n"}.size();
   const auto size = fs::file_size(file);
-  EXPECT_GE(size, 10 * picture);  // a second at 10 pictures a second, and a head
+  EXPECT_GE(size, 10 * picture);  // a second at 10 frames per second, and a header
   EXPECT_LT(size, 11 * picture);
 }
 
@@ -67,7 +67,7 @@ TEST_F(RecorderTest, ADiskThatIsTooSlowHolds128PicturesAndNoCall) {
   for (size_t i = 0; i < kPictures; ++i) {
     recorder.add_picture(static_cast<int64_t>(i) * 100ms, picture);  // returns at once
   }
-  // The writer holds one or two while nobody reads.
+  // The writer holds one or two while the pipe is not read.
   const size_t kept = kPictures - recorder.left_out();
   EXPECT_GE(kept, Recorder::kWaitingMax);
   EXPECT_LE(kept, Recorder::kWaitingMax + 3);

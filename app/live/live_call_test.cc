@@ -69,7 +69,7 @@ TEST_F(LiveCallTest, AListenerThatIsBackAtItsPortIsJoinedAgainWithoutAnybodysDoi
   ASSERT_TRUE(run_until([&] { return lea->shown.size() > 20 && jo.shown.size() > 20; }));
   LiveCallOptions same = listener();
   same.bind = lea->call->local_address();
-  lea.reset();  // without a good-bye, as in a crash
+  lea.reset();  // without a close, as in a crash
   run_until([] { return false; }, 2s);
   End again{clock(), loop(), same};
   const TimePoint back = clock().now();

@@ -21,8 +21,8 @@ LiveDevicesOptions test_devices() {
   return options;
 }
 
-/// Devices with all that comes out of them. They run in real time, as devices do: a test waits for
-/// what must come, however late it is.
+/// Devices with all their outputs. They run in real time, as devices do: a test waits for what must
+/// arrive, however late it is.
 struct DevicesTest : ::testing::Test {
   void begin(const LiveDevicesOptions& options) {
     LiveDevicesOutputs outputs;

@@ -12,7 +12,7 @@
 namespace cress::live {
 namespace {
 
-/// An end with a small test camera, and all outputs of it.
+/// An end with a small test camera, and all its outputs.
 struct SmallEnd {
   SmallEnd(LivePair& pair, LiveCallOptions options) {
     options.devices.camera =

@@ -30,7 +30,7 @@ Address host(uint8_t last, bool is_ipv6 = false) {
 
 std::vector<std::byte> secret() { return std::vector<std::byte>(16, std::byte{7}); }
 
-/// One end of a call in virtual time, with a camera and a voice, and what came out of it.
+/// One end of a call in virtual time, with a camera and a voice, and its outputs.
 struct VirtualEnd {
   explicit VirtualEnd(const Address& at, std::unique_ptr<SecureCall> machine, uint64_t seed)
       : address(at), call(std::move(machine)), camera({.width = 160, .height = 96, .seed = seed}) {}
@@ -316,7 +316,7 @@ TEST_F(SecureCallTest, ItsLinkIsReportedForStatistics) {
   EXPECT_EQ(sample.loss_up, 0.25);
 }
 
-/// How large messages may be, compared with the smallest path.
+/// The largest message size, compared with that of the smallest path.
 DataSize gain(const VirtualEnd& end) {
   app::CallOptions options;
   options.endpoint.datagram_max = secure::kDatagramBase - secure::kRecordOverhead;

@@ -19,7 +19,7 @@
 namespace cress::room {
 namespace {
 
-/// One member with test devices, and all that came out of it.
+/// One member with test devices, and all its outputs.
 struct Guest {
   Guest(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, LiveRoomOptions options) {
     options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {160, 120}};

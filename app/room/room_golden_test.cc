@@ -10,7 +10,7 @@
 namespace cress::room {
 namespace {
 
-/// Lines about the members of a room: one for each a period, one for each event.
+/// Lines about the members of a room: one per member and period, one per event.
 class MembersHistory {
  public:
   explicit MembersHistory(TestRoom& room) : room_(room) {}

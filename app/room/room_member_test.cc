@@ -45,7 +45,7 @@ Duration delay_p95(const std::vector<const RoomShown*>& shown) {
   return delays.empty() ? Duration::max() : delays[delays.size() * 95 / 100];
 }
 
-/// What a receiver saw is what all others saw of the same frame, and what was captured.
+/// A receiver displayed the same as all others of the same frame, and what was captured.
 void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Seat& sender,
                               size_t at_least) {
   std::map<uint32_t, media::PicturePtr> seen;
@@ -118,7 +118,7 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
       EXPECT_LE(other.key_frames_asked, 4U) << other.person.name;
     }
   }
-  // Narrow is fewer pictures, not none, and they are fresh.
+  // A narrow link means fewer frames, not none, and they are recent.
   const auto shown = dia.shown_of(ben.number, kTimeZero + 5s);
   EXPECT_GT(shown.size(), 20U);
   EXPECT_LE(delay_p95(shown), 600ms);
@@ -209,9 +209,9 @@ TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
   }
 }
 
-// ---- A relay of our own making: what changes on the way is not shown.
+// ---- A relay of our own making: frames modified in transit are not displayed.
 
-/// The relay's end of a leg and the keys of a member with the room's link, in one hand.
+/// The relay's end of a leg together with the keys of a member with the room's link.
 class LyingRelay {
  public:
   explicit LyingRelay(bool welcomes = true) : endpoint_(kTimeZero, {}, test_control()) {
@@ -336,7 +336,7 @@ TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
   });
   expect_refused("a byte", [](auto& frame) { frame.data.back() ^= std::byte{1}; });
   expect_refused("cut", [](auto& frame) { frame.data.pop_back(); });
-  // What follows and is whole is shown again, for the sender's encoder has gone on.
+  // Later complete frames are displayed again, because the sender's encoder has continued.
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
@@ -356,7 +356,7 @@ TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
 
 TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
   LyingRelay relay;
-  // The helper's first card knows nobody: it could be a recording.
+  // The helper's first card greets no member: it could be a replay.
   relay.introduce_helper();
   ASSERT_EQ(relay.member().others().size(), 1U);
   EXPECT_FALSE(relay.member().others().front().is_live);

@@ -24,7 +24,7 @@ Address address(uint8_t last, uint16_t port) {
 
 const Address kRelay = address(1, 4433);
 
-/// One person: a SecureRoom, camera, voice, and what came out.
+/// One person: a SecureRoom, camera, voice, and its outputs.
 struct Person {
   Person(TimePoint now, const std::vector<std::byte>& secret, Address at, uint64_t seed,
          const std::string& name)
@@ -73,7 +73,7 @@ struct Person {
   std::vector<LegEvent> leg_events;
 };
 
-/// People, a relay, and a network that takes 20 ms to anywhere.
+/// People, a relay, and a network with a delay of 20 ms to anywhere.
 class Net {
  public:
   Net() { relay_ = std::make_unique<TestRelay>(now_, secret_); }
@@ -84,11 +84,11 @@ class Net {
         now_, secret_, address(static_cast<uint8_t>(joins_ + 9), 5000), joins_, name));
     return *people_.back();
   }
-  /// Its program ends without a word.
+  /// Its program ends without a close.
   void crash(const Person& person) {
     std::erase_if(people_, [&person](const auto& one) { return one.get() == &person; });
   }
-  /// Null: the relay is gone without a word.
+  /// Null: the relay has gone without a close.
   void set_relay(bool is_there) {
     relay_ = is_there ? std::make_unique<TestRelay>(now_, secret_) : nullptr;
   }
@@ -310,17 +310,17 @@ TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
   net.run_for(500ms);
   net.join("Ben");
   net.run_for(1s);
-  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // who left has not been missed yet
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // the relay has not noticed yet who left
   net.run_for(1500ms);
   auto others = ada.room->member()->others();
   ASSERT_EQ(others.size(), 1U);
   EXPECT_NE(others.front().number, before);
   EXPECT_GT(others.front().frames_shown, 20U);
-  // Nor is a namesake who is there taken for a remainder of the other.
+  // Nor is a namesake who is present taken for a leftover of the other.
   net.join("Ben");
   net.run_for(5s);
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
-  net.run_for(15s);  // the relay has missed the first one, too
+  net.run_for(15s);  // the relay has removed the first one, too
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
   EXPECT_EQ(net.relay().room().members(), 3U);
 }

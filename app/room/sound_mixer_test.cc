@@ -53,7 +53,7 @@ TEST(SoundMixer, LoudVoicesTogetherAreTurnedDownNotCutOff) {
       mixer.add(a);
     }
     const media::AudioFrame mixed = mixer.take();
-    // Cut off, a sine of three times the range would stay at its bound for most of the time.
+    // Clipped, a sine of three times the range would stay at its bound for most of the time.
     const auto at_bound = std::ranges::count_if(
         mixed, [](int16_t sample) { return std::abs(sample) >= INT16_MAX - 1; });
     EXPECT_LT(at_bound, static_cast<int64_t>(mixed.size() / 10)) << "frame " << frame;

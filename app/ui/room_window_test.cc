@@ -16,7 +16,7 @@ constexpr std::array kNames{
     "Hugo",  "Ines",   "Jo",   "Kim",  "Lea",    "Mo",
     "Nadia", "Oliver", "Pia"};
 
-/// So many people in a room, oneself among them.
+/// This many people in a room, including oneself.
 CallView room_view(TimePoint now, size_t people) {
   CallView view = call_view(now);
   view.peer = {};
@@ -122,7 +122,7 @@ TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
     EXPECT_GT(tile(number).width, kStripTileMin) << number;
     EXPECT_LT(tile(number).width, in_the_grid) << number;
   }
-  // Of a room that is too large for its strip, whoever speaks is seen in any case.
+  // In a room that is too large for its strip, the speaker is visible in any case.
   open(640, 480);
   view = room_view(now_, 41);
   view.room->pinned = view.room->large = 2;
@@ -153,7 +153,7 @@ TEST_F(RoomWindowTest, TheRelayIsToldWhatCanBeSeenOnceForEachLayout) {
 
 TEST_F(RoomWindowTest, ComingAndGoingLeavesNothingBehind) {
   open(800, 600);
-  // Somebody rests the pointer on a tile, whose tip stands there; then its member leaves.
+  // The pointer rests on a tile, whose tip is displayed; then its member leaves.
   CallView view = room_view(now_, 3);
   run(100ms, view);
   SDL_Event move{};
@@ -182,7 +182,7 @@ TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
   run(5s, view);
-  actions_.clear();  // what the layout told
+  actions_.clear();  // what the layout reported
   ASSERT_NE(find("mute"), nullptr) << "a room's buttons stay";
   press("mute", "mute", view);
   press("member-2", "pin 2", view);
@@ -191,7 +191,7 @@ TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
   press("member-2", "unpin", view);
   view.room->pinned = view.room->large = 0;
   focus(view);
-  // By keyboard, from who was clicked last to the next.
+  // By keyboard, from the last clicked member to the next.
   input({"key", "Tab", "Return"}, view);
   EXPECT_TRUE(asked("pin 3", view));
   press("hang-up", "hang up", view);

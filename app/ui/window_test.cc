@@ -32,8 +32,8 @@
 #include "transport/base/leak_check.hh"
 
 #ifdef CRESS_LEAK_CHECK
-// Libraries that SDL unloads with its last window (X11's, Mesa's) leave what only they pointed to,
-// and nothing to know it by: here they stay loaded.
+// Libraries that SDL unloads with its last window (X11's, Mesa's) leave memory that only they
+// pointed to, without a name in the leak report: here they stay loaded.
 extern "C" int dlclose(void* /*library*/) { return 0; }
 // libdbus keeps a buffer when SDL asks it for the session's bus and there is none.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): LeakSanitizer's name
@@ -179,7 +179,7 @@ TEST_F(WindowTest, OnesOwnPictureIsMirroredButASharedScreenIsNot) {
 TEST_F(WindowTest, MovingPicturesMoveAndAStandingOneDrawsNothing) {
   open(800, 600);
   CallView view = call_view(now_);
-  run(4s, view);  // until the buttons are gone
+  run(4s, view);  // until the buttons are hidden
   const Screenshot before = shoot(view);
   view.remote = {portrait(1280, 720, -1, 120), now_};
   const Screenshot after = shoot(view);
@@ -249,7 +249,7 @@ TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
   run(100ms, view);
   const Rect panel{1280 - 340, 100, 340, 700};
   const Screenshot quiet = shoot(view);
-  // A second later everything has moved to the left and an outage has come.
+  // A second later everything has moved to the left and an outage has begun.
   for (int i = 1; i <= 20; ++i) {
     LinkSample s = view.history.newest();
     s.at += 50ms;
@@ -276,7 +276,7 @@ TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
   };
   EXPECT_GT(highest_row(outage), highest_row(quiet) + 15);
   EXPECT_LT(highest_row(outage), 1000);
-  // With the panel closed, the same numbers are no reason to draw.
+  // With the panel closed, the same numbers cause no redraw.
   SDL_PushEvent(&key);
   run(5s, view);
   view.connected_at.reset();

@@ -17,7 +17,7 @@
 namespace cress::ui {
 namespace {
 
-/// Mostly well, with one or two troubles whose sizes lie around the limits.
+/// Mostly good, with one or two problems whose sizes are around the limits.
 LinkHealth draw_health(Rng& rng) {
   LinkHealth h;
   h.peer_name = rng.chance(0.7) ? "Ana" : "";

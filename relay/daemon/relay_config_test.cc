@@ -75,7 +75,7 @@ TEST(RelayConfig, ErrorsNameFileAndLine) {
   EXPECT_NE(complaint("listen = \n").find("relay.toml:1: not TOML: "), std::string::npos);
 }
 
-// As in the guide: what each number may be, and what it is if nothing is said.
+// As in the guide: each number's range and default.
 struct KnownNumber {
   const char* table;
   const char* name;

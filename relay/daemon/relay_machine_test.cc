@@ -50,7 +50,7 @@ class RelayWorld {
   }
 
   TimePoint now = kTimeZero;
-  Duration gather{};  // the relay's driver hands over at once what came in such a time
+  Duration gather{};  // the relay's driver hands over together what arrived in this time
   RelayMachine relay;
   std::vector<std::unique_ptr<Caller>> callers;
   std::function<void(const Transmit&)> on_sent;  // by the relay; may be empty
@@ -114,7 +114,7 @@ class RelayWorld {
 
   uint32_t next_ = 1;
   TimePoint began_ = kTimeZero;
-  std::deque<Flying> flying_;    // all take equally long: in order
+  std::deque<Flying> flying_;    // all take the same time, so they stay in order
   std::vector<Flying> waiting_;  // at the relay
 };
 
@@ -226,7 +226,7 @@ TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
     world.call(access_of(1), true);
   }
   world.run_for(2s);
-  // Last words come together with what others say after them.
+  // Close messages arrive together with the datagrams that others send after them.
   for (size_t i = 2; i < kMembers; ++i) {
     const Caller& kicked = *world.callers[i];
     ASSERT_TRUE(kicked.member);
@@ -305,7 +305,7 @@ TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
   EXPECT_EQ(left, 12U);
 }
 
-// What the relay has to send now; where to, in order.
+// The destinations of what the relay sends now, in order.
 std::vector<Address> sent_to(RelayWorld& world) {
   std::vector<Address> to;
   while (const auto transmit = world.relay.poll_transmit(world.now)) {
@@ -332,7 +332,7 @@ TEST(RelayMachine, AFloodIsIgnoredForATenthOfASecond) {
   ASSERT_TRUE(caller.connection.is_connected());
   const TimePoint flood = world.now + 1s;
   uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
-  // The relay looks at what came when it is asked for what it sends.
+  // The relay processes arrived datagrams when its output is polled.
   const auto say = [&](TimePoint now) {
     wire::Header header;
     header.sequence = wire::WireSeq::wrap(sequence += 1000);
@@ -375,7 +375,7 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   world.run_for(500ms);
   ASSERT_EQ(world.relay.members(), kMany + 1);
   (void)sent_to(world);
-  // Everybody is sent a farewell; the kitchen's turn comes first.
+  // Every member is sent a farewell; the kitchen's turn comes first.
   world.relay.drain_members(world.now, 1s);
   const auto to = sent_to(world);
   ASSERT_GT(to.size(), kMany);
@@ -479,7 +479,7 @@ TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
   EXPECT_STREQ(events[0].words, "was not heard any more");
 }
 
-/// Lines about a world: one each period, one for each event.
+/// Lines about a world: one per period, one per event.
 class RelayHistory {
  public:
   explicit RelayHistory(RelayWorld& world) : world_(world) {
@@ -551,9 +551,9 @@ class RelayHistory {
   std::ostringstream sent_;
 };
 
-// What a relay does with rooms that fill, empty, close and expire, a stranger, a flood, one who
-// moves and one who falls silent. What it says is sealed with random keys, but how much, when and
-// to which member it speaks is the same each time.
+// A relay with rooms that fill, empty, close and expire, a stranger, a flood, a member that moves
+// and one that falls silent. Its datagrams are encrypted with random keys, but their number, times
+// and destinations are the same each time.
 TEST(RelayMachine, WhatItDoesIsAsItWas) {
   RelayMachineOptions options;
   options.live_rooms_max = 2;

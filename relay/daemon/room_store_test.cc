@@ -27,7 +27,7 @@ class RoomStoreFile : public ::testing::Test {
     std::ranges::fill(room.door.access.bytes(), std::byte{key});
     return room;
   }
-  /// What opening, or reading, complains about.
+  /// The error of opening, or of reading.
   std::string complaint() const {
     try {
       (void)RoomStore{file()}.rooms();

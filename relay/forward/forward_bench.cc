@@ -1,5 +1,5 @@
-// What forwarding costs: one fragment of one member to all others, parsing, plan, window, session
-// and datagrams included; beside it the same bytes merely copied.
+// The cost of forwarding: one fragment of one member to all others, including parsing, plan,
+// window, session and datagrams; compared with merely copying the same bytes.
 
 #include <benchmark/benchmark.h>
 
@@ -10,8 +10,8 @@
 namespace cress::relay {
 namespace {
 
-/// A room whose members are endpoints on perfect links: what they must answer is prepared outside
-/// the timed part.
+/// A room whose members are endpoints on perfect links: their answers are prepared outside the
+/// timed part.
 class BenchRoom {
  public:
   explicit BenchRoom(int members) {
@@ -21,7 +21,7 @@ class BenchRoom {
       world_.join(links, {.speaks = i == 0});
     }
     world_.set_clock([] {
-      // Of this thread alone: whatever else the machine does is not the room's.
+      // Of this thread alone: other work of the machine does not count.
       timespec now{};
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
       return std::chrono::seconds{now.tv_sec} + Duration{now.tv_nsec};
@@ -36,7 +36,7 @@ class BenchRoom {
                                .thumbnail_rate = DataRate::kilobits_per_second(2500)}};
 };
 
-// A second of everybody's pictures and sound; time is counted inside the room only.
+// One second of every member's video and audio; only the time inside the room is counted.
 void BM_ForwardFragment(benchmark::State& state) {
   BenchRoom bench{static_cast<int>(state.range(0))};
   RoomWorld& world = bench.world();
@@ -59,7 +59,7 @@ void BM_ForwardFragment(benchmark::State& state) {
 }
 BENCHMARK(BM_ForwardFragment)->ArgName("members")->Arg(2)->Arg(4)->Arg(10)->UseManualTime();
 
-// The least there is: a fragment's bytes into a new datagram for each leg.
+// The minimum: copying a fragment's bytes into a new datagram for each leg.
 void BM_CopyFragment(benchmark::State& state) {
   const std::vector<std::byte> fragment(1128);
   for (auto _ : state) {

@@ -32,7 +32,7 @@ std::vector<std::vector<std::byte>> messages_of(const CacheFrame& of) {
   return messages;
 }
 
-/// All parts, or what refused the first that was not taken.
+/// All parts, or the reason for the first refusal.
 std::optional<FrameCache::Refusal> put(FrameCache& cache, TimePoint now, const CacheFrame& frame) {
   for (auto& message : messages_of(frame)) {
     const auto added = cache.handle_fragment(now, std::move(message));
@@ -263,7 +263,7 @@ TEST(SpeakerLimit, ASpeakerSilentForFourTenthsIsReplacedByAnybody) {
   speak(detector, kTimeZero, kTimeZero + 20s, {40, 9});
   detector.advance(kTimeZero + 20s);
   ASSERT_EQ(detector.speaker(), 0U);
-  // Slot 0 falls below what counts as speech by itself; the other goes on, as quiet as before.
+  // Slot 0 falls below the threshold for speech; the other continues, as quiet as before.
   TimePoint now = kTimeZero + 20s;
   TimePoint spoke = now;
   while (detector.speaker() == 0U && now < kTimeZero + 30s) {
@@ -294,7 +294,7 @@ TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {
   RateMeter meter;
   EXPECT_EQ(meter.rate(), DataRate{});
   meter.add(DataSize{100});
-  EXPECT_EQ(meter.rate(), DataRate{});  // the running step does not count
+  EXPECT_EQ(meter.rate(), DataRate{});  // the current step does not count
   meter.step();
   EXPECT_EQ(meter.rate(), DataRate::bits_per_second(8000));
   meter.step();

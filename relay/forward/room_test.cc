@@ -73,10 +73,10 @@ TEST(Room, MembersMeetAndSeeAndHearEachOther) {
   }
 }
 
-// A sound that comes later is of no use to a talk.
+// Later audio is useless in a conversation.
 constexpr Duration kSoundInTime = 400ms;
 
-/// The recorded way of a link, or, where the recordings are not, the embedded 3G link's.
+/// One direction of the recorded link, or, without recordings, of the embedded 3G link.
 std::shared_ptr<const sim::DeliveryTrace> third_generation(const std::string& file,
                                                            traces::Direction direction) {
   const std::filesystem::path recorded = std::string{CRESS_DATA "/traces/cellular/"} + file;
@@ -85,7 +85,7 @@ std::shared_ptr<const sim::DeliveryTrace> third_generation(const std::string& fi
                                                   : traces::embedded_trace("3g", direction));
 }
 
-/// The share of sounds that a link would hand over in time if there was nothing else on it.
+/// The share of audio messages that a link would deliver in time without other traffic.
 double sound_alone(const std::shared_ptr<const sim::DeliveryTrace>& trace, TimePoint from,
                    TimePoint to) {
   sim::Link link{sim::LinkOptions{.trace = trace, .queue = {}}};
@@ -108,8 +108,8 @@ constexpr TimePoint kTenFrom = kTimeZero + 7s;
 constexpr TimePoint kTenTo = kTenFrom + 40s;
 
 struct TenMembers {
-  std::vector<Duration> p95_of_fast;  // each fast one's, of the other fast ones' pictures
-  std::vector<double> rate_of_fast;   // pictures a second, of each other
+  std::vector<Duration> p95_of_fast;  // for each fast one, of the other fast ones' video
+  std::vector<double> rate_of_fast;   // frames per second, of each other
   double sound_in_time[2];
   double speaker_pictures_per_second[2];
 };
@@ -157,7 +157,7 @@ struct SlowLink {
   const char* name;
   LegLinks links;
   double sound;     // at least this share of it in time
-  double pictures;  // of the speaker, a second, at least
+  double pictures;  // of the speaker, frames per second, at least
 };
 
 TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
@@ -167,10 +167,10 @@ TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
                         .up = constant_trace(DataRate::kilobits_per_second(300))};
   const auto tram = third_generation("hsdpa-tram.down", Direction::kDown);
   const auto umts = third_generation("TMobile-UMTS-driving.down", Direction::kDown);
-  // On the UMTS link, driven, a third of the sounds would be late with nothing beside them, on the
-  // generated one that stands in for the recorded an eighth: each is held against that. Outages
-  // also hold back what senders may refer to, so that the other narrow leg is at nine tenths of a
-  // picture a second.
+  // On the UMTS link, driven, a third of the audio would be late without other traffic, on the
+  // generated substitute for the recording an eighth: each is compared with that. Outages also hold
+  // back what senders may refer to, so that the other narrow leg gets nine tenths of a frame per
+  // second.
   const SlowLink seconds[]{
       {"tram",
        {.down = tram, .up = constant_trace(DataRate::kilobits_per_second(500))},
@@ -207,8 +207,8 @@ TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
   }
 }
 
-// Whatever the links lose, and however narrow they are: what comes whole can be decoded, but for
-// what hangs on a frame that was lost under way.
+// Whatever the links lose, and however narrow they are: complete frames can be decoded, except
+// those that depend on a frame lost in transit.
 TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -273,9 +273,9 @@ TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
   EXPECT_LE(world.room().stats().key_frame_requests, 9U + 9U + 2U);
 }
 
-// The others' worst p95 beside a tenth member that is quiet, or that floods and lies.
+// The others' worst p95 with a tenth member that is quiet, or that floods and lies.
 Duration run_beside_tenth(bool is_hostile) {
-  // The number of datagrams is not limited: it is the bit rate that must stop the flood.
+  // The number of datagrams is not limited: the bit rate must stop the flood.
   RoomWorld world{RoomOptions{.member_datagrams_per_second = 1'000'000,
                               .video_rate_max = DataRate::kilobits_per_second(1000)}};
   std::set<room::MemberNumber> honest;
@@ -384,7 +384,7 @@ TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
   EXPECT_EQ(world.member(2).others().size(), 1U);
   ASSERT_EQ(world.departures().size(), 1U);
   EXPECT_EQ(world.departures()[0].reason, room::LeaveReason::kLeft);
-  world.forget(1);  // says nothing any more
+  world.forget(1);  // sends nothing any more
   world.run_until(kTimeZero + 6s);
   EXPECT_TRUE(world.member(2).others().empty());
   ASSERT_EQ(world.departures().size(), 2U);
@@ -409,7 +409,7 @@ TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
   EXPECT_EQ(world.room().level(world.number(0), world.number(2)), FrameKind::kNone);
   EXPECT_EQ(world.room().level(world.number(1), world.number(0)), FrameKind::kLayer2);
   ASSERT_TRUE(world.member(3).video_rate());
-  EXPECT_EQ(world.member(3).video_rate()->rate, DataRate{});  // nobody looks
+  EXPECT_EQ(world.member(3).video_rate()->rate, DataRate{});  // no member requests its video
   EXPECT_EQ(world.member(0).video_rate()->rate, DataRate::kilobits_per_second(1500));
   for (size_t i = shown; i < world.member(0).shown().size(); ++i) {
     EXPECT_EQ(world.member(0).shown()[i].from, world.number(1));

@@ -21,19 +21,19 @@ struct SpeakerDetectorOptions {
   Duration louder_for = 600ms;
   /// or to any member that speaks once the speaker has been silent for this long.
   Duration silent_for = 400ms;
-  /// So many are heard at once: the loudest.
+  /// The number of members heard at the same time: the loudest.
   size_t heard_max = 6;
 };
 
-/// The number of members heard at the same time: the loudest.
+/// Finds the active speaker from the audio levels that members send (RFC 6464), with hysteresis: a
+/// cough changes nothing. Members are identified by their slots. Levels are untrusted: a member
+/// that lies can become the speaker, and nothing else. Deterministic. Threads: none inside; one
+/// owner. `now` never goes back.
 class SpeakerDetector {
  public:
   explicit SpeakerDetector(SpeakerDetectorOptions options = {});
 
-  /// Finds the active speaker from the audio levels that members send (RFC 6464), with hysteresis:
-  /// a cough changes nothing. Members are identified by their slots. Levels are untrusted: a member
-  /// that lies can become the speaker, and nothing else. Deterministic. Threads: none inside; one
-  /// owner. `now` never goes back.
+  /// `level`: 0 loudest .. 127.
   void handle_level(TimePoint now, size_t slot, int level);
   void forget(size_t slot);
   /// Recomputes the result; call every kStep.

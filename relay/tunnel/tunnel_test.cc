@@ -1,5 +1,5 @@
-// Goal: SproutTunnel's promises: flows do not spoil each other, nothing is reordered within one,
-// queues hold no more than the forecast promises, packets of any size come out as they went in.
+// Goal: SproutTunnel's properties: flows do not disturb each other, nothing is reordered within
+// one, queues hold no more than the forecast promises, packets of any size arrive unchanged.
 // Method: two tunnels over simulated links, and their parts over random inputs.
 
 #include "relay/tunnel/tunnel.hh"
@@ -25,8 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// A UDP packet over IPv4 of `size` bytes from port `flow`, which says when it was sent and its
-/// number.
+/// A UDP packet over IPv4 of `size` bytes from port `flow`, with its send time and its number.
 struct Numbered {
   uint16_t flow = 0;
   uint32_t number = 0;
@@ -123,7 +122,7 @@ class End final : public Machine {
 
   Tunnel& tunnel() { return tunnel_; }
   const Tunnel& tunnel() const { return tunnel_; }
-  /// All that it has sent and given to its device since the last call, and when.
+  /// Everything that it has sent and given to its device since the last call, and the time.
   std::string take_history() { return std::exchange(history_, {}); }
   std::map<uint16_t, Seen> seen;
   DataSize queued_max;
@@ -192,7 +191,8 @@ TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
               bulk.count * 1000.0 * 8 / 20 / 1000, sparse.count, to_milliseconds(sparse.delay_max));
   EXPECT_GE(sparse.count, 990U) << "of 1001";
   EXPECT_LE(sparse.delay_max, 250ms);
-  // A flow of Sprout's own gets a third of a steady link of 3 Mbit/s: it fears that rates wander.
+  // A flow of Sprout's own gets a third of a steady link of 3 Mbit/s: its model expects varying
+  // rates.
   EXPECT_GE(bulk.count * 1000.0 * 8 / 20, GetParam() == ControlKind::kCress ? 2.5e6 : 0.65e6);
   EXPECT_TRUE(sparse.is_in_order && bulk.is_in_order);
   EXPECT_GT(left.tunnel().stats().packets_dropped, 5000U) << "of the bulk flow alone";
@@ -201,7 +201,7 @@ TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
 TEST_P(TunnelOf, BulkFlowsShareEvenly) {
   std::vector<Source> sources;
   for (uint16_t flow = 1; flow <= 4; ++flow) {
-    // Whoever offers more gets no more.
+    // A flow that offers more gets no more.
     sources.push_back({.flow = flow, .size = 1000, .interval = 4ms / flow});
   }
   End left{GetParam(), sources};
@@ -253,7 +253,7 @@ TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
   EXPECT_GT(right.tunnel().assembler().abandoned, 0U) << "a lost part loses its packet";
 }
 
-/// A line about an end: what it did in all, what waits, and a digest of what it sent and gave out.
+/// A line about an end: its totals, what waits, and a digest of its output.
 std::string golden_line(End& end, TimePoint now) {
   const Tunnel& tunnel = end.tunnel();
   const TunnelStats& stats = tunnel.stats();
@@ -383,7 +383,7 @@ TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
     ++used[slots.slot_of(kTimeZero, key_of(flow), false, nothing)];
   }
   EXPECT_EQ(used.size(), FlowSlots::kSlots);
-  // One more takes the place of who was silent longest.
+  // One more replaces the one that was silent longest.
   slots.slot_of(kTimeZero + 1ms, key_of(1000), false, nothing);
   EXPECT_EQ(slots.size(), FlowSlots::kSlots);
   slots.slot_of(kTimeZero + FlowSlots::kIdleMax + 2s, key_of(1), false, nothing);

@@ -33,28 +33,27 @@ class World {
     Machine& left;
     Machine& right;
     Link& forward;  ///< left -> right
-    Link& reverse;  ///< Datagrams from `from` to `to` take `link`; without a link they are lost.
-                    ///< Datagrams that `from` sends to Address{} take its first link.
+    Link& reverse;  ///< right -> left
   };
 
   World() = default;
   explicit World(const Pair& pair);
 
   HostId add(Machine& machine, const HostOptions& options);
-  /// Changes the host's address from now on; datagrams in transit to the old address are lost.
+  /// Datagrams from `from` to `to` take `link`; without a link they are lost. Datagrams that `from`
+  /// sends to Address{} take its first link.
   void connect(HostId from, HostId to, Link& link);
 
-  /// Replaces the host's machine, as after a restart; nullptr: the host is off.
+  /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void move(HostId host, const Address& address);
-  /// To be called after the application changed a machine: polls its output.
+  /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void replace(HostId host, Machine* machine);
-  /// Delivers an attacker's datagram to `to` at once; no host sent it.
+  /// To be called after the application changed a machine: polls its output.
   void drain(HostId host);
+  /// Delivers an attacker's datagram to `to` at once; no host sent it.
+  void inject(const Address& from, const Address& to, std::span<const std::byte> bytes);
   /// Called with every datagram as it is sent, with its addresses outside NATs; returning false
   /// drops it.
-  void inject(const Address& from, const Address& to, std::span<const std::byte> bytes);
-  /// Sees every datagram as it is sent, with the addresses of the network outside NATs; false loses
-  /// it.
   void set_watch(std::function<bool(TimePoint now, const Datagram& datagram)> watch) {
     watch_ = std::move(watch);
   }

@@ -16,7 +16,7 @@ Control button(const std::string& id, float x, bool enabled = true) {
 class Row : public ::testing::Test {
  protected:
   Row() { frame(); }
-  // Gives the ids that were activated.
+  // Returns the ids that were activated.
   std::vector<std::string> frame() {
     std::vector<std::string> activated;
     const auto add = [&](const Control& control) {

@@ -18,7 +18,7 @@ struct LinkSample {
   TimePoint at{};
   DataRate forecast;         ///< of the uplink
   DataRate sent;             ///< over a recent period that the caller chooses
-  DataSize window;           ///< of the sender
+  DataSize window;           ///< the bytes that may be in flight
   Duration one_way_delay{};  ///< of datagrams from there to here
   Duration frame_delay{};    ///< from their camera to this screen
   double loss = 0;           ///< 0..1, the worse direction

@@ -26,7 +26,7 @@ LinkHealth good_link() {
   return health;
 }
 
-// Feeds `health_at` every 100 ms for `length` from where the last call ended.
+// Feeds `health_at` every 100 ms for `length`, continuing from the last call.
 class Told {
  public:
   void run(Duration length, const std::function<void(LinkHealth&)>& change) {
@@ -133,7 +133,7 @@ TEST(PlainWords, BeingMutedIsNoTroubleUntilOneSpeaks) {
   EXPECT_EQ(told.trouble(), Trouble::kNone);
   told.run(200ms, [](LinkHealth& h) { h.muted = h.speaking = true; });
   EXPECT_EQ(told.trouble(), Trouble::kTalkingWhileMuted);
-  // Pauses between words do not take the sentence away; unmuting does, at once.
+  // Pauses between words do not remove the sentence; unmuting does, at once.
   told.run(1s, [](LinkHealth& h) { h.muted = true; });
   EXPECT_EQ(told.trouble(), Trouble::kTalkingWhileMuted);
   told.run(100ms, [](LinkHealth&) {});
@@ -198,7 +198,7 @@ TEST(PlainWords, ASentenceStandsLongEnoughToBeRead) {
   TimePoint since = kTimeZero;
   for (TimePoint now = kTimeZero; now < kTimeZero + 20min; now += 100ms) {
     LinkHealth health = good_link();
-    // A wild link whose numbers jump every 100 ms; no silence and no devices here.
+    // A wild link whose numbers jump every 100 ms; no outage and no devices here.
     health.uplink_forecast = kbps(static_cast<int64_t>(rng.below(600)));
     health.downlink_forecast = kbps(static_cast<int64_t>(rng.below(600)));
     health.loss_up = rng.uniform() * 0.1;
