@@ -11,7 +11,7 @@
 namespace cress {
 namespace {
 
-// Against std::deque, at random: more comes than goes, then more goes than comes.
+// Compared with std::deque, at random: first more is pushed than popped, then the reverse.
 TEST(Fifo, IsADeque) {
   Rng rng{7};
   Fifo<int> fifo;

@@ -59,7 +59,7 @@ TEST(TokenBucket, AnotherRateCountsFromThenOn) {
   EXPECT_TRUE(bucket.take(kTimeZero + 100ms, 1));
   EXPECT_TRUE(bucket.take(kTimeZero + 200ms, 10));
   EXPECT_FALSE(bucket.take(kTimeZero + 200ms, 0.01));
-  bucket.set_options(kTimeZero + 1h, {.per_second = 1, .burst = 2});  // what was more is cut
+  bucket.set_options(kTimeZero + 1h, {.per_second = 1, .burst = 2});  // the excess is lost
   EXPECT_FALSE(bucket.take(kTimeZero + 1h, 2.01));
   EXPECT_TRUE(bucket.take(kTimeZero + 1h, 2));
 }

@@ -113,7 +113,7 @@ TEST(Time, SecondsAreRoundedToTheNearestNanosecond) {
   EXPECT_EQ(from_seconds(0), 0ns);
 }
 
-// What a seed gives is part of every recorded result.
+// The numbers of a seed are part of every recorded result.
 TEST(Rng, NumbersOfEachKindStayTheSame) {
   Rng rng{1};
   // Computed with the published xoshiro256++ and splitmix64 in Python.

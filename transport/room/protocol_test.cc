@@ -103,7 +103,7 @@ TEST(RoomMessage, AnyBytesGiveAMessageOrAnErrorAndWhatIsGivenCanBeBuilt) {
   EXPECT_GT(good, 1000);
 }
 
-// Protobuf's own bytes, so that fields beyond what build_room_message makes can be said.
+// Protobuf's own bytes, to build fields beyond what build_room_message makes.
 std::vector<std::byte> raw(std::initializer_list<int> bytes) {
   std::vector<std::byte> message{kRoomMessageByte};
   for (const int b : bytes) {
@@ -129,7 +129,7 @@ TEST(RoomMessage, EachFieldBeyondItsRangeIsRefused) {
   EXPECT_EQ(parse_room_message(card).error(), kOutOfRange);
 }
 
-// What becomes of a message that build_room_message would not make.
+// The outcome of a message that build_room_message would not make.
 Result<RoomMessage, RoomMessageError> parse_of(const std::function<void(pb::RoomMessage&)>& fill) {
   pb::RoomMessage message;
   fill(message);
@@ -144,7 +144,7 @@ std::optional<RoomMessageError> refusal_of(const Result<RoomMessage, RoomMessage
   return parsed ? std::nullopt : std::optional{parsed.error()};
 }
 
-// Each field of each message at its least and most, and one beyond either.
+// Each field of each message at its minimum and maximum, and one beyond either.
 TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
   struct Field {
     const char* name;
@@ -297,7 +297,7 @@ TEST(MediaHead, ParseReturnsWhatWasBuiltAndRefusesWhatIsTooShort) {
   EXPECT_FALSE(parse_sound_body(std::vector<std::byte>(12, std::byte{128})));
 }
 
-/// Two endpoints without links between them: the test carries the datagrams, or does not.
+/// Two endpoints without links between them: the test carries the datagrams, or drops them.
 class OutboxTest : public testing::Test {
  protected:
   OutboxTest() : near_(make()), far_(make()) {}
@@ -392,7 +392,7 @@ TEST_F(OutboxTest, RefusesNewsBeyondItsBoundButReplacesOld) {
   EXPECT_EQ(outbox_.size(), 512U);
 }
 
-/// An outbox whose session's fate the test decides.
+/// An outbox whose session's outcomes the test decides.
 class OutboxAlone : public OutboxTest {
  protected:
   using Kind = session::MessageOutcome::Kind;
@@ -433,7 +433,7 @@ TEST_F(OutboxAlone, NewsThatWereLostGoAgainAtOnce) {
   EXPECT_EQ(flush(kTimeZero), size);
   outcome(kTimeZero, 0, Kind::kLost);  // long decided
   EXPECT_EQ(flush(kTimeZero), 0);
-  outcome(kTimeZero, 1, Kind::kLost, session::kVideoFlow);  // another's
+  outcome(kTimeZero, 1, Kind::kLost, session::kVideoFlow);  // of another flow
   EXPECT_EQ(flush(kTimeZero), 0);
   outcome(kTimeZero, 1, Kind::kDelivered);
   EXPECT_TRUE(outbox_.empty());

@@ -52,7 +52,7 @@ TEST(AddressText, LinkLocalNamesItsInterface) {
   const auto by_number = parse_address("[fe80::1%1]:5");
   ASSERT_TRUE(by_number.has_value());
   EXPECT_EQ(by_number->scope, 1U);
-  if (by_name.has_value()) {  // every Linux but the strangest calls its first interface so
+  if (by_name.has_value()) {  // nearly every Linux names its first interface so
     EXPECT_EQ(by_name, by_number);
   }
   EXPECT_EQ(format_address(*by_number), "[fe80::1%1]:5");

@@ -35,8 +35,8 @@ std::string nth_text(int i) {
   return std::to_string(i) + std::string(static_cast<size_t>(i % 100), '.');
 }
 
-/// Writes down every call with its time, checks that time never goes back, and does what the test
-/// has put in.
+/// Records every call with its time, checks that time never goes back, and executes the test's
+/// callbacks.
 class Notebook final : public Machine {
  public:
   struct Entry {
@@ -215,7 +215,7 @@ TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
 }
 
 TEST_F(DriverTest, StepsGatherForLongerTheBusierTheyAre) {
-  // Of a machine that wants to be called all the time, and takes so long for it.
+  // A machine that wants to be called all the time, with calls that take this long.
   const auto usual_gap = [&](Duration work) {
     UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
     Notebook machine;
@@ -260,8 +260,8 @@ TEST_F(DriverTest, TimeoutsComeAtTheirTimeAndGoOn) {
 }
 
 TEST_F(DriverTest, WhatArrivesWhileTheApplicationIsBusyKeepsItsTime) {
-  // The first stamps after a socket's birth may be made at reading: the kernel takes a moment to
-  // begin stamping. Hence a few tries.
+  // The first stamps of a new socket may be made at reading: the kernel takes a moment to begin
+  // stamping. Hence a few tries.
   constexpr Duration kBusy = 20ms;
   bool kept = false;
   for (int i = 0; i < 50 && !kept; ++i) {
@@ -392,12 +392,12 @@ TEST_F(DriverTest, ExceptionsOfTheMachineLeaveTheRunAndItCanGoOn) {
     loop_.stop();
   };
   EXPECT_THROW(loop_.run(), std::runtime_error);
-  peer_sends("good");  // what was received together with the bad one is lost, as on a network
+  peer_sends("good");  // datagrams received together with the bad one are lost, as on a network
   run();
   EXPECT_EQ(machine_.whats().back(), "got good");
 }
 
-/// The texts of the UDP datagrams in the frames that wait at the end of an Ethernet.
+/// The texts of the UDP datagrams in the frames waiting at the end of an Ethernet.
 std::vector<std::string> read_wire(int fd) {
   constexpr size_t kEthernet = 14;
   constexpr size_t kHeaders = kEthernet + 20 + 8;
@@ -413,7 +413,7 @@ std::vector<std::string> read_wire(int fd) {
 }
 
 /// Sends `count` datagrams through a socket whose buffer is full after some twenty, until the
-/// neighbour is found; returns what went over the wire.
+/// neighbour is found; returns those seen on the wire.
 std::vector<std::string> send_through_a_full_socket(PrivateNetwork& network, int count,
                                                     DriverStats& stats) {
   const auto wire = network.add_ethernet();
@@ -493,7 +493,7 @@ TEST(Driver, WithoutANetworkItGoesOnAndSoDoesTheTalkWhenTheNetworkIsBack) {
     left.due = clock.now();
     const Driver left_driver{{clock, loop, left_socket, left}};
     const Driver right_driver{{clock, loop, right_socket, right}};
-    // A beat every 2 ms; the network is away for beats 21 to 60.
+    // A beat every 2 ms; the network is down for beats 21 to 60.
     int beats = 0;
     left.on_timeout = [&](TimePoint now) {
       ++beats;

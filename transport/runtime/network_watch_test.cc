@@ -70,7 +70,7 @@ TEST(NetworkWatch, AQuietNetworkTellsNothing) {
     EventLoop loop{clock};
     network.set_second_address("192.0.2.1");
     const NetworkWatch watch{loop, [](const NetworkChange&) { FAIL() << "nothing has changed"; }};
-    // Long enough for the answer about the addresses there are, and for one look for sleep.
+    // Long enough for the answer with the current addresses, and for one check for suspend.
     const TimePoint end = clock.now() + 1200ms;
     EXPECT_TRUE(run_until(loop, clock, [&] { return clock.now() >= end; }));
   });

@@ -125,7 +125,7 @@ TEST_P(UdpSocketOver, ABatchArrivesWholeInOrderWithItsSenderAndItsTime) {
   EXPECT_EQ(right.dropped_by_kernel(), 0U);
 }
 
-// The kernel takes neighbours of one size at one go: nobody may see it.
+// The kernel takes consecutive ones of one size together: the receiver must not notice.
 TEST_P(UdpSocketOver, WhateverTheirSizesAndPeersDatagramsArriveAsTheyWere) {
   UdpSocket left = bound();
   std::vector<UdpSocket> rights;
@@ -236,8 +236,8 @@ TEST_P(UdpSocketOver, AClosedPortIsToldAndTheNextDatagramStillGoes) {
   EXPECT_EQ(left.send_batch(std::vector<Transmit>{{nobody, bytes_of("hello?")}}).sent, 1U);
   pollfd refused{.fd = left.handle(), .events = 0, .revents = 0};
   ASSERT_EQ(poll(&refused, 1, 10'000), 1);
-  // The refusal waits at the socket: it must not cost the next datagram, which is for somebody
-  // else.
+  // The refusal waits at the socket: it must not cost the next datagram, which goes to another
+  // peer.
   const SendReport report =
       left.send_batch(std::vector<Transmit>{{right.local_address(), bytes_of("hello")}});
   EXPECT_EQ(report, (SendReport{.taken = 1, .sent = 1}));
@@ -301,7 +301,7 @@ TEST_P(UdpSocketOver, DropsOfAFullBufferAreCounted) {
   while (sent < flood.size()) {
     sent += left.send_batch(std::span{flood}.subspan(sent)).taken;
   }
-  // An arrival tells how many before it did not arrive.
+  // An arrival shows how many before it did not arrive.
   size_t received = 0;
   pollfd wait{.fd = right.handle(), .events = POLLIN, .revents = 0};
   for (int tries = 0; tries < 1000 && received + right.dropped_by_kernel() < sent; ++tries) {
@@ -317,7 +317,7 @@ TEST_P(UdpSocketOver, DropsOfAFullBufferAreCounted) {
 }
 
 TEST_P(UdpSocketOver, DropsAreCountedOnceHoweverManySendAtATime) {
-  // Several processors count drops and queue datagrams at a time, and not in the same order.
+  // Several processors count drops and queue datagrams at the same time, and not in the same order.
   UdpSocket right = bound({.receive_buffer = DataSize{100'000}});
   constexpr size_t kEach = 20'000;
   std::vector<std::thread> senders;
@@ -414,7 +414,7 @@ TEST(UdpSocket, AnswersComeFromTheAddressThatWasAsked) {
   for (const bool ipv4_only : {false, true}) {
     UdpSocket server{clock, {.ipv4_only = ipv4_only}};
     UdpSocket client{clock, {.bind = address("127.0.0.1:0")}};
-    // All of 127/8 is this machine; unasked, it would answer 127.0.0.1 from 127.0.0.1.
+    // All of 127/8 is this machine; by default, it would answer 127.0.0.1 from 127.0.0.1.
     Address asked = address("127.0.0.2:0");
     asked.port = server.local_address().port;
     client.send_batch(std::vector<Transmit>{{asked, bytes_of("ask")}});
@@ -496,7 +496,8 @@ TEST(UdpSocket, AMachineWithoutANetworkSaysUnroutableAndGoesOnWhenItIsBack) {
 TEST(UdpSocket, SetUpFailuresSayWhatToDo) {
   const MonotonicClock clock;
   try {
-    const UdpSocket socket{clock, {.bind = address("198.51.100.7:0")}};  // RFC 5737: nobody's
+    const UdpSocket socket{clock,
+                           {.bind = address("198.51.100.7:0")}};  // RFC 5737: belongs to no host
     FAIL() << "bound to an address of nobody's";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string{error.what()}.find("this machine has no such address"), std::string::npos)

@@ -21,7 +21,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Every datagram that came is one that was sent, whole, and came once.
+/// Every datagram that arrived was sent, is complete, and arrived once.
 void expect_faithful(const Node& from, const Node& to) {
   std::set<std::string> sent;
   for (const auto& bytes : from.sent) {
@@ -111,7 +111,7 @@ TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
 }
 
 TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
-  // The same address joins again at any moment of an attempt that was given up.
+  // The same address joins again at any moment of an attempt that was abandoned.
   for (Duration at = 5ms; at < 120ms; at += 5ms) {
     ScriptedNetwork network;
     network.listen(kLeft);
@@ -150,7 +150,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   uint64_t records = 0;
   for (const Flight& flight : all) {
     const bool is_record = flight.bytes[0] == kRecordKind || flight.bytes[0] == kControlKind;
-    // Datagrams still in the air are not replays yet.
+    // Datagrams still in transit are not replays yet.
     if (flight.to == kLeft && is_record && network.now() - flight.sent_at > 20ms) {
       network.inject(kRight, kLeft, flight.bytes);
       network.inject(kElsewhere, kLeft, flight.bytes);
@@ -262,7 +262,7 @@ TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
 }
 
 TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
-  // What a true joiner sends second, its cookie changed.
+  // A real joiner's second datagram, with a modified cookie.
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   std::vector<Flight> seen;
@@ -294,7 +294,7 @@ TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
 TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
-  // 60 callers with a wrong link, who really are where they say they are, within a second.
+  // 60 joiners with a wrong link and verified addresses, within a second.
   for (int i = 0; i < 60; ++i) {
     network.join(test_address(9, uint16_t(1000 + i)), kLeft, {.secret = test_secret(8)});
     network.run_for(10ms);
@@ -356,7 +356,8 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   uint64_t bytes_there = 0;
   network.watch = [&](const Flight& flight) {
     if (flight.from == kRight && flight.to == kLeft) {
-      // Copied and there first, from elsewhere: what follows from the true address is a replay.
+      // Copied and delivered first, from another address: what follows from the real address is a
+      // replay.
       left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
       ++overtaken;
       bytes_there += flight.bytes.size();
@@ -368,8 +369,8 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   EXPECT_FALSE(left.when<PathChanged>());
   EXPECT_GT(network.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(network.sent_to[kElsewhere].second, 3 * bytes_there);
-  // Of one datagram copied every 4 s a challenge's 3 s could make much more than three times its
-  // size; three times is what they are used for.
+  // For one datagram copied every 4 s a challenge's 3 s could produce much more than three times
+  // its size; three times is the limit.
   network.watch = nullptr;
   network.run_for(4s);
   TimePoint copied_at{};
@@ -402,13 +403,13 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   std::vector<Flight> kept;
   network.watch = [&](const Flight& flight) {
     if (flight.to == kElsewhere) {
-      kept.push_back(flight);  // the attacker hears its challenges, and passes them on
+      kept.push_back(flight);  // the attacker receives its challenges, and passes them on
     }
     return true;
   };
   right.heartbeat = 1h;
   right.next_heartbeat = kNever;
-  // One fresh record of the right end reaches the left from elsewhere.
+  // One fresh record of the right end reaches the left from another address.
   right.say(network.now(), 20);
   auto transmit = right.connection->poll_transmit(network.now());
   ASSERT_TRUE(transmit);
@@ -427,7 +428,7 @@ TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) 
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
-  left.heartbeat = 1h;  // only the keep-alive is there to notice the return
+  left.heartbeat = 1h;  // only the keep-alive can notice the return
   right.heartbeat = 1h;
   network.run_for(1s);
   bool is_dark = true;
@@ -564,7 +565,7 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
     Node& again = network.listen(kLeft);
     network.run_for(4s);
     ASSERT_TRUE(again.when<Connected>()) << to_milliseconds(away);
-    // A second until the silence is noticed, half a one between hellos, three round trips.
+    // A second until the silence is noticed, half a second between hellos, three round trips.
     const TimePoint noticed = std::max(crashed_at + away, crashed_at + 1s);
     EXPECT_LE(*again.when<Connected>() - noticed, 650ms) << to_milliseconds(away);
     EXPECT_LE(*again.when<Connected>() - (crashed_at + away), 1100ms);

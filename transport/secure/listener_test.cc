@@ -11,7 +11,7 @@
 namespace cress::secure {
 namespace {
 
-/// Another network each: 10.x.y.z.
+/// Each in another network: 10.x.y.z.
 Address address_of(size_t i, uint16_t port = 6000) {
   Address address = test_address(9, port);
   address.ip[13] = static_cast<uint8_t>(i >> 8U);
@@ -253,7 +253,7 @@ TEST(Listener, FindsAMemberWhoStillHearsItButIsNotHeard) {
   relay.open_room(1);
   Joiner& mover = relay.join(address_of(1), 1);
   relay.run_for(1s);
-  // What leaves comes from elsewhere; what is sent to the old address still arrives, and the
+  // What it sends comes from another address; datagrams to the old address still arrive, and the
   // listener keeps on sending.
   const TimePoint moved_at = relay.now();
   const auto peer = relay.events.front().second.peer;
@@ -303,7 +303,7 @@ TEST(Listener, MovesThatFollowEachOtherLeaveNoTrace) {
     relay.run_for(200ms);
   }
   EXPECT_EQ(relay.count<PathChanged>(), 30U);
-  // Somebody else gets an address that the mover had.
+  // Another peer gets an address that the moved one had.
   relay.move(other, address_of(1028));
   relay.notice(other);
   const TimePoint since = relay.now();
@@ -334,7 +334,7 @@ TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt
   EXPECT_EQ(relay.count<PathChanged>(), 0U);
   EXPECT_GT(relay.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(relay.sent_to[kElsewhere].second, 3 * bytes_there);
-  // One alone: challenges could go on for 3 s and amplify it, and do not.
+  // A single datagram: challenges could go on for 3 s and amplify it, and do not.
   relay.run_for(4s);
   const auto sent_before = relay.sent_to[kElsewhere].second;
   bytes_there = 0;
@@ -347,7 +347,7 @@ TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt
   const TimePoint since = relay.now();
   relay.run_for(1s);
   EXPECT_LE(victim.longest_gap(since, relay.now()), 55ms);
-  // And a newcomer at that address is not taken for the victim.
+  // And a newcomer at that address is not mistaken for the victim.
   Joiner& newcomer = relay.join(kElsewhere, 1);
   relay.run_for(1s);
   EXPECT_TRUE(newcomer.connection->is_connected());
@@ -379,7 +379,7 @@ TEST(Listener, WhoKnockedAnewAndThenWentOnAsBeforeIsHeardAgain) {
   relay.open_room(1);
   Joiner& joiner = relay.join(address_of(1), 1);
   relay.run_for(1s);
-  // A handshake that it began in a silence, and gave up when the silence was over.
+  // A handshake that it started in a silence, and abandoned when the silence was over.
   Joiner& second = relay.join(address_of(1), 1);
   relay.run_for(110ms);
   EXPECT_EQ(relay.listener->peers(), 2U);
@@ -412,7 +412,7 @@ TEST(Connection, AListenerOfOneTakesRoutedRecordsToo) {
 
 // ---- strangers
 
-/// The datagrams of one who gets as far as the keys and no further: hello, hello with cookie.
+/// The datagrams of a joiner that gets as far as the keys and no further: hello, hello with cookie.
 std::vector<std::byte> second_hello(ScriptedRelay& relay, const Address& from) {
   Connection connection{relay.now(),
                         {.role = Role::kJoiner,
@@ -511,7 +511,7 @@ TEST(Listener, WorkThatNobodyDoesIsBoundedAndWhatComesBackTooLateIsForgotten) {
     out.push_back(*std::move(work));
   }
   ASSERT_EQ(out.size(), 8U);
-  // Another attempt from an address: the work on the one before is worth nothing.
+  // Another attempt from an address: the work for the one before is discarded.
   out[0].run();
   relay.listener->handle_work(relay.now(), std::move(out[0]));
   relay.inject(address_of(1), second_hello(relay, address_of(1)));
@@ -577,7 +577,7 @@ TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
   }
   relay.run_for(1s);
   relay.watch = nullptr;
-  relay.run_for(30ms);  // nothing of it is in the air any more
+  relay.run_for(30ms);  // none of it is in transit any more
   const auto before = relay.listener->stats();
   const auto events = relay.events.size();
   uint64_t records = 0;
@@ -620,9 +620,9 @@ TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
   EXPECT_GT(ignored, 3U);
   EXPECT_GT(of_one, 3U);
   EXPECT_LT(of_one, of_two);
-  EXPECT_LE(again, 1U);  // what came at that very instant
+  EXPECT_LE(again, 1U);  // what arrived at that very instant
   EXPECT_GT(of_two_again, of_one);
-  relay.listener->ignore(PeerId{}, relay.now() + 1s);  // nobody
+  relay.listener->ignore(PeerId{}, relay.now() + 1s);  // no peer
   EXPECT_EQ(relay.count<Closed>(), 0U);
 }
 
@@ -746,9 +746,9 @@ TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
   EXPECT_EQ(relay.listener->path(peer), std::nullopt);
 }
 
-// ---- whose an address is, and what is counted
+// ---- who owns an address, and what is counted
 
-/// The next datagram of that kind that the joiner sends; it is lost on its way.
+/// The next datagram of that kind that the joiner sends; it is lost in transit.
 std::vector<std::byte> intercept(ScriptedRelay& relay, const Joiner& joiner, std::byte kind) {
   std::vector<std::byte> found;
   relay.watch = [&](const Flight& flight) {
@@ -911,7 +911,7 @@ TEST(Listener, WhatIsSaidBringsItsTimerForward) {
     Joiner& joiner = relay.join(address_of(1), 1);
     relay.run_for(1s);
     joiner.is_running = false;
-    relay.run_for(100ms);  // what was on its way came
+    relay.run_for(100ms);  // everything in transit has arrived
     const PeerId peer = relay.events.front().second.peer;
     const size_t before = relay.count<Unreachable>();
     const TimePoint since = relay.now();

@@ -1,5 +1,5 @@
 // Goal: each rule of the endpoint, at its limit and one beyond. Method: a control whose answers the
-// test writes and which records what it is given; datagrams of the peer are built byte by byte.
+// test sets and which records its calls; datagrams of the peer are built byte by byte.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = MessageOutcome::Kind;
 
-/// What a ScriptControl answers and what it was given.
+/// A ScriptControl's answers and calls.
 struct Script {
   DataSize window{1'000'000};
   DataSize forecast_total;
@@ -131,7 +131,7 @@ class EndpointRules : public testing::Test {
     }
     return all;
   }
-  /// How many messages leave now.
+  /// How many messages are sent now.
   size_t leaves(TimePoint now) {
     size_t messages = 0;
     for (const Left& left : drain(now)) {
@@ -170,7 +170,7 @@ class EndpointRules : public testing::Test {
     }
     return number;
   }
-  /// What becomes of three messages at 0, 154 and 308, of four, by this forecast.
+  /// The outcomes of three messages at 0, 154 and 308, of four, after this forecast.
   std::vector<Kind> fates(uint64_t complete_from, const std::vector<wire::LostRange>& lost) {
     send_one_by_one(4);
     wire::ForecastFrame forecast = news(1, 462);
@@ -228,7 +228,7 @@ TEST_F(EndpointRules, OvertakenForecastIsIgnored) {
   send_one_by_one(2);
   deliver(kTimeZero, 100, news(50, 154), {}, {.throwaway = 100});
   EXPECT_EQ(outcomes(), (Outcomes{{0, kDelivered}}));
-  // Made earlier, came later: neither the control nor the outcomes may follow it.
+  // Made earlier, arrived later: neither the control nor the outcomes may follow it.
   deliver(kTimeZero, 0, news(49, 308), {kVideoFlow});
   EXPECT_EQ(outcomes(), Outcomes{});
   ASSERT_EQ(script_.fed.size(), 1U);
@@ -332,7 +332,7 @@ TEST_F(EndpointRules, LossIsForgottenRightAfterASecond) {
 
 TEST_F(EndpointRules, ReportAfterAPartlyForgottenLossIsValid) {
   script_.feedback.emplace();
-  // [0, 50) is decided first, [50, 100) half a second later: one stretch.
+  // [0, 50) is decided first, [50, 100) half a second later: one range.
   deliver(kTimeZero, 100, {}, {}, {.throwaway = 50});
   deliver(kTimeZero + 500ms, 150);
   const auto left = transmit(kTimeZero + 1200ms);
@@ -405,7 +405,7 @@ TEST_F(EndpointRules, SequenceGrowsByPayloadAndFifty) {
 }
 
 TEST_F(EndpointRules, ThrowawayReachesTenMillisecondsBack) {
-  script_.feedback_due = kTimeZero;  // a datagram whenever it is asked
+  script_.feedback_due = kTimeZero;  // a datagram whenever it is polled
   EXPECT_EQ(transmit(kTimeZero)->header.throwaway, 0U);
   EXPECT_EQ(transmit(kTimeZero + 3ms)->header.throwaway, 50U);
   EXPECT_EQ(transmit(kTimeZero + 10ms)->header.throwaway, 100U);

@@ -98,7 +98,7 @@ TEST(Link, LosesAtRandomBeforeTheQueueAtTheGivenRate) {
   EXPECT_EQ(link.queued().bytes(), (10'000 - static_cast<int64_t>(link.lost())) * 100);
 }
 
-/// Writes down what it is told.
+/// Records the notifications.
 class Notebook final : public LinkObserver {
  public:
   void handle_queued(TimePoint now, DataSize size) override {
@@ -212,7 +212,7 @@ TEST(World, CarriesDatagramsBothWaysInVirtualTime) {
   World world{{pinger, echo, forward, reverse}};
   world.run_until(kTimeZero + 1s);
   ASSERT_FALSE(pinger.heard().empty());
-  // Out at 0, into the opportunity at 1 ms, 20 ms on the way; back at once and 20 ms more.
+  // Sent at 0, into the opportunity at 1 ms, 20 ms of propagation; returned at once and 20 ms more.
   EXPECT_EQ(echo.heard().front(), kTimeZero + 21ms);
   EXPECT_EQ(pinger.heard().front(), kTimeZero + 41ms);
   EXPECT_EQ(echo.heard().size(), 99U);  // those sent at 0, 10, ..., 980 ms

@@ -11,7 +11,7 @@ namespace {
 // A machine that asks for a time-out at `now` again and again would hang the run: that is a bug in
 // it.
 constexpr int kStepsAtOneInstantMax = 100'000;
-// Likewise one whose outputs have no end.
+// Likewise one with endless outputs.
 constexpr int kRoundsOfOneDrainMax = 10'000;
 
 }  // namespace

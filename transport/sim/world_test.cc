@@ -25,7 +25,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Sends what the test says; notes what it hears and when, by its own clock.
+/// Sends the test's datagrams; records arrivals and their times, by its own clock.
 class Talker final : public Machine {
  public:
   struct Heard {

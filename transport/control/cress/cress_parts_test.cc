@@ -19,7 +19,7 @@ namespace {
 TEST(GammaBelief, BeginsWithItsPrior) {
   GammaBelief belief{{}};
   EXPECT_DOUBLE_EQ(belief.mean_rate(), 40);
-  belief.observe(3);  // to the one packet in 25 ms that the prior is worth
+  belief.observe(3);  // in addition to the one packet in 25 ms that the prior is worth
   EXPECT_DOUBLE_EQ(belief.mean_rate(), 160);
 }
 
@@ -49,7 +49,7 @@ TEST(GammaBelief, IdleTimeHalvesCertaintyInASecond) {
   belief.observe(29);  // 30 packets in 25 ms, a shape of 20
   belief.pass_idle(1s);
   EXPECT_NEAR(belief.mean_rate(), 1200, 1e-9);
-  belief.observe(15);  // as many as are left
+  belief.observe(15);  // as many as remain
   EXPECT_NEAR(belief.mean_rate(), 2400, 1e-9);
 }
 
@@ -117,7 +117,7 @@ TEST(GammaBelief, RefusesOptionsOutOfRange) {
                .prior_packets = 1e-9}};
 }
 
-/// A history and the stretches that a report makes it report, as (microseconds, busy, packets).
+/// A history and the intervals that a report yields, as (microseconds, busy, packets).
 class ExposureHistoryRules : public testing::Test {
  protected:
   struct Stretch {
@@ -249,7 +249,7 @@ TEST_F(ExposureHistoryRules, OpportunityIsWholeOnlyIfNothingElseHadReachedTheLin
   send(85ms, 400, 600);
   const auto told = report(105ms, {{200, 60ms}, {300, 105ms}});
   EXPECT_EQ(told.back(), (Stretch{5'000, true, 0.4}));
-  // The same where the next one is of the same report.
+  // The same if the next one is in the same report.
   send(130ms, 500, 600);
   send(135ms, 600, 600);
   const auto both = report(170ms, {{400, 110ms}, {500, 155ms}, {600, 160ms}});

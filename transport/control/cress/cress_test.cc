@@ -40,7 +40,7 @@ TEST(GammaBelief, FindsTheRateOfAPoissonLinkAndKeepsItsForecast) {
     }
   }
   EXPECT_NEAR(belief.mean_rate(), kRate, 0.3 * kRate);
-  // Promised at the lower quartile: kept three times in four.
+  // Promised at the lower quartile: true three times in four.
   EXPECT_NEAR(static_cast<double>(kept) / forecasts, 0.75, 0.12);
 }
 
@@ -69,7 +69,7 @@ TEST(GammaBelief, BusyWithoutDeliveriesIsAnOutage) {
   EXPECT_LT(belief.deliveries(100ms, kLowerQuartile), 0.5);
 }
 
-/// What a history says of one report, as (milliseconds, busy, packets).
+/// The intervals from one report, as (milliseconds, busy, packets).
 struct Told {
   double ms = 0;
   bool busy = false;
@@ -168,7 +168,7 @@ TEST_F(ExposureHistoryTest, HostileReportsAreHarmless) {
 /// Both halves over a link of one opportunity every `gap`, in steps of a millisecond.
 class Loop {
  public:
-  /// Reports come back together, every `way_back_gap`.
+  /// Reports return together, every `way_back_gap`.
   explicit Loop(Duration gap, const CressControl::Options& options = {},
                 Duration way_back_gap = 1ms)
       : gap_(gap),
@@ -177,7 +177,7 @@ class Loop {
         sender_(options),
         receiver_(options) {}
 
-  /// Sends what the window allows while `offers`, full packets; advances by 1 ms.
+  /// Sends full packets as the window permits while `offers`; advances by 1 ms.
   void step(bool offers) {
     now_ += 1ms;
     while (next_opportunity_ <= now_) {
@@ -303,7 +303,7 @@ TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
   TimePoint now = kTimeZero;
   const auto hear = [&](Duration transit, Duration silence, bool of_outage = false) {
     now += 100ms;
-    // Whatever their clock says.
+    // Whatever the clocks' offset.
     way_back.handle_report(now, now - transit + 1h, silence, of_outage);
   };
   hear(30ms, 50ms);
@@ -323,7 +323,8 @@ TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
   EXPECT_EQ(way_back.harmless_silence(), Duration{}) << "long ago";
 }
 
-/// Reports in 20 s of an end that is asked all the time, its way out an opportunity every 600 ms.
+/// Reports in 20 s of an end whose peer asks all the time, with an uplink of one opportunity every
+/// 600 ms.
 int reports_over_a_slow_link(const CressControl::Options& options) {
   CressControl end{options};
   const DataSize payload{600};
@@ -373,7 +374,7 @@ TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
   flow.on_sent(start + 400ms, 2000, DataSize{60});
   EXPECT_EQ(flow.heartbeat_interval(start + 600ms, 50ms), 40ms);
   EXPECT_EQ(flow.heartbeat_interval(start + 1280ms, 50ms), 80ms);
-  // Something arrives that was sent long ago: what is on its way behind it is old all the same.
+  // A datagram sent long ago arrives: those in transit behind it are old as well.
   const ArrivalStamp late{.sequence = 1000, .at = start + 2980ms};
   flow.handle_feedback(start + 3s, {.made_at = start + 2980ms, .counts = {}, .arrivals = {late}},
                        2060, 2000);
@@ -405,7 +406,7 @@ TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
       watch.handle_arrival(now, static_cast<uint16_t>(sent));
       now += 20ms;
     };
-    for (int i = 0; i < 3000; ++i) {  // a minute: the stamps go round
+    for (int i = 0; i < 3000; ++i) {  // a minute: the stamps wrap
       hear(40ms + (i % 3) * 1ms);
     }
     EXPECT_TRUE(watch.is_clear(now));
@@ -444,7 +445,7 @@ TEST(CressControl, AReportWaitsForARideWhileTheWayIsClearAndNoLonger) {
         reports, [](TimePoint at) { return at >= kTimeZero + 1s && at < kTimeZero + 3s; });
     EXPECT_GE(late, is_clear ? 75 : 190) << is_clear;
     EXPECT_LE(late, is_clear ? 85 : 205) << is_clear;
-    // What leaves anyway takes one along, soon after the last.
+    // A datagram that is sent anyway carries a report, soon after the last.
     EXPECT_FALSE(receiver.poll_feedback(reports.back() + 4ms).has_value());
     EXPECT_TRUE(receiver.poll_feedback(reports.back() + 6ms).has_value());
   }

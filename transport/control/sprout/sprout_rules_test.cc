@@ -78,7 +78,7 @@ TEST(SendWindow, ChangesWithEachTickButTheLast) {
   EXPECT_EQ(window.window(kTimeZero + 1s), DataSize{0});
 }
 
-/// Not a forecast of the model: counts what it is asked.
+/// Not a forecast of the model: counts the calls.
 class CountingEstimator final : public TickEstimator {
  public:
   void skip_tick() override { ++skipped_; }

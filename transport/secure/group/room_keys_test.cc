@@ -37,7 +37,7 @@ const Secret& media() {
 
 const std::vector<std::byte> kMetadata = bytes_of("frame 7");
 
-/// Members, and a relay that shows everybody's newest card to everybody.
+/// Members, and a relay that presents every member's newest card to all.
 struct Room {
   std::map<uint16_t, std::unique_ptr<RoomKeys>> members;
   std::map<uint16_t, std::vector<std::byte>> cards;
@@ -200,7 +200,8 @@ TEST(RoomKeys, OvertakenFramesOpenToo) {
 }
 
 TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
-  // Same plain text, same number, same counters: were a key used twice, ciphertexts would repeat.
+  // Same plain text, same number, same counters: if a key were used twice, ciphertexts would
+  // repeat.
   std::set<std::string> seen;
   Room room;
   for (int join = 0; join < 20; ++join) {
@@ -224,7 +225,7 @@ TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
   ASSERT_TRUE(news) << "the card is authentic";
   EXPECT_FALSE(news->is_live) << "but greets a presence that is over";
   EXPECT_FALSE(today.open(2, 1, frame));
-  // And nobody live is pushed out by it.
+  // And no live member is displaced by it.
   today.join(1);
   today.exchange_cards();
   EXPECT_TRUE(victim.is_live(1)) << "the true one takes the number from the recording";
@@ -377,7 +378,7 @@ TEST(RoomKeys, InTheLargestRoomAllHearAll) {
 
 // ---- limits, on both sides
 
-/// A member joins that only member `number` sees, and leaves: `number` goes to the next epoch.
+/// A member joins that only member `number` sees, and leaves: `number` moves to the next epoch.
 void next_epoch_of(Room& room, uint16_t number) {
   RoomKeys& keys = *room.members.at(number);
   RoomKeys passer_by{room.now, media(), 500};
@@ -510,7 +511,7 @@ TEST(RoomKeys, OpensEightEpochsBackAndNotNine) {
       room.now += 3s;
       next_epoch_of(room, 1);
     }
-    // The card takes the other there in one step, so that time forgets none of them.
+    // The card moves the other there in one step, so that none of them expires.
     room.cards[1] = room.members.at(1)->make_card({});
     ASSERT_TRUE(room.members.at(2)->handle_card(room.now, 1, room.cards[1]));
     EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead));
@@ -537,7 +538,7 @@ TEST(RoomKeys, AFrameMayBeOvertakenBy2048AndNotByMore) {
 }
 
 TEST(RoomKeys, ACountersFirstFrameUnderAKeyIsReplayedNeither) {
-  // The frame that makes its key known is remembered as those after it are.
+  // The frame that makes its key known is remembered like those after it.
   Room room;
   two_members(room);
   const auto frame = room.seal(1);

@@ -22,7 +22,7 @@ Secret filled_secret(int fill) {
   return secret;
 }
 
-/// A control message, or nothing if it was a record.
+/// A control message, or nullopt if it was a record.
 struct Sent {
   Address to;
   std::optional<ControlMessage> message;
@@ -30,8 +30,8 @@ struct Sent {
   DataSize size;
 };
 
-/// A Peer, and the keys of its other end in the test's hands: it says what the test likes, when and
-/// from where it likes, and reads what the Peer says.
+/// A Peer, and the keys of its other end in the test's hands: the test can send anything, at any
+/// time and from any address, and read what the Peer sends.
 struct Harness {
   explicit Harness(Role role = Role::kListener, const PeerOptions& options = {},
                    const Address& path = kFarEnd)
@@ -42,7 +42,7 @@ struct Harness {
               .role = role},
              path, options) {}
 
-  /// Of the other end, sealed now.
+  /// From the other end, encrypted now.
   std::vector<std::byte> control(const ControlMessage& message) {
     return far_control.seal(now, message);
   }
@@ -62,7 +62,7 @@ struct Harness {
     peer.send(now, plain_datagram(own_sequence, size - 32));
   }
 
-  /// All that the Peer has to send at this moment.
+  /// Everything that the Peer has to send at this moment.
   std::vector<Sent> drain() {
     std::vector<Sent> all;
     while (auto transmit = peer.poll_transmit(now)) {
@@ -86,7 +86,7 @@ struct Harness {
     }
     return all;
   }
-  /// To which nothing else was said, of that kind.
+  /// The destination of the one message of that kind; no other was sent.
   template <class T>
   std::vector<T> said(const Address& to = kFarEnd) {
     std::vector<T> out;
@@ -97,8 +97,8 @@ struct Harness {
     }
     return out;
   }
-  /// Steps as an owner does, from one poll_timeout to the next, until nothing is due up to `end`;
-  /// returns when messages of that kind went to `to`, in ms.
+  /// Steps like an owner, from one poll_timeout to the next, until nothing is due up to `end`;
+  /// returns when messages of that kind were sent to `to`, in ms.
   template <class T>
   std::vector<double> times_of(TimePoint end, const Address& to = kFarEnd) {
     std::vector<double> times;
@@ -138,7 +138,8 @@ using Times = std::vector<double>;
 // ---- a new address
 
 TEST(Peer, ChallengesANewAddressWithThreeTimesWhatCameFromIt) {
-  // A challenge has 35 bytes: what came pays for floor(3 * came / 35) of them and no more.
+  // A challenge has 35 bytes: the bytes received pay for floor(3 * received / 35) of them and no
+  // more.
   const std::vector<std::pair<size_t, size_t>> cases{{34, 2}, {35, 3}, {46, 3},
                                                      {47, 4}, {58, 4}, {59, 5}};
   for (const auto& [came, challenges] : cases) {
@@ -498,7 +499,7 @@ TEST(Peer, TakesRecordsWithAnIdBeforeThem) {
   const auto little = h.peer.handle_datagram(h.now, kFarEnd, routed({kRecordKind}));
   EXPECT_EQ(little.error(), OpenError::kTruncated);
   EXPECT_EQ(h.peer.handle_datagram(h.now, kFarEnd, {}).error(), OpenError::kTruncated);
-  // The id is not a part of what came: an MTU probe has the size of its record.
+  // The id does not count as received: an MTU probe has the size of its record.
   EXPECT_TRUE(h.arrives(kFarEnd, routed(h.control(MtuProbe{DataSize{1300}}))));
   EXPECT_EQ(h.said<MtuAcknowledgement>(), (std::vector<MtuAcknowledgement>{{DataSize{1300}}}));
 }
@@ -605,7 +606,7 @@ TEST(Peer, ProbesUpToWhatEthernetCarriesUnderItsAddressFamily) {
   }
 }
 
-/// Heard, and its path known to carry 1280 bytes.
+/// Connected, with a path known to carry 1280 bytes.
 void raise_to_1280(Harness& h) {
   h.hears(Pong{});
   h.run_until(kTimeZero + 500ms);
@@ -644,7 +645,7 @@ TEST(Peer, ProbesOnlyWhatIsThereAndAnswers) {
 
   Harness silent;
   silent.hears(Pong{});
-  // Its first ping leaves at 1 s; from 4 s on it counts as unreachable.
+  // Its first ping is sent at 1 s; from 4 s on it counts as unreachable.
   EXPECT_EQ(silent.times_of<MtuProbe>(kTimeZero + 61s - Duration{1}), (Times{500, 1600, 2700}));
 
   Harness searching{Role::kJoiner};

@@ -87,7 +87,7 @@ TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
       twin_seals->seal(nonce, header, metadata, twin_text, twin_tag);
       ASSERT_EQ(text, twin_text);
       ASSERT_EQ(tag, twin_tag);
-      if (round % 3 == 0) {  // and of what is wrong both say so
+      if (round % 3 == 0) {  // and both report the same error for a wrong one
         tag.at(rng.next() % kTagSize) ^= std::byte{1};
       }
       const bool is_right = tag == twin_tag;
@@ -109,7 +109,7 @@ TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) 
     const uint64_t back = rng.chance(0.3) ? rng.below(200'000) : 0;
     const uint64_t number = at - std::min(at, back);
     const bool is_used = used.contains(number);
-    // What is older than the newest that was forgotten is refused, used or not.
+    // Numbers older than the newest discarded one are refused, used or not.
     const bool is_old =
         used.size() > kKept && number <= *std::prev(used.end(), static_cast<ptrdiff_t>(kKept + 1));
     if (!is_old) {
@@ -247,10 +247,10 @@ TEST(Records, KeysAreReplacedUnderReorderingAndNothingIsLost) {
     sequence += 150;
     air.push_back({i, pair.left.seal(now, plain_datagram(sequence))});
     phases.insert(std::to_integer<uint8_t>(air.back().record[1]));
-    // The other direction says that somebody is there.
+    // The other direction shows that the peer is there.
     ASSERT_TRUE(pair.left.open(now, pair.right.seal(now, plain_datagram(sequence))));
     while (air.size() > 8) {
-      // In any order, but nobody is overtaken by a whole key.
+      // In any order, but none is overtaken by a whole key.
       const size_t chosen = i - air.front().index > 15 ? 0 : rng.below(air.size());
       if (!rng.chance(0.1)) {  // else it is lost
         ASSERT_TRUE(pair.right.open(now, air[chosen].record)) << "datagram " << i;
@@ -402,7 +402,7 @@ TEST(Records, ByDefaultAKeySealsAMillionDatagramsAndLastsAnHour) {
   EXPECT_EQ(limits.keep_previous, 10s);
 }
 
-/// Says to `left` that `right` is there.
+/// Shows `left` that `right` is there.
 void hear(Pair& pair, TimePoint now, uint64_t sequence) {
   ASSERT_TRUE(pair.left.open(now, pair.right.seal(now, plain_datagram(sequence))));
 }
@@ -553,7 +553,7 @@ TEST(ControlRecords, OnlyKnownCloseCodesClose) {
 }
 
 TEST(ControlRecords, AreWrittenAsDocumented) {
-  // Opened with the key itself, so that both ends cannot share an error.
+  // Opened with the key itself, so that both ends cannot have the same error.
   const auto text_of_message = [](const ControlMessage& message, uint64_t before) {
     ControlPair pair;
     for (uint64_t i = 0; i < before; ++i) {
