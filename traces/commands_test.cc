@@ -24,7 +24,7 @@ struct Outcome {
   std::string messages;
 };
 
-/// Runs the real program, as somebody at a shell would, in a folder of the test's own.
+/// Runs the real program, as a user at a shell would, in a folder of the test's own.
 class TraceProgram : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class TraceProgram : public ::testing::Test {
     outcome.messages = read("messages.txt");
     return outcome;
   }
-  /// That the run failed as a bad one should: exit 2, nothing printed, one line that says why.
+  /// The run failed correctly: exit 2, nothing printed, one line with the reason.
   void expect_refused(const std::string& arguments, const std::string& why) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments << '\n' << outcome.messages;
@@ -315,8 +315,8 @@ TEST_F(TraceProgram, WritesToAPipeWhenAskedTo) {
                                        embedded_seed("3g", Direction::kDown))));
 }
 
-// Two opportunities are enough to fit.
-// Method: the command in this process, with a stream that stands for the terminal.
+// Two opportunities are enough to fit. Method: the command in this process, with a stream in place
+// of the terminal.
 TEST_F(TraceProgram, ShowsProgressOnATerminalOnlyAndWipesIt) {
   write("a.down", "1\n20\n");
   for (const bool terminal : {true, false}) {

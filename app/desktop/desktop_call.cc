@@ -15,7 +15,7 @@ using ui::Tone;
 
 // How often loudness is read; every second time the numbers of the call too (5 per second).
 constexpr Duration kTick = 100ms;
-// After this many unexpected errors the program ends.
+// After this many unexpected errors the call's thread ends.
 constexpr int kSurprisesMax = 10;
 
 float dbfs(double level) {

@@ -49,7 +49,7 @@ class ScopedDisplay {
   std::optional<std::string> before_;
 };
 
-// An X server without a screen of glass, on a display of its own choice.
+// An X server without a monitor, on a display of its own choice.
 class VirtualScreen {
  public:
   VirtualScreen() {
@@ -163,7 +163,7 @@ TEST_F(Camera, TheTestPictureComesAtTheWantedSizeAndRateAndMoves) {
     changed += *picture->picture != *first->picture ? 1 : 0;
   }
   EXPECT_EQ(changed, 30);
-  // 30 pictures take a second; the machine may be slow, but never fast.
+  // 30 pictures take a second; the machine may be slow, but never too fast.
   EXPECT_GT(last - first->captured, 800ms);
 }
 

@@ -17,7 +17,7 @@
 namespace cress::media {
 namespace {
 
-// A provider of devices that exist in this test alone, as GStreamer's own providers are made.
+// A provider of devices that exist only in this test, created like GStreamer's own providers.
 struct FakeProvider {
   GstDeviceProvider parent;
 };

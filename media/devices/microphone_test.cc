@@ -105,7 +105,7 @@ TEST_F(Microphone, ProcessingKeepsFramesWholeAndCanBeSwitchedInACall) {
   if (!has_voice_processor()) {
     GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
   }
-  // A steady hiss: noise suppression takes it away, and only that.
+  // A steady hiss: noise suppression removes it, and only that.
   LiveMicrophone microphone{{.id = "gst:audiotestsrc is-live=true wave=white-noise volume=0.05",
                              .processing = kUntouched},
                             clock_};

@@ -1,5 +1,5 @@
-// A screen that a person picks in the desktop's dialog, through the portal and PipeWire themselves.
-// Skipped where a program of these is missing.
+// A screen that the user picks in the desktop's dialog, through the portal and PipeWire themselves.
+// Skipped if one of these programs is missing.
 
 #include "media/devices/screen_portal.hh"
 
@@ -19,7 +19,7 @@ namespace {
 using Kind = DeviceEvent::Kind;
 using Answer = DialogOfADesktop::Answer;
 
-// The first: a process that has had a session bus goes on asking that one.
+// First: a process that has used a session bus keeps using that one.
 TEST(ScreenPortalWithoutADesktop, IsToldInWords) {
   const GstRuntime gst;
   if (!has_element("pipewiresrc")) {
@@ -124,7 +124,7 @@ TEST_F(ScreenPortalTest, NobodyWaitsForADialogThatStaysOpen) {
   EXPECT_LT(clock_() - begin, 20s);
 }
 
-// The last of them: it takes the portal away.
+// Last: it removes the portal.
 TEST_F(ScreenPortalTest, WithoutAPortalItIsSaidWhatToDo) {
   desktop().close_portal();
   LiveCamera camera{options(), clock_};

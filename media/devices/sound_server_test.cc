@@ -1,5 +1,5 @@
-// Speakers and microphones of a real sound server: a PulseAudio of the test's own, whose sink plays
-// to nobody and whose source hears it. Skipped where there is no pulseaudio.
+// Speakers and microphones of a real audio server: a PulseAudio of the test's own, whose sink
+// discards audio and whose source records it. Skipped without pulseaudio.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -99,7 +99,7 @@ class SoundServer : public ::testing::Test {
       fs::remove(socket());
     }
   }
-  // Its socket is there before its devices are.
+  // Its socket exists before its devices do.
   bool is_up() const {
     return fs::exists(socket()) && id_of(DeviceKind::kMicrophone, "Mouth").has_value();
   }
@@ -147,7 +147,7 @@ TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
     ASSERT_TRUE(speaker.play(clicks ? click : AudioFrame{}));
     clicked = clicks ? clock_() : clicked;
     if (++played == 25) {
-      begin = clock_();  // a sink that plays to nobody takes two seconds to begin
+      begin = clock_();  // a null sink takes two seconds to start
       before = speaker.stats();
     }
     while (const auto heard = microphone.poll_frame()) {

@@ -41,7 +41,7 @@ class Speaker : public ::testing::Test {
   }
   ~Speaker() override { fs::remove_all(folder_); }
 
-  /// Waits until it wants a frame, and gives it.
+  /// Waits until it wants a frame, and passes one.
   static bool play(LiveSpeaker& speaker, const AudioFrame& frame) {
     return wait_for(speaker.ready_fd(), [&] {
       while (speaker.poll_event()) {
@@ -74,7 +74,7 @@ TEST_F(Speaker, OneThatPlaysToNobodyAsksForAFrameEvery20MsAndHoldsAtMost40) {
   const double seconds = to_seconds(clock_() - begin);
   EXPECT_GT(seconds, 1.9);
   EXPECT_LT(seconds, 3.0);
-  // After a frame was given: what was there before, at most 40 ms, and the frame.
+  // After a frame was passed: what was there before, at most 40 ms, and the frame.
   EXPECT_LE(worst, 61ms);
   EXPECT_EQ(speaker.stats().played, 101U);
 }
@@ -213,7 +213,7 @@ TEST(SoundWriter, GapsAreSilentOverlapsAreLeftOutAndJitterIsEvenedOut) {
   fs::remove(path);
 }
 
-// The whole way in real time: speaker -> room (another part of this program) -> microphone.
+// The whole path in real time: speaker -> room (another part of this program) -> microphone.
 class SpeakerRoom : public Speaker {};
 
 TEST_F(SpeakerRoom, TheMicrophoneOfTheSameCallRemovesWhatTheSpeakerPlays) {

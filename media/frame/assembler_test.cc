@@ -243,8 +243,8 @@ TEST(Assembler, DiscardedFramesDoNotComeBack) {
       assembler.handle_fragment(kTimeZero, fragment(frame_of(8, 5), DataSize{1100})[0]).value());
 }
 
-// What a receiver sees of `messages` when it gets those of `order`, in that order: the frame must
-// come out with the `count`-th different one, once, and equal.
+// A receiver's result for `messages` when it gets those of `order`, in that order: the frame must
+// be returned with the `count`-th different one, once, and equal.
 void expect_out_at(const Messages& messages, const std::vector<size_t>& order, size_t count,
                    const EncodedFrame& frame) {
   Assembler assembler;
@@ -512,7 +512,7 @@ TEST(Assembler, DiscardLeavesNewerFramesAlone) {
     ASSERT_TRUE(assembler.handle_fragment(kTimeZero, (*frame)[0]));
   }
   assembler.discard_through(7);
-  assembler.discard_through(3);  // takes nothing back
+  assembler.discard_through(3);  // changes nothing
   EXPECT_EQ(assembler.stats().frames_dropped, 1U);
   EXPECT_FALSE(assembler.handle_fragment(kTimeZero, seven[1]).value());
   EXPECT_TRUE(assembler.handle_fragment(kTimeZero, eight[1]).value());
@@ -580,7 +580,7 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
       {"more fragments than bytes", 4, {0xFF, 0xFF}, FragmentError::kBadCount},
       {"empty frame", 6, {0, 0, 0}, FragmentError::kBadSize},
       {"16 MB frame", 6, {0xFF, 0xFF, 0xFF}, FragmentError::kBadSize},
-      // A delta frame: a key frame that refers is wrong anyhow.
+      // A delta frame: a key frame with a reference is wrong anyway.
       {"refers before frame 0",
        1,
        {0, 0, 1, 0, 2, 0, 7, 0xD0, 0, 0, 10},

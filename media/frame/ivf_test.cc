@@ -52,7 +52,7 @@ Read read_all(const std::string& bytes) {
   }
 }
 
-/// Three frames with a hole in their times.
+/// Three frames with a gap in their times.
 std::string written(const std::vector<IvfFrame>& frames, const IvfHeader& header) {
   const fs::path path = fs::path{testing::TempDir()} / "cress_ivf_test.ivf";
   IvfWriter writer{path, header};

@@ -99,7 +99,7 @@ struct TimedLevel {
   int level = 0;
 };
 
-// When each coded picture of a file is on screen, and how light its first pixel is.
+// When each encoded frame of a file is on screen, and the brightness of its first pixel.
 std::vector<TimedLevel> times_of(const fs::path& path) {
   GError* error = nullptr;
   GstElement* pipeline =
@@ -226,7 +226,7 @@ TEST_F(Movie, AnIvfHoldsEveryPictureWithItsTimeAndStartsWithAKeyFrame) {
   EXPECT_GT(psnr_db(*camera.picture(29), *seen->picture(29)), 40.0) << "and others read it too";
 }
 
-// The sound's loudness in a window, as a share of full scale.
+// The audio's loudness in a window, as a share of full scale.
 double loudness(const std::vector<int16_t>& samples, Duration from, Duration until) {
   double sum = 0;
   const auto begin = static_cast<size_t>(audio_samples(from));
@@ -247,10 +247,10 @@ TEST_F(Movie, SoundIsHeardAtItsTimeAndGapsAreSilent) {
     const Duration now = 20ms * i;
     movie.add_picture(now, grey(32, 16, static_cast<uint8_t>(50 + i)));
     if (i < 20 || i >= 60) {
-      movie.add_sound(now + (i % 2 == 0 ? 3ms : 0ms), tone);  // jitter makes no holes
+      movie.add_sound(now + (i % 2 == 0 ? 3ms : 0ms), tone);  // jitter makes no gaps
     }
     if (i == 70) {
-      movie.add_sound(20ms * 65, tone);  // heard already
+      movie.add_sound(20ms * 65, tone);  // already written
     }
   }
   movie.finish();

@@ -66,7 +66,7 @@ TEST(AudioDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
   }
   const double before = target_ms(delay);
   for (int i = 100; i > 0; --i) {
-    delay.observe(41ms + i * 20ms);  // 2 s of sound at once
+    delay.observe(41ms + i * 20ms);  // 2 s of audio at once
   }
   EXPECT_LE(target_ms(delay), before + 10);
 }

@@ -108,7 +108,7 @@ TEST(AudioJitterBuffer, ASenderThatBeganAnewIsFollowedFromItsSecondMessageOn) {
     buffer.drop_before(n);
   }
   const TimePoint now = kTimeZero + 61s;
-  buffer.handle_message(now, sound(0, kTimeZero), false);  // its clock began anew, too
+  buffer.handle_message(now, sound(0, kTimeZero), false);  // its clock restarted, too
   EXPECT_EQ(buffer.stream(), 1U);
   buffer.handle_message(now + 20ms, sound(1, kTimeZero + 20ms), false);
   EXPECT_EQ(buffer.stream(), 2U);

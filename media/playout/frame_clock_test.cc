@@ -83,7 +83,7 @@ TEST(FrameClock, AFrameThatRefersToAnOlderDecodedOneRepairsALossWithoutAKeyFrame
   clock.handle_frame(kTimeZero, delta(2));
   drain(clock, kTimeZero);
   clock.handle_frame(kTimeZero + 1ms, delta(4));     // 3 is lost
-  clock.handle_frame(kTimeZero + 2ms, delta(5, 1));  // the sender has heard of it
+  clock.handle_frame(kTimeZero + 2ms, delta(5, 1));  // the sender knows of it
   EXPECT_EQ(drain(clock, kTimeZero + 2ms), Ids{5});
   clock.handle_frame(kTimeZero + 3ms, delta(3));
   EXPECT_EQ(drain(clock, kTimeZero + 3ms), Ids{}) << "older than what is on the screen";
@@ -213,7 +213,7 @@ TEST(FrameClock, BytesAreFreeAgainHoweverTheirFrameWent) {
     clock.handle_frame(now, large(key(id + 2)));           // supersedes it
     EXPECT_EQ(drain(clock, now), Ids{id + 2});
     clock.handle_frame(now, large(delta(id + 4, 9'999)));
-    clock.handle_timeout(now + 200ms);  // in vain
+    clock.handle_timeout(now + 200ms);  // without effect
     now += 200ms;
   }
   EXPECT_EQ(clock.stats().overflowed, 0U);

@@ -13,7 +13,7 @@
 namespace cress::media {
 namespace {
 
-// Frames that follow a law: log2(size) = level - slope · log2(step), plus a little noise a
+// Frames that follow a law: log2(size) = level - slope · log2(step), plus a little noise per
 // quantizer.
 struct Law {
   double level = 0;

@@ -119,7 +119,7 @@ TEST(WavLimits, AWrittenFileHasTheHeaderOfItsSamples) {
   fs::remove(path);
 }
 
-// What is too long is refused before a sample of it is read.
+// A file that is too long is refused before a sample of it is read.
 TEST(WavLimits, NoFileGrowsBeyondTheFormat) {
   const fs::path path = fs::temp_directory_path() / "cress_wav_long.wav";
   WavWriter writer{path};
@@ -283,7 +283,7 @@ TEST(Y4mLimits, ThePictureLookedAtLongestAgoIsForgotten) {
   EXPECT_DEATH(Y4mWriter(path, {2, 0, {30, 1}}), "empty");
 }
 
-// ---- What is drawn and spoken ----
+// ---- Drawing and voice ----
 
 TEST(SourceLimits, OptionsAreBounded) {
   EXPECT_DEATH(SyntheticCamera({.width = 15, .height = 16}), "size");
@@ -344,7 +344,7 @@ TEST(Sprite, IsDrawnBetweenPixelsAndCutOffAtTheEdges) {
   EXPECT_EQ(luma_row(200, 0, 0), std::vector<int>(8, 0));
 }
 
-/// Pictures whose asking is counted.
+/// Pictures whose requests are counted.
 class CountedPictures final : public VideoSource {
  public:
   explicit CountedPictures(int& asked) : asked_(asked) {}

@@ -98,7 +98,7 @@ TEST(PathEmulator, TheServerIsAnsweredToWhoeverWroteLast) {
   EXPECT_EQ(out[0].to, at_port(9));
 }
 
-/// Writes down when what came.
+/// Records arrivals and their times.
 class Notebook final : public Machine {
  public:
   void handle_datagram(TimePoint now, const Address& from,
@@ -156,7 +156,7 @@ TEST(PathEmulator, RealDatagramsTakeTheirTimeThereAndBack) {
   ASSERT_EQ(client.arrivals.size(), 1U);
   EXPECT_EQ(server.arrivals[0].from, path_socket.local_address());
   EXPECT_EQ(client.arrivals[0].from, path_socket.local_address());
-  // Not before its time; how late, is this machine's business.
+  // Not before its time; how late depends on this machine.
   EXPECT_GE(server.arrivals[0].at - path.start(), 70ms);
   EXPECT_GE(client.arrivals[0].at - path.start(), 105ms);
 }

@@ -23,8 +23,8 @@ struct Transfer {
   uint64_t pieces = 0;
 };
 
-/// Sends the log every 10 ms over a way of 30 ms that loses `loss` of the pieces and of the
-/// answers, until it is whole or `limit` is over. Returns the time it took.
+/// Sends the log every 10 ms over a path of 30 ms that loses `loss` of the pieces and of the
+/// answers, until it is complete or `limit` is over. Returns the time it took.
 Duration transfer(Transfer& parts, const std::vector<SaturateRecord>& log, double loss,
                   Duration limit) {
   struct Answer {

@@ -77,7 +77,7 @@ struct Direct {
   Address connector_seen = connector_address();
   std::deque<Flying> up;
   std::deque<Flying> down;
-  /// Called for each datagram that comes out of the link; it does not arrive when false.
+  /// Called for each datagram that leaves the link; returning false drops it.
   std::function<bool(bool is_up, const Transmit&)> on_delivery = [](bool, const Transmit&) {
     return true;
   };
@@ -196,8 +196,8 @@ TEST(Saturator, WithoutTheTokenNobodyGetsAWord) {
   EXPECT_GT(pair.listener.saturator().stats().unauthenticated, 10U);
 }
 
-// Method: everything that somebody who hears a real connector's datagrams may repeat, ten times,
-// from another address.
+// Method: repeats everything that an observer of a real connector's datagrams can, ten times, from
+// another address.
 TEST(Saturator, WhoHasNotAnsweredFromAnAddressGetsLessThanItSent) {
   Direct direct;
   const Address victim = test_address(9, 9);
@@ -252,7 +252,7 @@ TEST(Saturator, FollowsAConnectorWhoseAddressChangesAfterItHasAnsweredFromThere)
     load_to_moved += !is_up && transmit.to == moved && is_load(transmit) ? 1 : 0;
     answered = answered || (is_up && transmit.bytes.size() < kHelloSize);  // a start
     EXPECT_TRUE(answered || is_up || transmit.to != moved || !is_load(transmit));
-    return is_up || transmit.to == moved;  // what goes to the old address is lost
+    return is_up || transmit.to == moved;  // datagrams to the old address are lost
   };
   direct.run(10s);
   EXPECT_GT(load_to_moved, 1'000U);
