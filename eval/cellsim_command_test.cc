@@ -1,5 +1,5 @@
-// Goal: `cress-eval cellsim` is what a person types: exit codes, signals, one line for each wrong
-// argument, and nothing left whenever it is killed. Method: runs the program itself.
+// Goal: `cress-eval cellsim` behaves correctly for its user: exit codes, signals, one line for each
+// wrong argument, and nothing left behind whenever it is killed. Method: runs the program itself.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Program {
  public:
   explicit Program(const std::vector<std::string>& arguments) {
     folder_ = fs::path{testing::TempDir()} / ("cellsim-command-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // what another one said
+    fs::remove_all(folder_);  // the output of an earlier one
     fs::create_directories(folder_);
     process_ = fork();
     if (process_ == 0) {
@@ -65,7 +65,7 @@ class Program {
   }
 
   ~Program() {
-    if (process_ > 0) {  // a test gave up
+    if (process_ > 0) {  // the test was aborted
       kill(process_, SIGKILL);
       waitpid(process_, nullptr, 0);
     }
@@ -76,7 +76,7 @@ class Program {
   void send_signal(int number) const { kill(process_, number); }
   std::string output() const { return bytes_of(folder_ / "output"); }
   std::string notes() const { return bytes_of(folder_ / "notes"); }
-  /// Waits until the output has this many lines; false when that takes over ten seconds.
+  /// Waits until the output has this many lines; false if that takes over ten seconds.
   bool has_said(long lines) const {
     for (int i = 0; i < 1000; ++i) {
       const std::string text = output();
@@ -106,7 +106,7 @@ class Program {
 
 Ended cellsim(const std::vector<std::string>& arguments) { return Program{arguments}.wait(); }
 
-/// A network's number, as a command inside tells it: "net:[4026532...]".
+/// A network's number, as printed by a command inside: "net:[4026532...]".
 const char* const kTellNetwork = "readlink /proc/self/ns/net; ";
 
 int processes_in(const std::string& network) {

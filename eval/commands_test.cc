@@ -1,5 +1,5 @@
-// Goal: whatever is typed wrong, or wrong on disk, gives exit 2 and one clear line, and finished
-// work stays. Method: runs the program itself, as a person would.
+// Goal: any wrong argument, or wrong file, gives exit 2 and one clear line, and finished work is
+// kept. Method: runs the program itself, as a user would.
 
 #include <gtest/gtest.h>
 
@@ -150,7 +150,7 @@ TEST_F(CommandLine, ACallsWorstMomentsAreInItsReportAndTheSameTwice) {
     return load_text(folder_ / out / name, DataSize{10'000'000});
   };
   const auto moments = nlohmann::json::parse(bytes("one", "worst.json"));
-  EXPECT_EQ(moments.size(), 12U);  // three, both ways, of two schemes
+  EXPECT_EQ(moments.size(), 12U);  // three, in both directions, of two schemes
   std::vector<std::string> names{"worst.json", "report.html"};
   for (const auto& moment : moments) {
     names.push_back(moment.at("picture"));

@@ -1,5 +1,6 @@
-// Goal: `compare` cannot be fooled: other experiments are refused by the name of the option,
-// whoever is A; the same experiment is taken from any JSON tool. Method: runs the program itself.
+// Goal: `compare` cannot be misled: other experiments are refused with the name of the option,
+// whichever is first; the same experiment is accepted from any JSON tool. Method: runs the program
+// itself.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -158,7 +159,7 @@ TEST_F(CompareRuns, ResultsWithoutTheirRecordAreRefusedUnlessUnchecked) {
   expect_refused(compare("base", "bare/results.json"), "bare/run.json");
   EXPECT_EQ(compare("bare", "base", "--unchecked --noise none").exit_code, 0);
   EXPECT_EQ(compare("base/results.json", "bare", "--unchecked --noise none").exit_code, 0);
-  // The record of another run does not become theirs.
+  // The record of another run is not accepted for them.
   fs::copy_file(at("call/run.json"), at("bare/run.json"), fs::copy_options::overwrite_existing);
   expect_refused(compare("bare", "base"), "the experiments differ");
   expect_refused(compare("base", "bare", "--unchecked"), "the experiments differ");
@@ -205,7 +206,7 @@ TEST_F(CompareRuns, RunJsonHoldsEveryOptionWithItsValue) {
   EXPECT_NE(experiment["inputs"]["down"]["digest"], experiment["inputs"]["up"]["digest"]);
 }
 
-// Goal: chance alone is no regression. Method: twenty repeats with other seeds.
+// Goal: chance alone is no regression. Method: twenty repetitions with other seeds.
 TEST_F(CompareRuns, TwentyRepeatsWithOtherSeedsAreNoRegression) {
   write("repeats.toml",
         "scheme = \"cubic\"\nlink = \"3g\"\nseed = \"1..84\"\nduration = 20\nloss = 0.01\n");

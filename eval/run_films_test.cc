@@ -1,5 +1,5 @@
-// Goal: what a run leaves to be looked at is what its viewers saw, and costs no result. Method:
-// runs the program itself over short calls of a small synthetic camera and opens its files again.
+// Goal: a run's movies are what its viewers saw, and do not change its results. Method: runs the
+// program itself over short calls of a small synthetic camera and opens its files again.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ media::SyntheticCamera camera(uint64_t seed) {
                                  .seed = seed}};
 }
 
-/// A picture that frames.csv says was shown.
+/// A picture that is displayed according to frames.csv.
 struct ShownRow {
   uint64_t frame = 0;
   double display_s = 0;
@@ -79,14 +79,14 @@ class RunFilms : public testing::Test {
   }
   ~RunFilms() override { fs::remove_all(folder_); }
 
-  /// Runs into folder `name` and expects it to go well.
+  /// Runs into folder `name` and expects success.
   fs::path run(const std::string& name, const std::string& arguments) const {
     const Ran ran = cress_eval("run" + std::string{kCall} + arguments + " --no-report --out " +
                                (folder_ / name).string());
     EXPECT_EQ(ran.exit_code, 0) << ran.output;
     return folder_ / name;
   }
-  /// One line that says `says`, exit 2.
+  /// One line that contains `says`, exit 2.
   void expect_refused(const std::string& arguments, const std::string& says) const {
     const Ran ran = cress_eval(arguments + " --no-report --out " + (folder_ / "out").string());
     EXPECT_EQ(ran.exit_code, 2) << arguments << "\n" << ran.output;
@@ -135,7 +135,7 @@ TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
       ASSERT_GT(rows.size(), 30U) << movie;
       const auto in_time = std::ranges::count_if(
           rows, [](const ShownRow& row) { return row.display_s < kSeconds - 1.0 / kRate; });
-      // Black first; two that come within a millisecond are one.
+      // Black first; two within a millisecond count as one.
       EXPECT_NEAR(static_cast<double>(video.clip_length()), static_cast<double>(in_time + 1), 2)
           << movie;
       EXPECT_GT(loud_frames(movie, kSeconds), 50) << movie;

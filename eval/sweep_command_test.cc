@@ -1,5 +1,5 @@
-// Goal: a sweep ends with the same bytes whatever was done to it, and wrong plans are told in one
-// line. Method: runs the program itself, as a person, an engine or an accident would.
+// Goal: a sweep gives the same bytes whatever was done to it, and wrong plans are reported in one
+// line. Method: runs the program itself, as a user, a batch system or an accident would.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ class Background {
   }
   pid_t pid() const { return pid_; }
   void send(int number) const { kill(pid_, number); }
-  /// Its status, as waitpid tells it.
+  /// Its status, as returned by waitpid.
   int wait() const {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -84,7 +84,7 @@ class Sweep : public testing::Test {
   std::string results(const std::string& name) const {
     return bytes_of(folder_ / name / "results.json");
   }
-  /// Of the finished runs: by name, which file it is.
+  /// The finished runs: for each name its file number.
   std::map<std::string, ino_t> finished(const std::string& name) const {
     std::map<std::string, ino_t> files;
     std::error_code none_yet;
@@ -219,7 +219,7 @@ TEST_F(Sweep, GnuParallelRunsItsJobsOverSshlogin) {
   EXPECT_EQ(cress_eval("sweep " + plan_ + " --print-jobs --out x").lines(), 24);
 }
 
-/// A child of `parent` other than those in `known`; nothing within five seconds.
+/// A child of `parent` other than those in `known`; nullopt after five seconds.
 std::optional<pid_t> new_child(pid_t parent) {
   const std::string path =
       "/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children";
@@ -234,7 +234,7 @@ std::optional<pid_t> new_child(pid_t parent) {
 }
 
 TEST_F(Sweep, ARunThatDiesTakesNoOtherAlongAndIsMadeAgainNextTime) {
-  // Runs of more than half a second: none is over before it is killed.
+  // Runs of more than half a second: none ends before it is killed.
   const std::string plan = write("slow.toml",
                                  "scheme = [\"cubic\", \"reno\"]\nlink = \"lte-fast\"\n"
                                  "seed = \"1..2\"\nduration = 3000\n");
@@ -269,7 +269,7 @@ TEST_F(Sweep, CtrlCEndsItCleanlyAndTheSameCommandGoesOn) {
 TEST_F(Sweep, AFullDiskIsToldAndLosesNothing) {
   ASSERT_EQ(cress_eval("sweep " + plan_ + " --shard 1/2 --out " + out("full")).exit_code, 0);
   const auto before = finished("full");
-  // A file of no more than a block: as a full disk, but for this command only.
+  // A maximum file size of one block: like a full disk, but for this command only.
   const Ran full =
       shell("trap '' XFSZ; ulimit -f 1; " + kProgram + " sweep " + plan_ + " --out " + out("full"));
   EXPECT_EQ(full.exit_code, 2) << full.output;
@@ -362,7 +362,7 @@ TEST_F(Compare, IdenticalIsWellARegressionIsNotAndNoiseIsNone) {
   const Ran bold = cress_eval("compare " + folders + " --pair cress-cautious=cress-bold");
   EXPECT_EQ(bold.exit_code, 1) << bold.output;
   EXPECT_NE(bold.output.find("delay95_ms"), std::string::npos) << bold.output;
-  // The same scheme with other seeds: what moves is noise.
+  // The same scheme with other seeds: differences are noise.
   const std::string again = write("again.toml",
                                   "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
                                   "seed = \"5..8\"\nduration = 60\n");

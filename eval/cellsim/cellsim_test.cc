@@ -1,6 +1,6 @@
-// Goal: two real programs at the ends of an emulated link see that link, both families, both ways.
-// Method: real namespaces and sockets, work in processes of its own; skipped where the machine
-// allows none.
+// Goal: two real programs at the ends of an emulated link experience that link, both address
+// families, both directions. Method: real namespaces and sockets, each end in a process of its own;
+// skipped where the machine allows none.
 
 #include "eval/cellsim/cellsim.hh"
 
@@ -68,7 +68,7 @@ TEST_F(Cellsim, AQuestionAndItsAnswerTakeBothDelaysInBothFamilies) {
 
 TEST_F(Cellsim, CongestionControlIsThePrivateNetworksAndOnlyWhatIsAllowed) {
   CellsimOptions o = options(1ms);
-  o.congestion_control = "reno";  // always allowed
+  o.congestion_control = "reno";  // always permitted
   o.command.command = {"sh", "-c", "[ $(cat /proc/sys/net/ipv4/tcp_congestion_control) = reno ]"};
   EXPECT_EQ(run_cellsim(o, notes_).exit_code, 0);
   o.congestion_control = "no-such";
@@ -128,7 +128,7 @@ TEST_F(Cellsim, TheLogIsTheLinksStoryInOrder) {
   EXPECT_EQ(up.packets_dropped, static_cast<int64_t>(report.directions[0].score.packets_dropped));
   EXPECT_GT(up.packets_dropped, 10);
   EXPECT_EQ(up.bytes_out, up.packets_out * 1428);
-  // Every opportunity is there, also those before the first packet.
+  // Every opportunity is listed, also those before the first packet.
   EXPECT_NEAR(static_cast<double>(up.opportunities), to_milliseconds(report.length) / 5, 2);
   EXPECT_LE(up.bytes_out, up.opportunities * 1500);
   // Two of three arrivals do not fit: most of those that do wait for a full queue, 14 packets.
@@ -153,8 +153,8 @@ TEST_F(Cellsim, ThePeerIsAskedToEndWhenCommandHasAndEndedWhenItDoesNot) {
   EXPECT_EQ(run_cellsim(o, notes_).exit_code, 0);
 }
 
-/// Runs a cellsim whose far side is its host, in a host of its own, so that this machine's network
-/// stays as it is.
+/// Runs a cellsim whose far side is its host, in a network namespace as host, so that this
+/// machine's network stays as it is.
 netns::NamespaceOptions as_host(const CellsimOptions& options) {
   netns::NamespaceOptions host;
   host.work = [options] {
@@ -167,7 +167,7 @@ netns::NamespaceOptions as_host(const CellsimOptions& options) {
 TEST_F(Cellsim, ItsHostIsTheFarSideForWhoHasTheRight) {
   CellsimOptions o = options(50ms);
   o.far = FarSide::kHost;
-  // Nobody listens: the answer is ICMP's, from the host, there and back over the link.
+  // No listener: the answer is an ICMP message from the host, there and back over the link.
   o.command.work = [] {
     const int code = expect_refusal(variable("CRESS_FAR") + ":9", 100ms);
     return code != 0 ? code : expect_refusal("[" + variable("CRESS_FAR6") + "]:9", 100ms);
@@ -175,7 +175,7 @@ TEST_F(Cellsim, ItsHostIsTheFarSideForWhoHasTheRight) {
   EXPECT_EQ(netns::run_in_namespace(as_host(o)), 0);
 }
 
-/// Answers every datagram that comes out of the device, and tells from where it came.
+/// Answers every datagram that leaves the device, with its source.
 std::string answer_until_end(netns::NamespaceProcess& process) {
   std::string from;
   for (int i = 0; i < 1000 && !process.poll_exit(); ++i) {

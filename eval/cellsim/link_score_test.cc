@@ -1,4 +1,4 @@
-// Goal: what is counted as it goes on is what the metrics compute from the whole list.
+// Goal: online results equal those that the metrics compute from the whole list.
 
 #include "eval/cellsim/link_score.hh"
 
@@ -26,7 +26,7 @@ std::shared_ptr<const sim::DeliveryTrace> random_trace(Rng& rng) {
   return trace;
 }
 
-/// Hands on what it is told, and keeps it.
+/// Passes on its notifications, and records them.
 class Keeper final : public sim::LinkObserver {
  public:
   explicit Keeper(LinkScore& score) : score_(score) {}

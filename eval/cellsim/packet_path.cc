@@ -41,7 +41,7 @@ void PacketPath::read(netns::TunDevice& from, sim::Link& link) {
       continue;
     }
     const TimePoint time = now();
-    link.handle_timeout(time);  // opportunities that passed before it came are not its
+    link.handle_timeout(time);  // opportunities before its arrival are not available to it
     link.push(time, {std::vector<std::byte>{packet->begin(), packet->end()},
                      DataSize{static_cast<int64_t>(packet->size())}});
   }
@@ -51,7 +51,7 @@ void PacketPath::read(netns::TunDevice& from, sim::Link& link) {
 void PacketPath::deliver(sim::Link& link, netns::TunDevice& to) {
   TimePoint time = now();
   link.handle_timeout(time);
-  // Opportunities until `time` are used up: what is due now is a delivery.
+  // Uses up the opportunities until `time`: what is due now is a delivery.
   for (TimePoint due = link.poll_timeout(); due <= time; due = link.poll_timeout()) {
     const auto packet = link.poll_delivered(time);
     if (!packet) {

@@ -1,5 +1,5 @@
-// Goal: a comparison cries when something got worse, and only then. Method: results with known
-// truths, drawn from a seed.
+// Goal: a comparison reports a regression if there is one, and only then. Method: results with
+// known true values, drawn from a seed.
 #include "eval/compare/compare.hh"
 
 #include <gtest/gtest.h>
@@ -67,11 +67,11 @@ TEST(Compare, AnIncreaseBeyondTheSeedsSpreadIsWorseForDelayAndBetterForRate) {
   ASSERT_TRUE(comparison.changes[1].interval.has_value());
   EXPECT_LT(comparison.changes[1].interval->low, 30);
   EXPECT_GT(comparison.changes[1].interval->high, 30);
-  // And the way back is better.
+  // And the reverse is better.
   EXPECT_EQ(compare(after, before, {}).changes[1].verdict, Verdict::kBetter);
 }
 
-// Goal: over many rows, chance alone is called worse in at most 5 % of comparisons.
+// Goal: over many rows, chance alone counts as worse in at most 5 % of comparisons.
 TEST(Compare, NoiseAloneIsHardlyEverWorseHoweverManyRowsThereAre) {
   Rng rng{3};
   int cried = 0;
@@ -91,7 +91,7 @@ TEST(Compare, WithFewSeedsNamedTolerancesDecide) {
   EXPECT_EQ(worse(before, {result("a", 1, 100, 975)}), 0U);
   EXPECT_EQ(worse(before, {result("a", 1, 100, 965)}), 1U);
   EXPECT_EQ(worse(before, {result("a", 2, 109, 1000)}), 0U) << "other seeds are the same row";
-  // A large delay moves by more: 5 %.
+  // A large delay varies by more: 5 %.
   EXPECT_EQ(worse({result("a", 1, 1000, 1000)}, {result("a", 1, 1045, 1000)}), 0U);
   EXPECT_EQ(worse({result("a", 1, 1000, 1000)}, {result("a", 1, 1055, 1000)}), 1U);
 }
@@ -143,7 +143,7 @@ TEST(Compare, RowsAreMatchedByTheirOptionsWhereBothSidesSayThem) {
   ASSERT_EQ(count(comparison, Verdict::kWorse), 1U);
   EXPECT_EQ(comparison.changes[1].options, "loss 0.0");
   EXPECT_EQ(comparison.changes[1].verdict, Verdict::kWorse);
-  // `run` says nothing of options: one row without them, but not two.
+  // `run` writes no options: one row without them is allowed, two are not.
   EXPECT_EQ(worse({result("a", 1, 100, 1000)}, {result("a", 1, 150, 1000, calm)}), 1U);
   EXPECT_THROW(worse({result("a", 1, 100, 1000)}, after), std::invalid_argument);
 }

@@ -11,14 +11,14 @@
 namespace cress::compare {
 namespace {
 
-/// A measure at a usual value, and how far it may move with one or two seeds there.
+/// A measure at a usual value, and its tolerance there with one or two seeds.
 struct Expected {
   const char* key;
   const char* unit;
   Better better;
   double usual;
   double tolerance;
-  double small;            ///< another value, near which the absolute tolerance holds
+  double small;            ///< another value, near which the absolute tolerance applies
   double small_tolerance;  ///< there
 };
 constexpr std::array<Expected, 16> kExpected{{

@@ -39,7 +39,7 @@ TEST(BdRate, StraightLinesGiveTheMeanOfTheirDistance) {
 
 TEST(BdRate, OnlyQualitiesThatBothReachCount) {
   // ln rate = q · ln 2 and q · ln 2 + (q − 3) · ln 2 / 2 on [3, 5]: the mean of the second's excess
-  // is ln 2 / 2. Outside, the second has nothing to say.
+  // is ln 2 / 2. Outside, the second is undefined.
   const Points anchor{{1, 0}, {2, 1}, {4, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}};
   const Points test{{8, 3}, {16 * std::sqrt(2.0), 4}, {64, 5}};
   EXPECT_NEAR(bd_rate_percent(anchor, test).value(), 100 * (std::sqrt(2.0) - 1), 1e-9);

@@ -32,7 +32,7 @@ TEST(Canvas, ABoxColoursItsPixelsAloneAndChromaByHowMuchItCovers) {
   }
   EXPECT_EQ(coloured, 4);
   EXPECT_EQ(canvas.y()[2 * 8 + 1], 150);
-  // Its two columns lie in two chroma samples, which it covers by half each.
+  // Its two columns are in two chroma samples, of which it covers half each.
   EXPECT_EQ(canvas.u()[4 + 0], 140);
   EXPECT_EQ(canvas.u()[4 + 1], 140);
   EXPECT_EQ(canvas.v()[4 + 1], 120);
@@ -82,7 +82,7 @@ TEST(Canvas, AFittedBoxIsEvenInsideAndOfThePicturesShape) {
     EXPECT_LE(box.right(), room.right());
     EXPECT_LE(box.bottom(), room.bottom());
     EXPECT_TRUE(box.width > room.width - 2 || box.height > room.height - 2) << "as large as can be";
-    // Either side is what the other one asks for, but for rounding to even pixels.
+    // Either side is the requested one, except for rounding to even pixels.
     const double shape = static_cast<double>(width) / height;
     EXPECT_LE(std::min(std::abs(box.width - box.height * shape),
                        std::abs(box.height - box.width / shape)),

@@ -39,7 +39,7 @@ TEST(ProducedFeed, GivesAllInOrderAndTheMakerIsNeverFarAhead) {
     }
   }};
   for (int i = 0; i < 500; ++i) {
-    // One more than may wait is in the maker's hands.
+    // The producer holds one more than may wait.
     EXPECT_LE(made.load(), i + static_cast<int>(ProducedFeed::kWaitingMax) + 1);
     const auto shown = feed.poll();
     ASSERT_TRUE(shown.has_value());

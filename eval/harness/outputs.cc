@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A thousandth is finer than anything measured, and keeps files readable.
+/// A thousandth is finer than any measurement, and keeps files readable.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Json json_of(std::optional<double> value) { return value ? Json(rounded(*value)) : Json(nullptr); }
@@ -77,7 +77,7 @@ std::string short_cell(std::optional<double> value, int decimals = 0) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
-/// As wide as a report shows it, and some kilobytes.
+/// As wide as a report displays it, and some kilobytes.
 void save_picture(const media::Picture& picture, const std::filesystem::path& path) {
   constexpr int kWidthMax = 320;
   constexpr int kQuantizer = 24;
@@ -87,7 +87,7 @@ void save_picture(const media::Picture& picture, const std::filesystem::path& pa
   save_text({reinterpret_cast<const char*>(file.data()), file.size()}, path);
 }
 
-/// Those of an earlier command.
+/// From an earlier command.
 void remove_pictures(const std::filesystem::path& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator{folder, error}) {

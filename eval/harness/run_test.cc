@@ -72,7 +72,7 @@ std::vector<RunSpec> runs_of_all(bool video) {
   return specs;
 }
 
-/// What a run was like, a line each way, and a digest of all that it wrote.
+/// A run's statistics, one line per direction, and a digest of all its output.
 std::string golden_lines(const RunOutput& output) {
   std::string text;
   for (const DirectionResult& result : output.results) {
@@ -94,8 +94,8 @@ std::string golden_lines(const RunOutput& output) {
          "\n";
 }
 
-// One test, as the runs take most of its time: each is compared with itself, with another seed's
-// and with what was recorded.
+// One test, because the runs take most of its time: each is compared with itself, with another
+// seed's and with the recorded one.
 TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;
@@ -145,7 +145,7 @@ TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
       EXPECT_GE(result.video->frame_delay_p95_ms.value_or(0), to_milliseconds(Duration{20ms}))
           << scheme;
     }
-    // Both ends capture 30 a second for 8 s; the end of the run may or may not include one more.
+    // Both ends capture 30 per second for 8 s; the end of the run may or may not include one more.
     EXPECT_NEAR(static_cast<double>(output.frames.size()), 480, 2) << scheme;
   }
 }

@@ -1,5 +1,5 @@
 // Goal: every score stays as it was. Method: seeded arrivals, frames, deliveries, audio and
-// pictures, scored in windows that lie inside, at and beyond their ends.
+// pictures, scored in windows inside, at and beyond their ends.
 
 #include <gtest/gtest.h>
 

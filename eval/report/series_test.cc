@@ -86,7 +86,8 @@ TEST(Thinned, FramesKeepTheWorstDelayAndTheWorstOvershoot) {
 }
 
 TEST(PictureAge, GrowsUntilTheNextFrameIsShown) {
-  // Captured at 0.2 s and shown at 0.3; captured at 0.9 and shown at 1.0; the log ends there.
+  // Captured at 0.2 s and displayed at 0.3; captured at 0.9 and displayed at 1.0; the log ends
+  // there.
   const std::vector<FramePoint> frames{{.frame = 0, .capture_s = 0.2, .display_s = 0.3},
                                        {.frame = 1, .capture_s = 0.9, .display_s = 1.0}};
   const std::vector<AgePoint> ages = picture_age(frames, 4);

@@ -5,7 +5,7 @@
 namespace cress::report {
 namespace {
 
-/// A link of 2 Mbit/s that stands still from 10 to 14 s; 10 pictures a second, skipped meanwhile.
+/// A link of 2 Mbit/s that stops from 10 to 14 s; 10 frames per second, skipped meanwhile.
 Timeline timeline() {
   Timeline made;
   for (int i = 0; i < 300; ++i) {

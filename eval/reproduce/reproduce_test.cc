@@ -1,5 +1,5 @@
-// Goal: each name shows numbers of its own runs, the same ones every time, and says what they mean.
-// Method: short windows over the recorded links where they are, else over those that stand in.
+// Goal: each name gives the numbers of its own runs, the same ones every time, and interprets them.
+// Method: short windows over the recorded links if they exist, otherwise over their substitutes.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string bytes_of(const Lab& lab, std::string_view name, unsigned jobs) {
 }
 
 TEST(Recipes, EveryNameMakesATableAVerdictAndAPictureOnAShortWindow) {
-  // Over the links that are everywhere, as the figures are compared with those recorded.
+  // Over the links available everywhere, because the figures are compared with recorded ones.
   const Lab lab = make_lab("/nonexistent", kShort, 1);
   RunBook book{lab};
   for (const Recipe& recipe : recipes()) {
@@ -184,7 +184,7 @@ TEST(Calibration, ALinkThatDiesFallsShort) {
   const Calibration cress = calibrate_cress(dying, 20s, 1s);
   EXPECT_GT(sprout.shortfalls.front(), 0);
   EXPECT_GT(cress.shortfalls.front(), 0);
-  EXPECT_LT(cress.shortfalls.front(), 20);  // then it is taken for dead
+  EXPECT_LT(cress.shortfalls.front(), 20);  // then it counts as down
 }
 
 TEST(OrderVerdict, NamesThePairsThatStandTheOtherWayRound) {

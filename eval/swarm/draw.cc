@@ -7,8 +7,8 @@ namespace {
 
 LinkPlan draw_plan(Rng& rng) {
   LinkPlan plan;
-  // A room's member receives from several: less than 600 kbit/s would make age a matter of rate,
-  // not of correctness.
+  // A room's member receives from several: below 600 kbit/s age would be a matter of rate, not of
+  // correctness.
   plan.rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.uniform(600, 6000)));
   plan.propagation = from_seconds(rng.uniform(0.002, 0.08));
   plan.jitter = rng.chance(0.4) ? from_seconds(rng.uniform(0, 0.03)) : Duration{};
@@ -20,7 +20,7 @@ LinkPlan draw_plan(Rng& rng) {
   return plan;
 }
 
-/// One fault at somebody's, or of everybody's network.
+/// One fault of one person's network, or of everybody's.
 void draw_fault(Scenario& scenario, Rng& rng) {
   const size_t person = rng.below(scenario.people());
   const Duration length = from_seconds(rng.uniform(0.2, 6));
@@ -91,7 +91,7 @@ std::string run_drawn(uint64_t seed, std::vector<std::string>* steps) {
     }
     scenario.run(from_seconds(rng.uniform(0.2, 4)));
   }
-  // Of what happened last, recovery may take its time: an outage's back-off, and a rejoin.
+  // After the last fault, recovery may take some time: an outage's back-off, and a rejoin.
   scenario.run(20s).check_settled();
   if (steps != nullptr) {
     *steps = scenario.steps();

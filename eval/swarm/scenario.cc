@@ -10,8 +10,8 @@
 namespace cress::swarm {
 namespace {
 
-// A picture that is older than this although the network is good has stopped. Links are drawn down
-// to 600 kbit/s, with bursts of loss, and rooms hold seven: 2 s happen there.
+// A picture older than this although the network is good has stopped. Links are drawn down to 600
+// kbit/s, with bursts of loss, and rooms hold seven: 2 s can occur there.
 constexpr Duration kFreshWithin = 4s;
 constexpr size_t kOverheardMax = 256;
 constexpr size_t kQueuedMax = 4'000'000;  // bytes; an endpoint's own bound is far below
@@ -147,7 +147,7 @@ std::unique_ptr<Person> Scenario::make_person(const Seat& seat) {
   return std::make_unique<Person>(local, seat.name, std::move(options), seed);
 }
 
-/// Of a room: between the member and the relay. Of a call: Ada's links are between her and Bo.
+/// Of a room: between the member and the relay. Of a call: Ada's links connect her with Bo.
 void Scenario::wire_up(Seat& seat) {
   seat.up = make_link(seat.plan, seed_ * 100 + ++links_);
   seat.down = make_link(seat.plan, seed_ * 100 + ++links_);
@@ -385,7 +385,7 @@ Scenario& Scenario::check_settled() {
     if (person.speech_played() < before[i].speech + 20) {
       fail(fmt::format("{} hears nobody", here[i]->name));
     }
-    // The newest picture may still be with the encoder.
+    // The newest picture may still be in the encoder.
     if (unaccounted(person) > before[i].unaccounted + 1) {
       fail(fmt::format("{}: {} captured pictures are unaccounted for", here[i]->name,
                        unaccounted(person) - before[i].unaccounted));
@@ -397,7 +397,7 @@ Scenario& Scenario::check_settled() {
   return *this;
 }
 
-/// Those who are there, one apart.
+/// Those present, except one.
 std::set<std::string> Scenario::names_but(const Seat& seat) const {
   std::set<std::string> names;
   for (const Seat* other : present()) {

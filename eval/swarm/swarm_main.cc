@@ -13,8 +13,7 @@
 
 namespace {
 
-/// Runs one scenario in a process of its own, so that a failed check or a crash ends that one
-/// alone.
+/// Runs one scenario in a process of its own, so that a failed check or a crash ends only that one.
 bool holds(uint64_t seed) {
   std::fflush(nullptr);
   const pid_t child = fork();

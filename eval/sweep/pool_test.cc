@@ -1,4 +1,4 @@
-// Goal: whatever happens to one worker, the others and the caller go on. Method: workers that
+// Goal: whatever happens to one worker, the others and the caller continue. Method: workers that
 // finish, throw, abort, are killed or never end.
 #include "eval/sweep/pool.hh"
 

@@ -1,4 +1,4 @@
-// Goal: plans mean the same runs, and things have the same names, as when this was recorded: a
+// Goal: plans give the same runs, and runs have the same names, as when this was recorded: a
 // store's names must not change while its definitions do not.
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 std::string outcome_of_plan(const std::string& text) {
   const auto plan = parse_plan(text);
   if (!plan) {
-    // What follows are the words of the library's version.
+    // The rest is the text of the library's version.
     const std::string& what = plan.error().what;
     return fmt::format("line {}: {}\n", plan.error().line, what.substr(0, what.find("TOML")));
   }

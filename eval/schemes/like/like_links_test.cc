@@ -17,7 +17,7 @@ namespace {
 using namespace like_test;
 
 TEST(LikeOverALink, BuildsAQueueOfSecondsWhenTheLinkFallsTenfoldAndThenLowers) {
-  // Figure 1 of the Sprout paper in its barest form: 3 Mbit/s, and 0.3 Mbit/s from 60 s on.
+  // A minimal form of Figure 1 of the Sprout paper: 3 Mbit/s, and 0.3 Mbit/s from 60 s on.
   Path path{stepped(4ms, 60s, 40ms, 200s), stepped(4ms, 200s, 4ms, 200s), {}};
   path.world.run_until(at(60s));
   const DataRate before = path.left.target();

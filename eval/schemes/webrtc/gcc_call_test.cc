@@ -94,7 +94,7 @@ GccPaced paced(uint32_t sequence, bool sent_again = false) {
 
 TEST(GccPacer, SpreadsAFrameAtTwoAndAHalfTimesTheTarget) {
   GccPacer pacer;
-  pacer.set_target(at(0s), kbps(400));  // 1 Mbit/s paced: 10 ms a packet, less the burst of 5 ms
+  pacer.set_target(at(0s), kbps(400));  // 1 Mbit/s paced: 10 ms per packet, minus the burst of 5 ms
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_TRUE(pacer.push(at(0s), paced(i)));
   }
@@ -148,7 +148,7 @@ TEST(GccPacer, RefusesWhatIsTooMuch) {
 
 // ---- Probes ----
 
-/// Sends `prober`'s packets over a link of `capacity`; the rates it tells of.
+/// Sends `prober`'s packets over a link of `capacity`; returns the rates that it reports.
 std::vector<DataRate> probe(GccProber& prober, DataRate capacity) {
   std::vector<DataRate> told;
   TimePoint busy_until = kTimeZero;
@@ -266,7 +266,7 @@ TEST(GccPlayout, FramesAfterAnOutageAreShownAtOnceAndTheDelayComesBack) {
   Duration last{};
   for (int i = 0; i < 1500; ++i) {
     const TimePoint captured = at(i * 33ms);
-    // An outage of five seconds from 10 s on, what was sent in it arrives after.
+    // An outage of five seconds from 10 s on, with its packets arriving afterwards.
     const bool out = captured >= at(10s) && captured < at(15s);
     free_at = std::max(free_at + 1ms, (out ? at(15s) : captured) + 30ms);
     const TimePoint shown = playout.handle_frame(
@@ -297,7 +297,7 @@ TEST(GccJitter, RepeatsAddARoundTrip) {
   EXPECT_EQ(jitter.estimate(80ms), before + 80ms);
 }
 
-// ---- Arrivals and repeats ----
+// ---- Arrivals and retransmissions ----
 
 TEST(GccArrivalLog, TellsEveryPacketOnce) {
   GccArrivalLog log;
@@ -374,7 +374,7 @@ std::shared_ptr<media::VideoSource> camera() {
       .width = 320, .height = 180, .frame_rate = {.numerator = 15, .denominator = 1}});
 }
 
-/// A call from left to right, what was shown and what was coded.
+/// A call from left to right: its displayed and its encoded frames.
 struct OneWay {
   OneWay(const GccOptions& options, const std::vector<std::pair<Duration, Duration>>& parts,
          double loss = 0)
@@ -396,7 +396,7 @@ struct OneWay {
       }
     }
   }
-  /// The oldest that the picture on screen was in [from, to).
+  /// The maximum age of the displayed picture in [from, to).
   Duration oldest(TimePoint from, TimePoint to) const {
     Duration age{};
     TimePoint captured{};
@@ -448,8 +448,8 @@ TEST(GccCall, FallsWithTheLinkAndComesBack) {
   call.run_until(at(40s));
   EXPECT_LT(call.target(), kbps(320));
   call.run_until(at(60s));
-  // The queue of the first second drains with the little that is left unused: a gradient does not
-  // see a queue that stands.
+  // The queue of the first second drains with the little unused capacity: a gradient does not show
+  // a constant queue.
   EXPECT_GT(call.oldest(at(30s), at(40s)), 2s);
   EXPECT_LT(call.oldest(at(50s), at(60s)), call.oldest(at(30s), at(40s)));
   call.run_until(at(100s));

@@ -300,8 +300,8 @@ class Path {
  public:
   explicit Path(GccEstimatorOptions options = {}) : estimator(options) {}
 
-  /// Sends 1200-byte packets at the target for `length` over a link of `capacity`, of which
-  /// `competing` is somebody else's; a share `loss` is lost before the queue.
+  /// Sends 1200-byte packets at the target for `length` over a link of `capacity`, of which other
+  /// traffic takes `competing`; a share `loss` is lost before the queue.
   void run(Duration length, DataRate capacity, double loss = 0, DataRate competing = {}) {
     const TimePoint end = now + length;
     while (now < end) {
