@@ -368,7 +368,7 @@ void match_experiments(RecordedResults& before, RecordedResults& after, bool all
     by_identity.emplace(identity_of(experiment), &experiment);
     by_place.emplace(place_of(experiment), &experiment);
   }
-  std::map<const Experiment*, const Experiment*> matches;  // the same name for different bytes
+  std::map<const Experiment*, const Experiment*> matches;  // of either side: the one of `before`
   std::vector<const Experiment*> only_after;
   for (const Experiment& experiment : after.record.experiments) {
     const auto same = by_identity.find(identity_of(experiment));
@@ -379,7 +379,7 @@ void match_experiments(RecordedResults& before, RecordedResults& after, bool all
     }
     only_after.push_back(&experiment);
     if (const auto like = by_place.find(place_of(experiment)); like != by_place.end()) {
-      refuse(*like->second, experiment);  // the same words for other bytes
+      refuse(*like->second, experiment);  // the same name for different bytes
     }
   }
   std::vector<const Experiment*> only_before;

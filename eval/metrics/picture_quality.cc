@@ -121,8 +121,7 @@ double psnr_db_same_size(const media::Picture& shown, const media::Picture& orig
   for (size_t row = 0; row < static_cast<size_t>(original.height); ++row) {
     const uint8_t* const a = shown.y() + row * width;
     const uint8_t* const b = original.y() + row * width;
-    int32_t row_squares = 0;  // Position of an output pixel between two input pixels: (256 -
-                              // weight) · first + weight · second.
+    int32_t row_squares = 0;  // at most kPictureSideMax · 255² < 2^31
     for (size_t i = 0; i < width; ++i) {
       const int32_t difference = static_cast<int32_t>(a[i]) - static_cast<int32_t>(b[i]);
       row_squares += difference * difference;
@@ -136,7 +135,7 @@ double psnr_db_same_size(const media::Picture& shown, const media::Picture& orig
   return std::min(10.0 * std::log10(255.0 * 255.0 / mean), kPsnrDbMax);
 }
 
-/// Where an output pixel lies between two input pixels: (256 - weight) · first + weight · second.
+/// Position of an output pixel between two input pixels: (256 - weight) · first + weight · second.
 struct Tap {
   int32_t first = 0;
   int32_t second = 0;
@@ -157,7 +156,7 @@ std::vector<Tap> taps(int from, int to) {
   return result;
 }
 
-/// `shown` itself, or `storage` filled with it at the original's size.
+/// One input row, stretched; 256 times the pixel's value.
 void stretch(const uint8_t* row, std::span<const Tap> across, std::vector<int32_t>& out) {
   for (size_t i = 0; i < across.size(); ++i) {
     const Tap& tap = across[i];

@@ -327,7 +327,7 @@ void be_hostile(const HostileOptions& options, HostileProcess::Shared& shared) {
       loop, [&] {
         const TimePoint now = clock.now();
         attack->take_turn(now, shared.active);
-        // Not synchronized with anything: whom it affects is random.
+        // Not synchronized with anything: its victims are random.
         next = std::max(next + from_seconds(rng.uniform(0.5, 1.5) * to_seconds(kTurn)), now);
         again->arm(next);
       }};

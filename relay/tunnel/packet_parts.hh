@@ -31,7 +31,7 @@ class PacketCutter {
   bool is_empty() const { return taken_ == packet_.size(); }
   /// No part of it has been taken.
   bool is_whole() const { return taken_ == 0; }
-  /// The size of the rest.
+  /// The number of bytes not yet taken.
   DataSize left() const { return DataSize{static_cast<int64_t>(packet_.size() - taken_)}; }
   /// The size of a message with all of the rest.
   DataSize message_size() const { return taken_ == 0 ? left() : left() + kPartHeader; }
