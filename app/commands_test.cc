@@ -135,7 +135,7 @@ TEST(CommandLine, SizesAndNumbersHaveLimits) {
   }
 }
 
-TEST(CommandLine, WhatNeedsNoScreenIsRefusedWithAWindow) {
+TEST(CommandLine, HeadlessOptionsAreRejectedWithAWindow) {
   for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
                              "--frames", "--duration", "--wait"}) {
     const Answer result = answer({option, "1"});
@@ -222,7 +222,7 @@ TEST(CommandLine, AWindowJoinsALinkAtOnce) {
   EXPECT_EQ(window.end(), 0);
 }
 
-TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
+TEST(CommandLine, TwoProgramsMakeACallAndRecordIt) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress-headless";
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -255,7 +255,7 @@ TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
   fs::remove_all(folder);
 }
 
-TEST(CommandLine, AListenerKeepsItsLinkOverAKillAndItsJoinerComesBackByItself) {
+TEST(CommandLine, KilledListenerKeepsItsLinkAndItsJoinerReturns) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress-link-file";
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -303,7 +303,7 @@ TEST(CommandLine, AHostOfSeveralAddressesIsFoundAtTheOneWhereItListens) {
   EXPECT_EQ(listener.wait(), 0);
 }
 
-TEST(CommandLine, NobodyThereIsStatusOneWithTheReason) {
+TEST(CommandLine, UnreachablePeerIsStatusOneWithTheReason) {
   const fs::path errors = fs::path{testing::TempDir()} / "cress-nobody.txt";
   Program joiner{"--headless --wait 1 'cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA' 2>" +
                  errors.string()};

@@ -130,7 +130,7 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
-TEST(CellsimArguments, WrongOnesAreOneLineAndExitTwo) {
+TEST(CellsimArguments, WrongArgumentsAreOneLineAndExitTwo) {
   const struct {
     std::vector<std::string> arguments;
     const char* says;
@@ -185,7 +185,7 @@ class CellsimCommand : public ::testing::Test {
   }
 };
 
-TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsCommands) {
+TEST_F(CellsimCommand, OutputAndExitCodeAreCommandsAndTheSummaryIsOnStderr) {
   const Ended ran = cellsim(shell("echo here $CRESS_NEAR $CRESS_FAR; exit 23"));
   EXPECT_EQ(ran.exit_code, 23);
   EXPECT_EQ(ran.output, "here 100.64.0.2 100.64.0.1\n");
@@ -195,14 +195,14 @@ TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsC
   EXPECT_EQ(cellsim(shell("kill -KILL $$")).exit_code, 128 + SIGKILL);
 }
 
-TEST_F(CellsimCommand, AProgramThatIsNotThereIsOneLineAndExitTwo) {
+TEST_F(CellsimCommand, MissingProgramIsOneLineAndExitTwo) {
   const Ended ran =
       cellsim({"--link", "3g", "--far", "private", "--quiet", "--", "no-such-program"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_NE(ran.notes.find("no such program: no-such-program"), std::string::npos) << ran.notes;
 }
 
-TEST_F(CellsimCommand, WordsAfterTheDashesAreCommandsAlone) {
+TEST_F(CellsimCommand, ArgumentsAfterTheDashesBelongToCommand) {
   const Ended ran = cellsim(
       {"--link", "3g", "--far", "private", "--quiet", "--", "printf", "%s.", "--link", "--", "-x"});
   EXPECT_EQ(ran.output, "--link.--.-x.");
@@ -231,7 +231,7 @@ TEST_F(CellsimCommand, TerminateInterruptAndHangUpReachCommand) {
   }
 }
 
-TEST_F(CellsimCommand, AFullDiskDoesNotStopCommandAndIsTold) {
+TEST_F(CellsimCommand, FullDiskIsReportedAndCommandContinues) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";
   }
@@ -283,7 +283,7 @@ TEST_F(CellsimCommand, KilledTwentyTimesAtAnyMomentNothingIsLeft) {
   EXPECT_EQ(interfaces(), before);
 }
 
-TEST(CellsimProxy, CarriesDatagramsThereAndBackAndEndsWhenTold) {
+TEST(CellsimProxy, CarriesDatagramsBothWaysAndEndsOnASignal) {
   const runtime::MonotonicClock clock;
   const auto any = *runtime::parse_address("127.0.0.1:0");
   runtime::UdpSocket server{clock, {.bind = any}};

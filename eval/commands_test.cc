@@ -108,7 +108,7 @@ TEST_F(CommandLine, WrongArgumentsAreRefusedByName) {
   expect_refused("run --link wifi --one-way" + out(), "--one-way");
 }
 
-TEST_F(CommandLine, UnwritableOutputIsSaidBeforeTheWork) {
+TEST_F(CommandLine, UnwritableOutputIsReportedBeforeTheWork) {
   expect_refused("run --link wifi --duration 5 --out /proc/no", "/proc/no");
   write("a-file", "");
   expect_refused("run --link wifi --duration 5 --out " + file("a-file"), "a-file");

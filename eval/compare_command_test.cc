@@ -123,7 +123,7 @@ TEST_F(CompareRuns, OtherExperimentsAreRefusedByOptionBothWays) {
   }
 }
 
-TEST_F(CompareRuns, OtherSeedsFoldersFilesAndSchemesAreNoOtherExperiment) {
+TEST_F(CompareRuns, SeedsFoldersAndSchemesDoNotMakeAnotherExperiment) {
   run("again",
       "--scheme cubic,reno --down %other/a.down --up %other/a.up --duration 10 --skip 2 --seed 9 "
       "--jobs 1 --loss 0.0");
@@ -135,7 +135,7 @@ TEST_F(CompareRuns, OtherSeedsFoldersFilesAndSchemesAreNoOtherExperiment) {
   EXPECT_EQ(report.exit_code, 0) << report.output;
 }
 
-TEST_F(CompareRuns, ASweepOfTheSameIsTheSame) {
+TEST_F(CompareRuns, SweepOfTheSamePlanComparesEqual) {
   write("plan.toml",
         "scheme = \"cubic\"\nlink = [{down = \"a.down\", up = \"a.up\"}]\nseed = 1\n"
         "duration = 10\nskip = 2\nloss = [0, 0.1]\n");

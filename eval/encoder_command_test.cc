@@ -85,7 +85,7 @@ TEST_F(EncoderCommand, TheSameSeedGivesTheSameBytesAndAnotherDoesNot) {
             bytes_of(folder_ / "other" / "results.json"));
 }
 
-TEST_F(EncoderCommand, ResultsAreWhatTheFramesAddUpTo) {
+TEST_F(EncoderCommand, ResultsAreTheSumsOfTheFrames) {
   const Ran ran =
       encoder(std::string{kSmall} + "--encoder cbr --budget constant:200 --skip 10 --json" + out());
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
@@ -218,7 +218,7 @@ TEST_F(EncoderCommand, BrokenFilesAreNamed) {
                          "bad.trace:3");
 }
 
-TEST_F(EncoderCommand, UnwritableOutputIsSaidBeforeTheWork) {
+TEST_F(EncoderCommand, UnwritableOutputIsReportedBeforeTheWork) {
   write("a-file", "");
   const Ran ran = encoder(std::string{kSmall} + "--out " + file("a-file"));
   EXPECT_EQ(ran.exit_code, 2);

@@ -120,7 +120,7 @@ int loud_frames(const fs::path& movie, int seconds) {
   return loud;
 }
 
-TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
+TEST_F(RunFilms, SavedMoviesHoldVideoAndAudioAndChangeNoResult) {
   const fs::path plain = run("plain", "--scheme sprout-ewma,skype-like");
   const fs::path saved = run("saved", "--scheme sprout-ewma,skype-like --save");
   expect_same_results(plain, saved);
@@ -143,7 +143,7 @@ TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
   }
 }
 
-TEST_F(RunFilms, AnUncompressedMovieShowsAtEachTickTheNewestPictureByThen) {
+TEST_F(RunFilms, UncompressedMovieHasTheNewestPictureAtEachTick) {
   const fs::path out = run("out", "--scheme skype-like --save y4m");
   for (const auto& [direction, seed] : {std::pair{"forward", 1}, std::pair{"reverse", 2}}) {
     const fs::path movie = out / ("skype-like-" + std::string{direction} + ".y4m");
@@ -175,14 +175,14 @@ TEST_F(RunFilms, AnUncompressedMovieShowsAtEachTickTheNewestPictureByThen) {
   }
 }
 
-TEST_F(RunFilms, OneWayCallsLeaveOneMovieAndNoSoundLeavesNone) {
+TEST_F(RunFilms, OneWayCallLeavesOneMovieAndSilentEndsNoAudio) {
   const fs::path out = run("out", "--scheme skype-like --one-way --audio none --save webm");
   EXPECT_GT(media::GstFileSource{out / "skype-like-forward.webm"}.clip_length(), 30U);
   EXPECT_FALSE(fs::exists(out / "skype-like-reverse.webm"));
   EXPECT_THROW(media::open_audio(out / "skype-like-forward.webm"), std::runtime_error);
 }
 
-TEST_F(RunFilms, TheFilmIsOfBothSchemesAsLongAsTheRunAndChangesNoResult) {
+TEST_F(RunFilms, FilmHasBothSchemesAndChangesNoResult) {
   const fs::path plain = run("plain", "--scheme sprout-ewma,skype-like");
   const fs::path filmed = run("filmed", "--scheme sprout-ewma,skype-like --film --jobs 1");
   expect_same_results(plain, filmed);
@@ -213,7 +213,7 @@ double difference(const media::Picture& a, const media::Picture& film, int x, in
   return sum / static_cast<double>(a.luma_size());
 }
 
-TEST_F(RunFilms, OneSchemeIsFilmedBesideTheOriginal) {
+TEST_F(RunFilms, OneSchemeIsFilmedNextToTheOriginal) {
   const fs::path out = run("out", "--scheme skype-like --film");
   media::GstFileSource film{out / "film.webm"};
   media::SyntheticCamera original = camera(1);
@@ -238,7 +238,7 @@ TEST_F(RunFilms, WrongCombinationsAreRefusedWithOneLine) {
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
-TEST_F(RunFilms, AMovieOfAnEarlierRunGoesUnlessItIsThisRunsInput) {
+TEST_F(RunFilms, OldMovieIsRemovedUnlessItIsTheInput) {
   const std::string mine = "my-forward.webm";
   const fs::path out = run("out", "--scheme skype-like --one-way --save y4m");
   const fs::path movie = out / "skype-like-forward.y4m";
@@ -251,7 +251,7 @@ TEST_F(RunFilms, AMovieOfAnEarlierRunGoesUnlessItIsThisRunsInput) {
   EXPECT_TRUE(fs::exists(out / mine));
 }
 
-TEST_F(RunFilms, AFullDiskCostsTheMovieAndNoResult) {
+TEST_F(RunFilms, FullDiskLosesTheMovieButNoResult) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";
   }
@@ -274,7 +274,7 @@ TEST_F(RunFilms, AFullDiskCostsTheMovieAndNoResult) {
   }
 }
 
-TEST_F(RunFilms, AMovieThatCannotBeOpenedIsToldBeforeTheWork) {
+TEST_F(RunFilms, UnopenableMovieIsReportedBeforeTheWork) {
   for (const char* name : {"skype-like-forward.webm", "film.webm"}) {
     fs::create_directories(folder_ / "out" / name);
     expect_refused("run" + std::string{kCall} + "--scheme skype-like" +

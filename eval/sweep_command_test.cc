@@ -132,7 +132,7 @@ TEST_F(Sweep, GivesTheObjectsThatRunGivesAndTheirOptions) {
   EXPECT_EQ(list, nlohmann::ordered_json::parse(run.output));
 }
 
-TEST_F(Sweep, ACallsPicturesAndSoundComeFromThePlan) {
+TEST_F(Sweep, CallsVideoAndAudioComeFromThePlan) {
   const std::string plan = write("call.toml",
                                  "scheme = \"cress\"\nlink = \"wifi\"\nduration = 4\nskip = 1\n"
                                  "video = \"synthetic:160x96@15\"\none_way = [true, false]\n");
@@ -233,7 +233,7 @@ std::optional<pid_t> new_child(pid_t parent) {
   return std::nullopt;
 }
 
-TEST_F(Sweep, ARunThatDiesTakesNoOtherAlongAndIsMadeAgainNextTime) {
+TEST_F(Sweep, CrashedRunAffectsNoOtherAndIsRepeatedNextTime) {
   // Runs of more than half a second: none ends before it is killed.
   const std::string plan = write("slow.toml",
                                  "scheme = [\"cubic\", \"reno\"]\nlink = \"lte-fast\"\n"
@@ -266,7 +266,7 @@ TEST_F(Sweep, CtrlCEndsItCleanlyAndTheSameCommandGoesOn) {
   EXPECT_EQ(finished("stopped").size(), 24U);
 }
 
-TEST_F(Sweep, AFullDiskIsToldAndLosesNothing) {
+TEST_F(Sweep, FullDiskIsReportedAndLosesNothing) {
   ASSERT_EQ(cress_eval("sweep " + plan_ + " --shard 1/2 --out " + out("full")).exit_code, 0);
   const auto before = finished("full");
   // A maximum file size of one block: like a full disk, but for this command only.
@@ -281,7 +281,7 @@ TEST_F(Sweep, AFullDiskIsToldAndLosesNothing) {
   EXPECT_EQ(finished("full").size(), 24U);
 }
 
-TEST_F(Sweep, DryRunSaysWhatIsDoneAndMakesNothing) {
+TEST_F(Sweep, DryRunListsFinishedRunsAndMakesNothing) {
   const Ran before = cress_eval("sweep " + plan_ + " --dry-run --out " + out("dry"));
   EXPECT_EQ(before.exit_code, 0);
   EXPECT_NE(before.output.find("24 runs, 0 done, 24 to do"), std::string::npos) << before.output;
@@ -294,7 +294,7 @@ TEST_F(Sweep, DryRunSaysWhatIsDoneAndMakesNothing) {
   EXPECT_EQ(std::ranges::count_if(list, [](const auto& run) { return run["done"] == true; }), 6);
 }
 
-TEST_F(Sweep, WhatARunReadsIsPartOfItsName) {
+TEST_F(Sweep, RunsNameDependsOnItsInputs) {
   write("my.down", "10\n20\n1000\n");
   write("my.up", "10\n20\n1000\n");
   const std::string plan = write("traces.toml",
@@ -314,7 +314,7 @@ TEST_F(Sweep, WhatARunReadsIsPartOfItsName) {
       "another program");
 }
 
-TEST_F(Sweep, WrongPlansAreToldWithTheirLine) {
+TEST_F(Sweep, WrongPlansAreReportedWithTheirLine) {
   const std::string link = "link = \"3g\"\n";
   const std::string both = "scheme = \"cress\"\n" + link;
   expect_plan_refused(link + "scheme = [\"cress\",\n\"sprotu\"]", "wrong.toml:3: unknown scheme");
@@ -350,7 +350,7 @@ TEST_F(Sweep, WrongArgumentsAreRefusedByName) {
 
 class Compare : public Sweep {};
 
-TEST_F(Compare, IdenticalIsWellARegressionIsNotAndNoiseIsNone) {
+TEST_F(Compare, OnlyARegressionFails) {
   const std::string plan = write("schemes.toml",
                                  "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
                                  "seed = \"1..4\"\nduration = 60\n");

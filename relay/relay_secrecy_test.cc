@@ -366,7 +366,7 @@ std::string frozen_memory_of(const Program& program) {
   return memory;
 }
 
-TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrShow) {
+TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldsMembersMedia) {
 #ifdef CRESS_LEAK_CHECK
   GTEST_SKIP() << "a sanitizer's programs have gigabytes of their own to be searched";
 #endif

@@ -128,7 +128,7 @@ TEST_F(TraceProgram, StatPrintsTheSameNumbersAsWordsAndAsJson) {
   EXPECT_TRUE(json["tail_exponent"].is_null());
 }
 
-TEST_F(TraceProgram, StatOfATraceShorterThanASecondSaysSo) {
+TEST_F(TraceProgram, StatReportsATraceShorterThanASecond) {
   write("a.down", "1\n");
   EXPECT_NE(run("stat a.down").out.find("shorter than a second"), std::string::npos);
   EXPECT_TRUE(nlohmann::json::parse(run("stat --json a.down").out)["rate_1s_kbps_p50"].is_null());
@@ -180,7 +180,7 @@ TEST_F(TraceProgram, ConvertsThroughEveryFormatAndBack) {
   EXPECT_NEAR(lines(read("c.down")), lines(read("a.down")), 1);
 }
 
-TEST_F(TraceProgram, WhatItPrintsIsAsRecorded) {
+TEST_F(TraceProgram, OutputIsAsRecorded) {
   std::string golden;
   for (const std::string arguments :
        {"--help", "generate --help", "fit --help", "stat --help", "convert --help",

@@ -166,7 +166,7 @@ TEST(LinkModel, StallsFollowTheirPowerLaw) {
   EXPECT_NEAR(statistics(generate(p, 10min, 9)).tail_exponent, 3.27, 0.25);
 }
 
-TEST(LinkModel, NamesWhatIsOutOfRange) {
+TEST(LinkModel, NamesParametersOutOfRange) {
   EXPECT_FALSE(problem_with(busy()));
   LinkModelParameters p = busy();
   p.slow_spread = std::nan("");
@@ -303,7 +303,7 @@ TEST(LinkModelFit, RecoversTheMomentsOfAGeneratedTrace) {
   EXPECT_NEAR(got.same_millisecond_share, wanted.same_millisecond_share, 0.05);
 }
 
-TEST(LinkModelFit, TellsProgressInOrderAndIsRepeatable) {
+TEST(LinkModelFit, ReportsProgressInOrderAndIsRepeatable) {
   const sim::DeliveryTrace trace = generate(busy(), 60s, 13);
   double last = 0;
   const LinkModelParameters one = fit(trace, [&last](double share) {

@@ -218,7 +218,7 @@ TEST_F(SaturateProgram, CtrlCKeepsWhatWasMeasuredAtBothEnds) {
   }
 }
 
-TEST_F(SaturateProgram, WhoIsStoppedBeforeAnybodyCameSaysSo) {
+TEST_F(SaturateProgram, StopBeforeAPeerCameIsReported) {
   Program listener{folder_, "listener", {"--listen", "127.0.0.1:0"}};
   listener.word_after("listening on ");
   listener.interrupt();
@@ -228,7 +228,7 @@ TEST_F(SaturateProgram, WhoIsStoppedBeforeAnybodyCameSaysSo) {
       << listener.err();
 }
 
-TEST_F(SaturateProgram, AWrongTokenIsToldAsNobodyAnswering) {
+TEST_F(SaturateProgram, WrongTokenIsReportedAsNoAnswer) {
   Program listener{folder_, "listener", {"--listen", "127.0.0.1:0", "--token", "right"}};
   const std::string server = listener.word_after("listening on ");
   expect_refused({"--connect", server, "--token", "wrong", "--json"},

@@ -267,7 +267,7 @@ constexpr DataRate kbps(int64_t rate) { return DataRate::kilobits_per_second(rat
 // 20 ms of framing, 6.5 of the coder's look-ahead, 20 of margin, and the width of a bin.
 constexpr double kLeastAddedMs = 26.5 + 20 + 5;
 
-TEST(AudioReceiver, OnASteadyPathAllIsPlayedSoonAfterItCame) {
+TEST(AudioReceiver, SteadyPathPlaysEverythingSoonAfterArrival) {
   media::SyntheticVoice voice;
   const Talk result = talk(voice, steady(40ms));
   EXPECT_EQ(result.concealed(at(100ms)), 0.0);
@@ -277,14 +277,14 @@ TEST(AudioReceiver, OnASteadyPathAllIsPlayedSoonAfterItCame) {
   EXPECT_EQ(result.played.size(), (60'000U - 60U) / 20U + 1U) << "every 20 ms from the first on";
 }
 
-TEST(AudioReceiver, TheSameMessagesGiveTheSameSound) {
+TEST(AudioReceiver, SameMessagesGiveSameAudio) {
   media::SyntheticVoice voice;
   const Talk one = talk(voice, jittery(30ms, 25ms), {.length = 20s});
   const Talk two = talk(voice, jittery(30ms, 25ms), {.length = 20s});
   EXPECT_EQ(one.samples(), two.samples());
 }
 
-TEST(AudioReceiver, ATenthLostIsNearlyAllHeardWithFecAndAllButAllWithCopies) {
+TEST(AudioReceiver, TenPercentLossIsMostlyRepairedByFecAndMoreByCopies) {
   media::SyntheticVoice voice;
   const Talk plain = talk(voice, lossy(40ms, 0.1));
   const Talk fec = talk(voice, lossy(40ms, 0.1), {.told_loss = 0.1});
@@ -298,14 +298,14 @@ TEST(AudioReceiver, ATenthLostIsNearlyAllHeardWithFecAndAllButAllWithCopies) {
   EXPECT_LE(copies.mouth_to_ear_ms(0.95), plain.mouth_to_ear_ms(0.95) + 45);
 }
 
-TEST(AudioReceiver, AFifthLostLeavesSpeechWhole) {
+TEST(AudioReceiver, TwentyPercentLossLeavesSpeechIntact) {
   media::SyntheticVoice voice;
   const Talk result = talk(voice, lossy(40ms, 0.2), {.rate = kbps(36), .told_loss = 0.2});
   EXPECT_LT(result.concealed(at(5s)), 0.03);
   EXPECT_LT(result.unheard(), 0.03);
 }
 
-TEST(AudioReceiver, JitterIsPaidWithDelayAndHardlyWithSound) {
+TEST(AudioReceiver, JitterCostsDelayAndHardlyAnyAudio) {
   media::SyntheticVoice voice;
   for (const Duration mean : {10ms, 20ms, 30ms}) {
     const Talk result = talk(voice, jittery(40ms, mean));
@@ -315,7 +315,7 @@ TEST(AudioReceiver, JitterIsPaidWithDelayAndHardlyWithSound) {
   }
 }
 
-TEST(AudioReceiver, AfterAnOutageOfSecondsTheNewestSoundIsPlayedAtOnceAndNoneOfTheOld) {
+TEST(AudioReceiver, AfterAnOutageTheNewestAudioPlaysAtOnceAndOldIsSkipped) {
   media::SyntheticVoice voice;
   for (const Duration outage : {1s, 3s, 30s}) {
     const TimePoint end = at(20s + outage);
@@ -342,7 +342,7 @@ TEST(AudioReceiver, AQueueThatDrainsSlowlyAfterAnOutageIsNotPlayedSecondsLate) {
   EXPECT_LT(result.concealed(at(28s)), 0.01);
 }
 
-TEST(AudioReceiver, ADelaySpikeIsHeardOutAndThenMadeUpFor) {
+TEST(AudioReceiver, DelayGrownByASpikeIsReducedAgain) {
   media::SyntheticVoice voice;
   // Every 5 s the path stops for 80 ms: shorter than what would be skipped.
   const Path path = each([last = kTimeZero](TimePoint sent) mutable {
@@ -359,7 +359,7 @@ TEST(AudioReceiver, ADelaySpikeIsHeardOutAndThenMadeUpFor) {
   EXPECT_LE(result.mouth_to_ear_ms(0.5), 40 + kLeastAddedMs + 20);
 }
 
-TEST(AudioReceiver, FollowsAPathThatBecomesLongerWithinASecondAndShorterAgainInTime) {
+TEST(AudioReceiver, FollowsALongerPathWithinASecondAndAShorterOneLater) {
   media::SyntheticVoice voice;
   const Path path = each(
       [](TimePoint sent) { return sent + (sent >= at(20s) && sent < at(40s) ? 140ms : 40ms); });
@@ -370,7 +370,7 @@ TEST(AudioReceiver, FollowsAPathThatBecomesLongerWithinASecondAndShorterAgainInT
   EXPECT_LE(result.mouth_to_ear_ms(0.95, at(75s)), 40 + kLeastAddedMs + 20);
 }
 
-TEST(AudioReceiver, NothingThatHappensOnTheWayIsAClick) {
+TEST(AudioReceiver, NetworkEventsCauseNoClicks) {
   Vowel vowel;
   const Talk undisturbed = talk(vowel, steady(40ms), {.length = 30s});
   const int own = step_max(undisturbed.samples());
@@ -387,7 +387,7 @@ TEST(AudioReceiver, NothingThatHappensOnTheWayIsAClick) {
   }
 }
 
-TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
+TEST(AudioReceiver, SilenceAndLossAreDistinguished) {
   media::SyntheticVoice voice;
   const Talk whole = talk(voice, steady(40ms));
   EXPECT_NEAR(whole.share(SoundKind::kSilence),
@@ -420,7 +420,7 @@ std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
   return all;
 }
 
-TEST(AudioReceiver, WhatIsConcealedFadesToNothingIn160Milliseconds) {
+TEST(AudioReceiver, ConcealmentFadesOutIn160Milliseconds) {
   Vowel vowel;
   AudioSender sender;
   // A margin that stays as it is at first, so that no time is stretched.
@@ -473,7 +473,7 @@ TEST(AudioReceiver, DuplicatesChangeNothing) {
   EXPECT_GT(twice.buffer.duplicates, 500U);
 }
 
-TEST(AudioReceiver, ReorderingWithinTheMarginIsPutRight) {
+TEST(AudioReceiver, ReorderingWithinTheMarginIsCorrected) {
   media::SyntheticVoice voice;
   const Path swapped = each([n = 0](TimePoint sent) mutable {
     return sent + (++n % 2 == 0 ? 40ms : 75ms);  // every pair arrives in reverse order
@@ -483,7 +483,7 @@ TEST(AudioReceiver, ReorderingWithinTheMarginIsPutRight) {
   EXPECT_LT(result.unheard(), 0.01);
 }
 
-TEST(AudioReceiver, ASenderThatBeginsAnewIsHeardAtOnce) {
+TEST(AudioReceiver, RestartedSenderIsPlayedAtOnce) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   std::vector<PlayedAudio> played;
@@ -513,7 +513,7 @@ TEST(AudioReceiver, ASenderThatBeginsAnewIsHeardAtOnce) {
   EXPECT_LT(played[heard].played, at(25s + 700ms)) << "it speaks after 200 ms";
 }
 
-TEST(AudioReceiver, SoundIsHeldForThePictureWhenAsked) {
+TEST(AudioReceiver, AudioIsHeldForVideoOnRequest) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   AudioSender sender;
@@ -532,7 +532,7 @@ TEST(AudioReceiver, SoundIsHeldForThePictureWhenAsked) {
   EXPECT_NEAR(to_milliseconds(*receiver.playout_delay() - before), 40, 12);
 }
 
-TEST(AudioReceiver, BadMessagesAreCountedAndLeaveTheCallAlone) {
+TEST(AudioReceiver, BadMessagesAreCountedAndHarmless) {
   AudioReceiver receiver;
   EXPECT_EQ(receiver.poll_timeout(), kNever);
   EXPECT_FALSE(receiver.handle_message(kTimeZero, {}));
@@ -545,7 +545,7 @@ TEST(AudioReceiver, BadMessagesAreCountedAndLeaveTheCallAlone) {
   EXPECT_EQ(receiver.play(kTimeZero).kind, SoundKind::kComfort);
 }
 
-TEST(AudioReceiver, ADriverThatSleptDoesNotPlayWhatItMissed) {
+TEST(AudioReceiver, LateDriverSkipsMissedAudio) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   AudioSender sender;
@@ -582,7 +582,7 @@ void write_talk(std::ostringstream& text, const char* what, const Talk& talk) {
   text << "\n";
 }
 
-TEST(AudioReceiver, PlaysWhatComesOverBadPathsAsRecorded) {
+TEST(AudioReceiver, PlaysOverBadPathsAsRecorded) {
   media::SyntheticVoice voice;
   const TalkOptions copies{.length = 15s, .rate = kbps(36), .told_loss = 0.1};
   const TalkOptions fec{.length = 15s, .told_loss = 0.1};
@@ -616,7 +616,7 @@ struct RecordedLink {
 class AudioOverRecordedLink : public ::testing::TestWithParam<RecordedLink> {};
 
 // The whole link for the audio alone: the jitter buffer under real jitter and real outages.
-TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyHeard) {
+TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyAudible) {
   const fs::path path = fs::path(CRESS_DATA) / "traces/cellular" / GetParam().name;
   if (!fs::exists(path)) {
     GTEST_SKIP() << "no data: recorded links in " << CRESS_DATA << "/traces/cellular";

@@ -91,7 +91,7 @@ TEST(VideoReceiver, AFrameThatBreaksTheDecoderNeedsAKeyFrameAtOnce) {
   EXPECT_FALSE(receiver.needs_key_frame());
 }
 
-TEST(VideoReceiver, PicturesAreShownInOrderWhenTheirHoldIsOver) {
+TEST(VideoReceiver, FramesAreDisplayedInOrderAfterTheirHold) {
   const auto frames = grey_frames(3);
   VideoReceiver receiver;
   receiver.set_hold(50ms);
@@ -116,7 +116,7 @@ TEST(VideoReceiver, PicturesAreShownInOrderWhenTheirHoldIsOver) {
   EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 90ms);
 }
 
-TEST(VideoReceiver, WhatDoesNotOpenIsNotDecoded) {
+TEST(VideoReceiver, FrameThatDoesNotDecryptIsNotDecoded) {
   const auto frames = grey_frames(2);
   int opened = 0;
   VideoReceiver receiver{1s, [&opened](media::EncodedFrame& frame) {
@@ -200,7 +200,7 @@ CallReceiver receiver_after(Duration picture_delay, Duration sound_delay, bool s
   return receiver;
 }
 
-TEST(CallReceiver, SoundWaitsForALatePictureAndAPictureForLateSound) {
+TEST(CallReceiver, AudioWaitsForLateVideoAndVideoForLateAudio) {
   for (const bool sound_card : {false, true}) {
     const CallReceiver level = receiver_after(60ms, 20ms, sound_card);
     const CallReceiver late_picture = receiver_after(900ms, 20ms, sound_card);

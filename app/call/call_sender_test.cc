@@ -161,7 +161,7 @@ TEST(CallSender, AudioIsReservedForUntilItIsSixtyMillisecondsOld) {
   }
 }
 
-TEST(CallSender, WhatWaitsInAnyQueueIsTakenFromTheBudget) {
+TEST(CallSender, QueuedBytesReduceTheBudget) {
   Outgoing call{small_video(), {.window = DataSize{9'000}}};
   call.endpoint.send(kTimeZero, session::kControlFlow, std::vector<std::byte>(500));
   EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{8'500}));
@@ -264,7 +264,7 @@ TEST(CallSender, AnUnusedRateAllowanceIsKeptFor150Milliseconds) {
   EXPECT_EQ(capture_scene(call, kTimeZero + 10s).budget, DataSize{7'500}) << "10 s add no more";
 }
 
-TEST(CallSender, ANewRateIsNoNewAllowance) {
+TEST(CallSender, NewRateDoesNotReplenishTheAllowance) {
   Outgoing call{small_video(), {.window = DataSize{900'000}}};
   call.sender.set_video_rate_max(kTimeZero, kbit(400));
   const CodedVideo first = capture_scene(call, kTimeZero);
@@ -367,7 +367,7 @@ uint32_t reference_distance(const std::vector<SentMessage>& sent) {
   return parsed->header.reference_distance;
 }
 
-TEST(CallSender, NewsOfFramesReachTheEncoder) {
+TEST(CallSender, FrameReportsReachTheEncoder) {
   using Kind = session::MessageOutcome::Kind;
   Outgoing call{small_video(), {.window = DataSize{60'000}}};
   auto next = [&, frame = 0]() mutable {
@@ -405,7 +405,7 @@ TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   EXPECT_EQ(reference_distance(call.transmit(kTimeZero + 99ms)), 3U);
 }
 
-TEST(CallSender, PaddingFillsWhatAFrameLeavesIfAsked) {
+TEST(CallSender, PaddingFillsTheRestOfTheWindowOnRequest) {
   for (const bool pads : {false, true}) {
     CallSenderOptions options = small_video();
     options.pads_window = pads;
@@ -442,7 +442,7 @@ class MarkingSeal final : public MediaSeal {
   media::AudioFrame heard{};
 };
 
-TEST(CallSender, SealedFramesLeaveRoomForWhatTheSealAdds) {
+TEST(CallSender, SealedFramesLeaveRoomForTheSealsOverhead) {
   MarkingSeal seal;
   CallSenderOptions options = small_video();
   options.seal = &seal;
@@ -476,7 +476,7 @@ TEST(CallSender, SealedFragmentsFillAMessageAndNoMore) {
       media::fragment_count(coded.size + DataSize{16}, call.endpoint.message_max() - DataSize{3}));
 }
 
-TEST(CallSender, SealedAudioIsWhatTravels) {
+TEST(CallSender, AudioIsSentSealed) {
   MarkingSeal seal;
   CallSenderOptions options;
   options.seal = &seal;
@@ -489,7 +489,7 @@ TEST(CallSender, SealedAudioIsWhatTravels) {
   EXPECT_TRUE(media::parse_sound(std::span{sent[0].bytes}.subspan(1)));
 }
 
-TEST(CallSender, APersonWhoOnlyWatchesHasNoFrames) {
+TEST(CallSender, ReceiveOnlyPersonSendsNoFrames) {
   Outgoing call{{}};
   call.sender.handle_report({.newest = 3});
   call.sender.handle_key_frame_request(kTimeZero);

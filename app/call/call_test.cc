@@ -148,7 +148,7 @@ Duration longest_gap(const std::vector<ShownFrame>& shown, TimePoint from) {
   return longest;
 }
 
-TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
+TEST(Call, DisplaysThePeersVideoSoonAndInOrder) {
   const Scene& scene = clean_scene();
   for (const CallHost* host : {&scene.left, &scene.right}) {
     ASSERT_GT(host->shown().size(), 280U);
@@ -160,7 +160,7 @@ TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
   }
 }
 
-TEST(Call, TheVoiceIsHeardSoonAndInStepWithThePicture) {
+TEST(Call, PlaysTheVoiceSoonAndInSyncWithTheVideo) {
   const auto& played = clean_scene().right.played();
   ASSERT_GT(played.size(), 450U);
   int real = 0;
@@ -207,7 +207,7 @@ TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
 }
 
 // A silent reverse path looks like an outage to the sender, but it need not be one.
-TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
+TEST(Call, SpeechContinuesWhileTheReversePathIsSilent) {
   Scene scene{0, 5s, 8s};
   scene.world.run_until(kTimeZero + 10s);
   int heard = 0;
@@ -221,7 +221,7 @@ TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
   EXPECT_GE(heard, 147) << made_up << " of 150 made up";
 }
 
-TEST(Call, PicturesGoOnWhileTheWayBackIsSlow) {
+TEST(Call, VideoContinuesWhileTheReversePathIsSlow) {
   Scene scene{0, 1h, 1h, 700ms};
   scene.world.run_until(kTimeZero + 20s);
   const auto late = std::ranges::count_if(scene.right.shown(), [](const ShownFrame& frame) {
@@ -230,7 +230,7 @@ TEST(Call, PicturesGoOnWhileTheWayBackIsSlow) {
   EXPECT_GT(late, 0.9 * 15 * 30);
 }
 
-TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
+TEST(Call, OutageQueuesNothingAndVideoReturnsFresh) {
   Scene scene{0, 5s, 9s};
   scene.world.run_until(kTimeZero + 12s);
   const auto& shown = scene.right.shown();
@@ -241,7 +241,7 @@ TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
   EXPECT_LT(fresh->shown, kTimeZero + 9'500ms);
 }
 
-TEST(Call, PeopleHearOfEachOtherAtOnceAndThenOnceASecond) {
+TEST(Call, PersonStateIsSentAtOnceAndThenOnceASecond) {
   Scene scene;
   EXPECT_FALSE(scene.right.call().peer());
   scene.world.run_until(kTimeZero + 1s);
@@ -310,7 +310,7 @@ void write_period(std::ostringstream& text, const CallHost& host, TimePoint from
   }
 }
 
-TEST(Call, GoesOverABadNetworkAsRecorded) {
+TEST(Call, BehavesOverABadNetworkAsRecorded) {
   std::ostringstream text;
   text << media::codec_versions() << "\n";
   for (const bool pads_window : {false, true}) {

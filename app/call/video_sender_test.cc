@@ -114,7 +114,7 @@ TEST(VideoSender, AFrameIsLostWithMoreFragmentsThanItHasParity) {
   }
 }
 
-TEST(VideoSender, WhatWasDroppedFromTheQueueIsLostToo) {
+TEST(VideoSender, FragmentDroppedFromTheQueueIsLostToo) {
   Sending sending;
   sending.send();
   sending.sender.handle_report({.newest = 0});
@@ -125,7 +125,7 @@ TEST(VideoSender, WhatWasDroppedFromTheQueueIsLostToo) {
   EXPECT_EQ(sending.next_reference(), 0U);
 }
 
-TEST(VideoSender, ADropDecidesNothingAboutOlderMessages) {
+TEST(VideoSender, DropDoesNotDecideOlderMessages) {
   Sending sending;
   sending.send();
   sending.sender.handle_report({.newest = 0});
@@ -174,7 +174,7 @@ TEST(VideoSender, OutcomesOfMessagesItDoesNotCarryAreIgnored) {
   EXPECT_EQ(sending.next_reference(), 0U);
 }
 
-TEST(VideoSender, WhatIsOlderThanAReportAndNotInItIsLost) {
+TEST(VideoSender, OlderFrameMissingFromAReportIsLost) {
   Sending sending;
   sending.send_frames(4);
   sending.sender.handle_report({.newest = 0});

@@ -252,7 +252,7 @@ std::string synthetic_clip(uint64_t seed) {
 }
 
 // docs/images/call.png is this test's screenshots/desktop_two_people_1040x640.png.
-TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndHowTheLinkIs) {
+TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndTheLinkState) {
   DesktopCallOptions lea = test_listener("Lea");
   lea.camera = synthetic_clip(5);
   Desk other{clock_, lea};
@@ -442,7 +442,7 @@ TEST_F(RunDesktopTest, AListenersLinkIsPrintedToo) {
   EXPECT_TRUE(out.str().ends_with("\n"));
 }
 
-TEST_F(RunDesktopTest, WithoutADisplayOneLineSaysWhatToDo) {
+TEST_F(RunDesktopTest, MissingDisplayGivesOneLineOfAdvice) {
   const std::string display = SDL_getenv("DISPLAY");
   SDL_setenv("DISPLAY", ":9999", 1);
   std::ostringstream out;

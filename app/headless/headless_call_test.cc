@@ -136,7 +136,7 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   EXPECT_LE(pictures, 100U);
 }
 
-TEST_F(HeadlessCallTest, NobodyWhoComesIsAFailureWithItsReason) {
+TEST_F(HeadlessCallTest, NoPeerIsAFailureWithItsReason) {
   EXPECT_EQ(run({.link = "cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA", .wait = 200ms}), 1);
   EXPECT_EQ(err.str().find("cress-call: no call: nobody answers"), 0U) << err.str();
   EXPECT_EQ(out.str(), "");

@@ -97,7 +97,7 @@ TEST_F(HeadlessRoomTest, ThreeProgramsRecordEachOtherAndWriteALineForEachMember)
   EXPECT_GT(frames, 30U);
 }
 
-TEST_F(HeadlessRoomTest, AWrongSecretIsToldInOneLine) {
+TEST_F(HeadlessRoomTest, WrongSecretIsReportedInOneLine) {
   EXPECT_EQ(run("Eve", "", relay_.link(secure::make_secret())), 1);
   EXPECT_NE(said("Eve").find("not in the room: "), std::string::npos) << said("Eve");
 }

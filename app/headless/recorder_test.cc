@@ -28,7 +28,7 @@ struct RecorderTest : ::testing::Test {
   const fs::path file = fs::path{testing::TempDir()} / "cress-recorder.y4m";
 };
 
-TEST_F(RecorderTest, WritesAllThatWaitsUntilTheEnd) {
+TEST_F(RecorderTest, WritesEverythingQueuedAtTheEnd) {
   media::SyntheticCamera camera{{.width = 32, .height = 16}};
   Recorder recorder{file, options(32, 16)};
   for (uint64_t i = 0; i < 5; ++i) {
@@ -42,7 +42,7 @@ TEST_F(RecorderTest, WritesAllThatWaitsUntilTheEnd) {
   EXPECT_LT(size, 11 * picture);
 }
 
-TEST_F(RecorderTest, WhatAFullDiskRefusesIsReportedAtTheEnd) {
+TEST_F(RecorderTest, FullDiskIsReportedAtTheEnd) {
   fs::create_symlink("/dev/full", file);
   Recorder recorder{file, options(640, 360)};
   media::SyntheticCamera camera{{.width = 640, .height = 360}};

@@ -332,7 +332,7 @@ void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, i
   EXPECT_LE(loud.p95, std::max(quiet.p95, again.p95) * 12 / 10);
 }
 
-TEST_F(LiveAttackMeasured, ANoiseOfAHundredThousandDatagramsASecondChangesNothingInACall) {
+TEST_F(LiveAttackMeasured, HundredThousandNoiseDatagramsASecondAreHarmless) {
   attack([this] { return noise(path_.overheard()); }, 100'000);
   if (IsSkipped()) {
     return;
@@ -342,7 +342,7 @@ TEST_F(LiveAttackMeasured, ANoiseOfAHundredThousandDatagramsASecondChangesNothin
   EXPECT_GT(after_.bad_handshake, before_.bad_handshake);
 }
 
-TEST_F(LiveAttackMeasured, AFloodOfForgedHandshakesChangesNothingInACallAndIsNotAmplified) {
+TEST_F(LiveAttackMeasured, ForgedHandshakeFloodIsHarmlessAndNotAmplified) {
   attack(hellos, 100'000);
   if (IsSkipped()) {
     return;

@@ -144,7 +144,7 @@ void expect_steady(const std::vector<Look>& looks, size_t first, double growth_m
   }
 }
 
-TEST(LiveHour, TwoMinutesOfTwentyfoldFaultsEndNoCallAndSoundAndPictureStayTogether) {
+TEST(LiveHour, TwoMinutesOfTwentyfoldFaultsKeepTheCallAndLipSync) {
   expect_steady(last(120s, 20s), 1, 0.2);
 }
 

@@ -21,7 +21,7 @@ std::optional<Duration> first_fresh(const End& end, TimePoint since) {
   return std::nullopt;
 }
 
-TEST(LiveNetwork, AfterThirtySecondsWithoutANetworkThePictureIsBackWithinASecond) {
+TEST(LiveNetwork, VideoIsBackASecondAfterThirtySecondsWithoutNetwork) {
   const bool allowed = runtime::PrivateNetwork::run([](runtime::PrivateNetwork& network) {
     LivePair pair;
     End lea{pair.clock(), pair.loop(), pair.listener()};

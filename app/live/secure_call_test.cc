@@ -246,7 +246,7 @@ TEST(SecureCall, AloneItSendsNothingAndPlaysNothing) {
   EXPECT_EQ(played.samples, media::AudioFrame{});
 }
 
-TEST(SecureCall, WhoComesLaterLearnsWhatChangedBefore) {
+TEST(SecureCall, LaterPeerLearnsEarlierChanges) {
   VirtualCall world;
   VirtualEnd& lea = world.listen("Lea");
   lea.call->set_person(world.now(), {.name = "Lea B.", .muted = true});

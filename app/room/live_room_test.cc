@@ -103,7 +103,7 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
   EXPECT_FALSE(ada.has(live::LiveEvent::Kind::kEnded));
 }
 
-TEST_F(LiveRoomTest, ARelayThatIsRestartedIsJoinedAgainWithoutAnybodysDoing) {
+TEST_F(LiveRoomTest, RestartedRelayIsRejoinedAutomatically) {
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   ASSERT_TRUE(

@@ -124,7 +124,7 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
   EXPECT_LE(delay_p95(shown), 600ms);
 }
 
-TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
+TEST(RoomMember, NewMemberSeesAllWithinASecondWithoutDisturbance) {
   TestRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
@@ -146,7 +146,7 @@ TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
   EXPECT_LE(delay_p95(during), before * 12 / 10 + 5ms);
 }
 
-TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
+TEST(RoomMember, LeavingMemberDisappearsWithoutOtherEffects) {
   TestRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
@@ -167,7 +167,7 @@ TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
   EXPECT_EQ(room.room().members(), 2U);
 }
 
-TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
+TEST(RoomMember, CardsCarryNamesAndMuteState) {
   TestRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .loss = 0.2, .seed = 2});
@@ -180,7 +180,7 @@ TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
   EXPECT_TRUE(ben.has(RoomEvent::Kind::kChanged, ada.number));
 }
 
-TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
+TEST(RoomMember, MemberWhoseVideoIsNotRequestedSendsNone) {
   relay::RoomOptions options;
   TestRoom room{options};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
@@ -296,7 +296,7 @@ class LyingRelay {
   std::vector<RoomShown> shown_;
 };
 
-TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
+TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -340,7 +340,7 @@ TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
-TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
+TEST(RoomMember, ReplayedOrMisattributedFrameIsNotDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -354,7 +354,7 @@ TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
   EXPECT_EQ(relay.member().others().size(), 1U) << "who has no card is not there";
 }
 
-TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
+TEST(RoomMember, FramesBeforeTheProofAreDisplayedAfterIt) {
   LyingRelay relay;
   // The helper's first card greets no member: it could be a replay.
   relay.introduce_helper();
@@ -369,7 +369,7 @@ TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
   EXPECT_EQ(relay.shown().size(), 5U);
 }
 
-TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
+TEST(RoomMember, FramesWithoutProofOfPresenceAreBounded) {
   LyingRelay relay;
   relay.introduce_helper();
   for (uint32_t id = 0; id < RoomMember::kWaitingMax + 20; ++id) {
@@ -379,7 +379,7 @@ TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
   EXPECT_EQ(relay.member().others().front().frames_unopened, 20U);
 }
 
-TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
+TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
   LyingRelay relay{false};
   relay.introduce_helper();
   relay.send_frame(relay.seal(relay.code(0)));
@@ -392,7 +392,7 @@ TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
   EXPECT_EQ(relay.shown().size(), 1U);
 }
 
-TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
+TEST(RoomMember, MembersWithoutAValidCardAreIgnored) {
   LyingRelay relay;
   secure::Secret other_room;
   secure::RoomKeys stranger{kTimeZero, other_room, 3};

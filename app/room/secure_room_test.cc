@@ -186,7 +186,7 @@ class Net {
   std::deque<Flying> flying_;
 };
 
-TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
+TEST(SecureRoom, MemberWithTheLinkJoinsAndIsSeen) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -200,7 +200,7 @@ TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
   EXPECT_GT(ada.room->member()->others().front().sound_played, 50U);
 }
 
-TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
+TEST(SecureRoom, WrongSecretEndsAndIsReported) {
   Net net;
   const auto right = net.secret();
   net.secret() = secure::make_secret();
@@ -211,7 +211,7 @@ TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
   EXPECT_TRUE(eve.room->is_finished());
 }
 
-TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
+TEST(SecureRoom, KickedMemberIsNotifiedAndStaysOut) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -224,7 +224,7 @@ TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
   EXPECT_TRUE(ada.room->member()->others().empty());
 }
 
-TEST(SecureRoom, AfterADrainEverybodyIsBackByThemselves) {
+TEST(SecureRoom, MembersRejoinAutomaticallyAfterADrain) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -300,7 +300,7 @@ TEST(SecureRoom, AMemberWhoseAddressChangesStaysTheSameMember) {
       ada.events, [](const RoomEvent& event) { return event.kind == RoomEvent::Kind::kLeft; }));
 }
 
-TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
+TEST(SecureRoom, CrashedMemberIsListedTwiceForAtMostTwoSeconds) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -325,7 +325,7 @@ TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
   EXPECT_EQ(net.relay().room().members(), 3U);
 }
 
-TEST(SecureRoom, WhoHangsUpIsGoneForTheOthersAtOnce) {
+TEST(SecureRoom, MemberWhoHangsUpDisappearsAtOnce) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");

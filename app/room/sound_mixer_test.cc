@@ -20,7 +20,7 @@ media::AudioFrame tone(double amplitude, double period, int frame) {
   return samples;
 }
 
-TEST(SoundMixer, OneVoiceComesOutAsItWentInAndNoVoiceIsSilence) {
+TEST(SoundMixer, OneVoiceIsUnchangedAndNoVoiceIsSilence) {
   SoundMixer mixer;
   EXPECT_EQ(mixer.take(), media::AudioFrame{});
   for (int frame = 0; frame < 20; ++frame) {
@@ -45,7 +45,7 @@ TEST(SoundMixer, QuietVoicesAreAddedSampleBySample) {
   EXPECT_EQ(mixer.take(), expected);
 }
 
-TEST(SoundMixer, LoudVoicesTogetherAreTurnedDownNotCutOff) {
+TEST(SoundMixer, LoudVoicesAreAttenuatedNotClipped) {
   SoundMixer mixer;
   for (int frame = 0; frame < 50; ++frame) {
     const media::AudioFrame a = tone(30'000, 100, frame);

@@ -90,7 +90,7 @@ TEST_F(RoomWindowTest, EachMembersOwnPictureIsInTheirTile) {
   }
 }
 
-TEST_F(RoomWindowTest, WhoSpeaksHasAFrame) {
+TEST_F(RoomWindowTest, SpeakerHasAFrame) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
   const Color frame = theme_of(ThemeChoice::kDark).accent_text;
@@ -109,7 +109,7 @@ TEST_F(RoomWindowTest, WhoSpeaksHasAFrame) {
   }
 }
 
-TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
+TEST_F(RoomWindowTest, PinnedMemberIsLargeAndTheOthersStayVisible) {
   open(1280, 800);
   CallView view = room_view(now_, 6);
   run(100ms, view);
@@ -132,7 +132,7 @@ TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
   EXPECT_NE(find("member-39"), nullptr);
 }
 
-TEST_F(RoomWindowTest, TheRelayIsToldWhatCanBeSeenOnceForEachLayout) {
+TEST_F(RoomWindowTest, VisibleTilesAreReportedOncePerLayout) {
   open(1280, 800);
   CallView view = room_view(now_, 3);
   run(100ms, view);
@@ -175,7 +175,7 @@ TEST_F(RoomWindowTest, ComingAndGoingLeavesNothingBehind) {
   EXPECT_NE(find("copy"), nullptr) << "who is alone can copy the link";
 }
 
-TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
+TEST_F(RoomWindowTest, MouseAndKeysPinUnpinAndLeave) {
   if (!has_hand()) {
     GTEST_SKIP() << "no xdotool to click with";
   }
@@ -199,7 +199,7 @@ TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
   EXPECT_EQ(actions_, (std::vector<std::string>{"mute", "pin 2", "unpin", "pin 3", "hang up"}));
 }
 
-TEST_F(RoomWindowTest, OnTheWholeScreenPicturesHaveTheButtonsPlaceToo) {
+TEST_F(RoomWindowTest, FullScreenVideoUsesTheButtonsArea) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
   run(100ms, view);

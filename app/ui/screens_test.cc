@@ -768,7 +768,7 @@ TEST(Screens, EachIconIsDrawnAsCommitted) {
   expect_golden("icons", all);
 }
 
-TEST(Screens, WhatIsWiderThanItsPlaceEndsInDots) {
+TEST(Screens, TooWideTextEndsInDots) {
   Drawer drawer{{}};
   std::vector<std::string> texts;
   for (const auto& [width, align] : {std::pair{200.0F, Align::kLeft},

@@ -60,7 +60,7 @@ LinkHealth draw_health(Rng& rng) {
   return h;
 }
 
-TEST(WordsModel, WhatIsSaidOfALinkIsAsCommitted) {
+TEST(WordsModel, SentencesAboutALinkAreAsCommitted) {
   Rng rng{4};
   std::string all;
   PlainWords words;
@@ -113,7 +113,7 @@ TEST(WordsModel, NumbersAreWrittenAsCommitted) {
   expect_golden("numbers", all + "\n");
 }
 
-TEST(WordsModel, WhatKeysDoIsAsCommitted) {
+TEST(WordsModel, EffectsOfKeysAreAsCommitted) {
   constexpr std::array kScreens{Screen::kStart, Screen::kWaiting, Screen::kConnecting,
                                 Screen::kInCall, Screen::kEnded};
   constexpr std::array<const char*, 4> kClipboards{"", " cress://x ", "text",

@@ -39,7 +39,7 @@ class Cellsim : public ::testing::Test {
   std::ostringstream notes_;
 };
 
-TEST_F(Cellsim, CommandsExitCodeIsTheReports) {
+TEST_F(Cellsim, ReportHasCommandsExitCode) {
   CellsimOptions o = options(1ms);
   o.command.command = {"sh", "-c", "exit 23"};
   EXPECT_EQ(run_cellsim(o, notes_).exit_code, 23);
@@ -47,7 +47,7 @@ TEST_F(Cellsim, CommandsExitCodeIsTheReports) {
   EXPECT_THROW(run_cellsim(o, notes_), std::runtime_error);
 }
 
-TEST_F(Cellsim, AQuestionAndItsAnswerTakeBothDelaysInBothFamilies) {
+TEST_F(Cellsim, RoundTripTakesBothDelaysInBothFamilies) {
   for (const bool ipv6 : {false, true}) {
     CellsimOptions o = options(50ms);
     o.peer.work = [ipv6] { return echo_datagrams(ipv6 ? "[::]:7000" : "0.0.0.0:7000"); };
@@ -66,7 +66,7 @@ TEST_F(Cellsim, AQuestionAndItsAnswerTakeBothDelaysInBothFamilies) {
   }
 }
 
-TEST_F(Cellsim, CongestionControlIsThePrivateNetworksAndOnlyWhatIsAllowed) {
+TEST_F(Cellsim, PrivateNetworkUsesOnlyPermittedCongestionControl) {
   CellsimOptions o = options(1ms);
   o.congestion_control = "reno";  // always permitted
   o.command.command = {"sh", "-c", "[ $(cat /proc/sys/net/ipv4/tcp_congestion_control) = reno ]"};
@@ -75,7 +75,7 @@ TEST_F(Cellsim, CongestionControlIsThePrivateNetworksAndOnlyWhatIsAllowed) {
   EXPECT_THROW(run_cellsim(o, notes_), std::runtime_error);
 }
 
-TEST_F(Cellsim, LossIsTheSeedsAndCounted) {
+TEST_F(Cellsim, LossDependsOnTheSeedAndIsCounted) {
   CellsimOptions o = options(1ms);
   o.path.loss = 0.3;
   o.path.seed = 5;
@@ -110,7 +110,7 @@ TEST_F(Cellsim, AFullDropTailDropsAndItsPacketsWait) {
   EXPECT_GT(*report.directions[0].score.delay95_ms, 150);
 }
 
-TEST_F(Cellsim, TheLogIsTheLinksStoryInOrder) {
+TEST_F(Cellsim, LogHasTheLinksEventsInOrder) {
   const fs::path folder = fs::path{testing::TempDir()} / "cellsim-log";
   fs::remove_all(folder);
   CellsimOptions o = options(1ms);
@@ -139,7 +139,7 @@ TEST_F(Cellsim, TheLogIsTheLinksStoryInOrder) {
   EXPECT_GT(down.opportunities, 50);
 }
 
-TEST_F(Cellsim, ThePeerIsAskedToEndWhenCommandHasAndEndedWhenItDoesNot) {
+TEST_F(Cellsim, PeerIsTerminatedAfterCommandAndKilledIfNeeded) {
   CellsimOptions o = options(1ms);
   o.command.command = {"true"};
   const fs::path told = fs::path{testing::TempDir()} / "cellsim-peer-told";
@@ -164,7 +164,7 @@ netns::NamespaceOptions as_host(const CellsimOptions& options) {
   return host;
 }
 
-TEST_F(Cellsim, ItsHostIsTheFarSideForWhoHasTheRight) {
+TEST_F(Cellsim, PrivilegedUserGetsTheHostAsFarSide) {
   CellsimOptions o = options(50ms);
   o.far = FarSide::kHost;
   // No listener: the answer is an ICMP message from the host, there and back over the link.
@@ -212,7 +212,7 @@ TEST_F(Cellsim, TheInternetIsReachedThroughTheHostsAddress) {
   EXPECT_EQ(process.wait(), 0);
 }
 
-TEST_F(Cellsim, AHostThatForwardsNothingIsTold) {
+TEST_F(Cellsim, HostWithoutForwardingIsReported) {
   CellsimOptions o = options(1ms);
   o.far = FarSide::kHost;
   o.internet = true;

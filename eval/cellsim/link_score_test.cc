@@ -46,7 +46,7 @@ class Keeper final : public sim::LinkObserver {
   LinkScore& score_;
 };
 
-TEST(LinkScore, IsWhatTheMetricsSayOfTheWholeList) {
+TEST(LinkScore, AgreesWithTheMetricsOverTheWholeList) {
   Rng rng{3};
   for (int round = 0; round < 20; ++round) {
     const auto trace = random_trace(rng);
@@ -90,7 +90,7 @@ TEST(LinkScore, IsWhatTheMetricsSayOfTheWholeList) {
   }
 }
 
-TEST(LinkScore, SaysNothingOfDelayWhereNothingArrived) {
+TEST(LinkScore, HasNoDelayWhenNothingArrived) {
   Rng rng{3};
   LinkScore score{random_trace(rng), 20ms, 0s};
   const Score told = score.finish(kTimeZero + 5s);
@@ -101,7 +101,7 @@ TEST(LinkScore, SaysNothingOfDelayWhereNothingArrived) {
   EXPECT_EQ(unborn.finish(kTimeZero + 5s).capacity_kbps, 0);
 }
 
-TEST(Histogram, QuantilesAreRightToABinAndMemoryIsBounded) {
+TEST(Histogram, QuantilesAreExactToABinAndMemoryIsBounded) {
   Rng rng{9};
   Histogram histogram{{.bin = 10us, .value_max = 1s}};
   std::vector<Duration> values;

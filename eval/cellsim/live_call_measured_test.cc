@@ -88,7 +88,7 @@ std::vector<Seen> simulated(const harness::LinkSpec& link) {
   return {seen_in(forward, kScored), seen_in(reverse, kScored)};
 }
 
-TEST_P(LiveCallMeasured, IsTheSimulatedCall) {
+TEST_P(LiveCallMeasured, EqualsTheSimulatedCall) {
   const media::GstRuntime gstreamer;
   const traces::NamedLink named = traces::resolve_link(GetParam(), kData);
   harness::LinkSpec link;

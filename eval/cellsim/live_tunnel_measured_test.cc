@@ -139,7 +139,7 @@ class LiveTunnelMeasured : public ::testing::Test {
       fs::temp_directory_path() / ("cress_tunnel_" + std::to_string(::getpid()));
 };
 
-TEST_F(LiveTunnelMeasured, ACallBesideTheKernelsCubicKeepsItsDelayThroughTheTunnel) {
+TEST_F(LiveTunnelMeasured, TunnelKeepsACallsDelayNextToTheKernelsCubic) {
   const Outcome direct = share("");
   const Outcome sprout = share("sprout");
   const Outcome cress = share("cress");

@@ -56,7 +56,7 @@ Verdict verdict(const char* key, double before, double after, const Options& opt
   return comparison.changes.front().verdict;
 }
 
-TEST(Measures, NoneIsMissingAndNoneIsUnknown) {
+TEST(Measures, AllMeasuresAreKnownAndPresent) {
   ASSERT_EQ(measures().size(), kExpected.size());
   for (size_t i = 0; i < kExpected.size(); ++i) {
     EXPECT_EQ(measures()[i].key, kExpected[i].key);
@@ -64,7 +64,7 @@ TEST(Measures, NoneIsMissingAndNoneIsUnknown) {
   }
 }
 
-TEST(Measures, EachIsWorseTheBadWayAndBetterTheGoodWay) {
+TEST(Measures, EachMeasureHasItsDirection) {
   for (const Expected& e : kExpected) {
     const bool higher = e.better == Better::kHigher;
     EXPECT_EQ(verdict(e.key, e.usual, e.usual * 1.5), higher ? Verdict::kBetter : Verdict::kWorse)

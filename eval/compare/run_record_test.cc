@@ -137,7 +137,7 @@ TEST(RunRecord, OtherLinksAreRefusedByName) {
             "the experiments differ: --link is 3g in A and lte in B");
 }
 
-TEST(RunRecord, AFileIsKnownByItsBytesWhereverItLies) {
+TEST(RunRecord, FileIsIdentifiedByItsBytesNotItsPath) {
   Experiment moved = call();
   moved.options["video"] = "/elsewhere/copy.y4m";
   moved.inputs["video"]["file"] = "/elsewhere/copy.y4m";
@@ -148,7 +148,7 @@ TEST(RunRecord, AFileIsKnownByItsBytesWhereverItLies) {
   EXPECT_EQ(count(compare(a.results, b.results, {}), Verdict::kSame), 3U);
 }
 
-TEST(RunRecord, WhatOnlyOneSideHasIsLeftToTheRows) {
+TEST(RunRecord, OneSidedExperimentsAreLeftToTheRows) {
   Experiment lossy = call();
   lossy.options["loss"] = 0.05;
   Experiment lossier = call();
@@ -217,7 +217,7 @@ std::vector<std::string> rewritten(const std::string& text) {
   return all;
 }
 
-TEST(RunRecord, TheSameValuesInAnotherToolsWordsAreTheSame) {
+TEST(RunRecord, EqualValuesInAnotherSpellingAreEqual) {
   const std::string record = record_json(record_of({call()}), kRows);
   const auto original = recorded({call()});
   for (const std::string& rows : rewritten(kRows)) {
@@ -278,7 +278,7 @@ TEST(RunRecord, ARowWithoutItsExperimentIsRefused) {
   EXPECT_THROW(check_belongs(recorded({call()}, other_options)), std::invalid_argument);
 }
 
-TEST(RunRecord, KeepsWhatItWasGiven) {
+TEST(RunRecord, KeepsItsContents) {
   RunRecord record = record_of({call()});
   record.not_compared = {{"seed", 7}};
   record.commit = "abc-modified";
@@ -300,7 +300,7 @@ std::string error_of(const std::string& text) {
   return parsed ? "" : parsed.error().what;
 }
 
-TEST(RunRecord, WhatIsBrokenIsNamed) {
+TEST(RunRecord, BrokenPartIsNamed) {
   const Json whole = Json::parse(record_json(record_of({call()}), kRows));
   for (const char* name : {"program", "commit", "command", "digest"}) {
     Json broken = whole;

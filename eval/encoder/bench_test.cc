@@ -117,7 +117,7 @@ TEST(EncoderBench, WithoutAWindowThePictureIsHeldAndAges) {
   EXPECT_EQ(output.frames[35].psnr_db, output.frames[35].psnr_held_db);
 }
 
-TEST(EncoderBench, AWindowKeepsWhatAPictureDidNotTakeUpToAHundredMilliseconds) {
+TEST(EncoderBench, WindowCarriesUnusedBytesOverUpTo100Milliseconds) {
   for (const char* encoder : {"quantizer", "cress"}) {
     const CellOutput output = run(spec_of(encoder, "window:constant:96", 60));
     const int64_t share = 96'000 / 8 / 30;
@@ -148,7 +148,7 @@ TEST(EncoderBench, BeforeTheFirstFrameTheScreenIsGrey) {
   EXPECT_EQ(output.result.use_total, std::nullopt);
 }
 
-TEST(EncoderBench, SummaryOfRowsMadeByHand) {
+TEST(EncoderBench, SummaryMatchesHandmadeRows) {
   const auto row = [](int64_t budget, int64_t size, double psnr, double held) {
     FrameRow made;
     made.budget_bytes = budget;
@@ -201,7 +201,7 @@ TEST(EncoderBench, AtASmallerSizeItIsScoredAgainstTheWholePicture) {
   EXPECT_EQ(half.result.scaled_share, 0);  // that was the requested size
 }
 
-TEST(EncoderBench, SavedFilesHoldWhatWasCodedAndWhatWasSeen) {
+TEST(EncoderBench, SavedFilesHoldEncodedAndDisplayedVideo) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_bench";
   fs::create_directories(folder);
   CellContext context;
@@ -228,7 +228,7 @@ TEST(EncoderBench, SavedFilesHoldWhatWasCodedAndWhatWasSeen) {
   fs::remove_all(folder);
 }
 
-TEST(EncoderBench, UnknownEncodersAreRefusedWithTheNamesThereAre) {
+TEST(EncoderBench, UnknownEncoderIsRejectedWithAllNames) {
   try {
     static_cast<void>(make_encoder("crb", {}));
     ADD_FAILURE();

@@ -333,7 +333,7 @@ TEST(EncoderGolden, TablesAndPagesOfScriptedCellsAreAsRecorded) {
   expect_golden("pages", golden);
 }
 
-TEST(EncoderGolden, TheFolderHoldsWhatWasAddedAndNothingOfBefore) {
+TEST(EncoderGolden, FolderHoldsOnlyNewResults) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_golden";
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -372,7 +372,7 @@ std::string row_line(const FrameRow& row) {
                      row.psnr_held_db);
 }
 
-TEST(EncoderGolden, EveryEncoderCodesAsRecorded) {
+TEST(EncoderGolden, EveryEncoderEncodesAsRecorded) {
   const std::string versions = media::codec_versions();
   std::string golden = versions + "\n";
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_golden_bench";

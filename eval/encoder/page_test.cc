@@ -69,7 +69,7 @@ TEST(EncoderPage, NamesAreTextAndNeverMarkup) {
   EXPECT_NE(page.find("&lt;b&gt;&quot;&amp;?&lt;/b&gt;"), std::string::npos);
 }
 
-TEST(EncoderPage, LeadTellsTheMeanShareOverBudget) {
+TEST(EncoderPage, LeadHasTheMeanShareOverBudget) {
   // Of 28 encoded frames with sizes 700 … 1100 and a budget of 1000, those of 1100 are over.
   const CellOutput cell = cell_of("cbr", "clip", 35, true);
   ASSERT_TRUE(cell.result.fit);

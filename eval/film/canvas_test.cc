@@ -22,7 +22,7 @@ TEST(Canvas, ColoursAreStudioRangeBt601) {
   EXPECT_EQ(mix({10, 20, 30}, {20, 40, 60}, 128), (Colour{15, 30, 45}));
 }
 
-TEST(Canvas, ABoxColoursItsPixelsAloneAndChromaByHowMuchItCovers) {
+TEST(Canvas, BoxColoursItsPixelsAndChromaByCoverage) {
   Picture canvas = make_picture(8, 6);
   fill(canvas, {0, 0, 8, 6}, {50, 100, 200});
   fill(canvas, {1, 2, 2, 2}, {150, 180, 40});
@@ -49,7 +49,7 @@ TEST(Canvas, HalfAnAlphaIsHalfTheColour) {
   EXPECT_NEAR(canvas.v()[1], 125, 1);
 }
 
-TEST(Canvas, WhatFallsOutsideIsCutOff) {
+TEST(Canvas, PartsOutsideAreClipped) {
   Picture canvas = make_picture(7, 5);
   Picture small = make_picture(5, 5);
   std::fill(small.data.begin(), small.data.end(), uint8_t{77});

@@ -121,7 +121,7 @@ TEST(Film, ShowsTheNewestPictureByThenInEachPane) {
   }
 }
 
-TEST(Film, TheBarIsThePicturesAgeAndGrowsWhileItStandsStill) {
+TEST(Film, BarShowsThePicturesAgeAndGrowsWhileFrozen) {
   Film film{options(4s), one_pane(steady(40, 1100ms, 2900ms))};
   step_to(film, kStart + 1s);
   EXPECT_NEAR(bar_share(film.canvas()), 0.05, 0.005) << "captured at 0.9 s, of a full bar of 2 s";
@@ -139,7 +139,7 @@ TEST(Film, TheBarIsThePicturesAgeAndGrowsWhileItStandsStill) {
   EXPECT_GT(alarmed, worried + 20);
 }
 
-TEST(Film, AFrozenPictureIsSaidToBeSo) {
+TEST(Film, FrozenPictureIsMarked) {
   Film film{options(3s), one_pane(steady(30, 1s, 2s))};
   // The picture is 392 × 220 in a room of 620 × 220; the label begins eight pixels inside it.
   const auto corner = [&film] { return luma(film.canvas(), 124 + 8 + 2, 38 + 8 + 2); };
@@ -197,7 +197,7 @@ TEST(Film, IsAsLongAsAskedAndMayBeginLater) {
   EXPECT_FALSE(film.step());
 }
 
-TEST(Film, SaysInWordsWhatIsOnScreen) {
+TEST(Film, DescribesTheScreenInText) {
   const auto first = [](const PaneState& state) { return state_words(state).front(); };
   EXPECT_EQ(first({}), "no picture yet");
   PaneState state{

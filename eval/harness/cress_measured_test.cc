@@ -499,7 +499,7 @@ VideoResult one_way_call(const char* name, double loss, uint64_t seed, const fs:
   return *run(spec, context).results.at(0).video;
 }
 
-TEST_F(CressMeasured, CallsBesideRealProgramsOnTheSameLinks) {
+TEST_F(CressMeasured, CallsComparedWithRealProgramsOnTheSameLinks) {
   const fs::path clip = kData / "video" / "gesture_man_640x480_30.mp4";
   if (!fs::exists(clip)) {
     GTEST_SKIP() << "no data: clip at " << clip;

@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Links, LiveMeasured, ::testing::Values("Verizon-LTE-sho
                            return name;
                          });
 
-TEST_P(LiveMeasured, TheLiveCallIsTheSimulatedCall) {
+TEST_P(LiveMeasured, LiveCallEqualsTheSimulatedCall) {
   if (!fs::exists(kData / "traces" / "cellular")) {
     GTEST_SKIP() << "no data: recorded links in " << kData;
   }

@@ -129,7 +129,7 @@ TEST(Run, SameSeedSameBytesAsRecordedForEveryCall) {
   expect_golden("calls", golden);
 }
 
-TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
+TEST(Run, CallDisplaysAndScoresVideoBothWays) {
   const schemes::SchemeContext context;
   for (const char* scheme :
        {"sprout", "sprout-ewma", "skype-like", "hangouts-like", "facetime-like"}) {
@@ -150,7 +150,7 @@ TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
   }
 }
 
-TEST(Run, ACallThatKnowsTheLinkShowsFresherPicturesThanOneThatForecasts) {
+TEST(Run, CallThatKnowsTheLinkIsFresherThanOneThatForecasts) {
   const schemes::SchemeContext context;
   const auto video_of = [&](const char* scheme) {
     return *run(call(scheme, "lte-slow"), context).results.at(0).video;
@@ -172,7 +172,7 @@ TEST(Run, OneWayCallCarriesMediaForwardOnly) {
   EXPECT_GT(output.results[0].video->frames_displayed, 60);
 }
 
-TEST(Run, CallSurvivesRandomLossWithoutStandingStill) {
+TEST(Run, CallSurvivesRandomLossWithoutFreezes) {
   const schemes::SchemeContext context;
   for (const char* scheme : {"sprout", "skype-like"}) {
     RunSpec spec = call(scheme, "lte-fast");
@@ -250,7 +250,7 @@ TEST(OutputFolder, FinishedRunsAreOnDiskAtOnceAndWhole) {
   }
 }
 
-TEST(OutputFolder, AFolderThatCannotBeWrittenIsSaidAtOnce) {
+TEST(OutputFolder, UnwritableFolderIsReportedAtOnce) {
   try {
     OutputFolder out{"/proc/cress-cannot-write-here"};
     FAIL() << "no error";
@@ -259,7 +259,7 @@ TEST(OutputFolder, AFolderThatCannotBeWrittenIsSaidAtOnce) {
   }
 }
 
-TEST(ResultsJson, HoldsWhatTheContractNames) {
+TEST(ResultsJson, HoldsAllDocumentedKeys) {
   const schemes::SchemeContext context;
   const auto list =
       nlohmann::json::parse(results_json(run(call("sprout", "wifi"), context).results));
@@ -291,7 +291,7 @@ TEST(ResultsJson, HoldsWhatTheContractNames) {
   }
 }
 
-TEST(Run, ASchemeThatIsWhatItIsOverAQueueGetsThatQueue) {
+TEST(Run, SchemeThatNeedsAQueueGetsIt) {
   const schemes::SchemeContext context;
   RunSpec over_codel = flow("cubic", "lte-slow");
   over_codel.link.queue = QueueSpec::parse("codel");

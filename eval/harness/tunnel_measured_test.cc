@@ -77,7 +77,7 @@ void print(const char* name, const Outcome& outcome) {
               outcome.call_delay95_ms);
 }
 
-TEST(TunnelMeasured, ACallBesideABulkTransferGetsItsRateAndASmallPartOfItsDelayThroughTheTunnel) {
+TEST(TunnelMeasured, TunnelGivesACallNextToBulkItsRateAtLowDelay) {
   if (!fs::exists(kLinks)) {
     GTEST_SKIP() << "no data: recorded links in " << kLinks;
   }

@@ -38,7 +38,7 @@ TEST(WorstMoments, EachKindHasItsOwnPicture) {
   }
 }
 
-TEST(WorstMoments, NothingShownIsNothingTold) {
+TEST(WorstMoments, NothingDisplayedGivesNoMoment) {
   WorstMoments worst{{at(1s), at(10s)}};
   EXPECT_TRUE(worst.finish().empty());
   worst.note(shown(1, 100ms, 150ms, 0.5));

@@ -70,7 +70,7 @@ TEST(Freezes, BeginBeyondThreeMeanGapsOfSlowVideo) {
   EXPECT_EQ(with_one_gap(1s, 103, 3061ms), (Freezes{.count = 1, .frozen = 3061ms}));
 }
 
-TEST(Freezes, TwoFramesAreAPace) {
+TEST(Freezes, TwoFramesDefineAnInterval) {
   const Window window{.from = at(2s), .to = at(3s)};
   const auto shown = [](Duration t) { return ShownFrame{.captured = at(t), .displayed = at(t)}; };
   EXPECT_EQ(freezes(std::vector{shown(1900ms), shown(2s), shown(2500ms)}, window), Freezes{});
@@ -96,7 +96,7 @@ TEST(Freezes, APictureThatStopsForGoodIsFrozenToTheEnd) {
   EXPECT_EQ(freezes(steady(1s, 5s), window), (Freezes{.count = 1, .frozen = 5040ms}));
 }
 
-TEST(Freezes, APictureThatComesLateIsFrozenUntilThen) {
+TEST(Freezes, LateFirstPictureIsFrozenUntilThen) {
   const Window window{.from = at(2s), .to = at(10s)};
   EXPECT_EQ(freezes(steady(6s, 12s), window), (Freezes{.count = 1, .frozen = 4s}));
 }

@@ -101,7 +101,7 @@ TEST(MetricsGolden, DelaysAndRatesAreAsRecorded) {
   expect_golden("delays_and_rates", golden);
 }
 
-TEST(MetricsGolden, WhatViewersAndListenersGotIsAsRecorded) {
+TEST(MetricsGolden, ViewersAndListenersScoresAreAsRecorded) {
   Rng rng{17};
   std::string golden;
   for (int round = 0; round < 12; ++round) {

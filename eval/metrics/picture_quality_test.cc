@@ -141,7 +141,7 @@ TEST(Psnr, OfEqualPicturesIsItsMaximum) {
   EXPECT_EQ(psnr_db(picture, picture), kPsnrDbMax);
 }
 
-TEST(PictureQuality, IsBothAtOnce) {
+TEST(PictureQuality, ComputesBothMeasures) {
   Rng rng{5};
   const media::Picture original = random_picture(rng, 64, 64);
   const media::Picture small = random_picture(rng, 24, 40);

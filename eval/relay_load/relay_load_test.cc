@@ -17,7 +17,7 @@ constexpr bool kCountsMemory = false;
 constexpr bool kCountsMemory = true;
 #endif
 
-TEST(RelayLoad, EverybodySeesAndHearsEverybodyThroughARealRelay) {
+TEST(RelayLoad, AllMembersReceiveEachOtherThroughARealRelay) {
   double told = 0;
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
@@ -39,7 +39,7 @@ TEST(RelayLoad, EverybodySeesAndHearsEverybodyThroughARealRelay) {
   EXPECT_TRUE(result.wait_p99);
 }
 
-TEST(RelayLoad, MembersComeAndGoAndWhenAllHaveGoneTheirMemoryIsFree) {
+TEST(RelayLoad, MemoryIsReleasedWhenAllMembersHaveLeft) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),
@@ -73,7 +73,7 @@ class Hostility : public ::testing::TestWithParam<Refused> {};
 
 // How much the others' audio is delayed is for measurements: here, no member is disconnected, each
 // attack is refused and counted by its name, and memory is bounded.
-TEST_P(Hostility, IsRefusedAndCountedAndPutsNobodyOut) {
+TEST_P(Hostility, IsRejectedAndCountedAndDisconnectsNoMember) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),

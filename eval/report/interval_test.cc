@@ -57,7 +57,7 @@ TEST(Welch, IsTheClassicalIntervalForEqualSpreads) {
 
 // Goal: 95 % means 95 %. Method: known true values, drawn 4000 times; three standard errors are 1
 // %.
-TEST(Intervals, HoldTheTruthAsOftenAsTheySay) {
+TEST(Intervals, ContainTheTrueValueAtTheStatedRate) {
   Rng rng{11};
   int mean_held = 0;
   int welch_held = 0;

@@ -340,7 +340,7 @@ TEST(Report, SurvivesTextThatIsNotUtf8) {
   EXPECT_NE(page_of(folder).find("a\xef\xbf\xbd"), std::string::npos);
 }
 
-TEST(Report, NamesMoviesOnlyWhereTheyLieBesideIt) {
+TEST(Report, NamesMoviesOnlyFromItsOwnFolder) {
   const Folder folder;
   video_call().write(folder);
   const std::string without = page_of(folder);
@@ -433,7 +433,7 @@ TEST_F(ReportInBrowser, DrawsAVideoCallWithoutAComplaint) {
   EXPECT_NE(seen.page.find("<td>\u2013</td>"), std::string::npos);   // PSNR was null
 }
 
-TEST_F(ReportInBrowser, PlaysTheFilmThatLiesBesideIt) {
+TEST_F(ReportInBrowser, PlaysTheFilmInItsFolder) {
   const Folder folder;
   video_call().write(folder);
   folder.write("film.webm", "no movie, but there");

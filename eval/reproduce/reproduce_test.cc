@@ -63,7 +63,7 @@ TEST(Recipes, EveryNameMakesATableAVerdictAndAPictureOnAShortWindow) {
   expect_golden("recipes", golden);
 }
 
-TEST(Recipes, GoodputStandsBesideThroughputAndIsLess) {
+TEST(Recipes, GoodputIsListedWithThroughputAndIsLess) {
   const Lab lab = short_lab();
   RunBook book{lab};
   want_loss(lab, book);
@@ -89,7 +89,7 @@ TEST(Recipes, AnotherSeedGivesOtherNumbers) {
             bytes_of(make_lab(CRESS_DATA, kShort, 2), "distributions", 2));
 }
 
-TEST(Recipes, AnUnknownNameListsThoseThatThereAre) {
+TEST(Recipes, UnknownNameListsTheKnownOnes) {
   try {
     find_recipe("fig77");
     FAIL() << "no error";
@@ -98,7 +98,7 @@ TEST(Recipes, AnUnknownNameListsThoseThatThereAre) {
   }
 }
 
-TEST(Lab, WithoutRecordingsEmbeddedLinksStandInAndItIsSaid) {
+TEST(Lab, MissingRecordingsAreReplacedByEmbeddedLinks) {
   const Lab lab = make_lab("/nonexistent", kShort, 1);
   EXPECT_EQ(lab.notes.size(), 4U);
   EXPECT_NE(lab.notes.front().find("stands in"), std::string::npos);
@@ -117,7 +117,7 @@ TEST(Lab, InventedLinksHaveOneMeanAndFourShapes) {
   EXPECT_EQ(lengths.size(), kDistributionLinks);
 }
 
-TEST(RunBook, EachRunIsMadeOnceHoweverManyWantIt) {
+TEST(RunBook, EachRunIsMadeOnce) {
   const Lab lab = short_lab();
   RunBook book{lab};
   want_fig7(lab, book);
@@ -187,7 +187,7 @@ TEST(Calibration, ALinkThatDiesFallsShort) {
   EXPECT_LT(cress.shortfalls.front(), 20);  // then it counts as down
 }
 
-TEST(OrderVerdict, NamesThePairsThatStandTheOtherWayRound) {
+TEST(OrderVerdict, NamesThePairsInTheOppositeOrder) {
   const std::vector<Ranked> as_published{{"a", 1, 10}, {"b", 2, 20}, {"c", 3, 30}};
   EXPECT_EQ(order_verdict("delay", as_published, 0),
             "The published order of delay holds for all 3 pairs.");

@@ -40,7 +40,7 @@ std::string outcome_of_plan(const std::string& text) {
   return plan->size() <= 4 ? runs : fmt::format("{} runs {}\n", plan->size(), golden_digest(runs));
 }
 
-TEST(SweepGolden, PlansMeanTheRunsRecorded) {
+TEST(SweepGolden, PlansGiveTheRecordedRuns) {
   const std::string good = "scheme = \"cress\"\nlink = \"3g\"\n";
   std::string golden;
   for (const std::string& text : std::vector<std::string>{
@@ -144,7 +144,7 @@ TEST(SweepGolden, NamesAreThoseRecorded) {
   expect_golden("names", golden);
 }
 
-TEST(SweepGolden, ProgressIsSaidAsRecorded) {
+TEST(SweepGolden, ProgressIsPrintedAsRecorded) {
   std::string golden;
   for (const bool is_terminal : {true, false}) {
     for (const size_t runs : {0U, 10U, 400U}) {

@@ -236,7 +236,7 @@ DecodeError error_of(std::vector<std::byte> frame) {
   return decoded ? DecodeError::kEmpty : decoded.error();
 }
 
-TEST(Vp8Decoder, EveryPartOfAKeyFramesHeadIsLookedAt) {
+TEST(Vp8Decoder, EveryPartOfAKeyFramesHeaderIsChecked) {
   const std::vector<std::byte> key = key_frame_of(32, 32);
   for (const size_t magic : {3U, 4U, 5U}) {
     std::vector<std::byte> frame = key;
@@ -263,7 +263,7 @@ TEST(Vp8Decoder, EveryPartOfAKeyFramesHeadIsLookedAt) {
   EXPECT_EQ(error_of(large), DecodeError::kNoKeyFrame);
 }
 
-TEST(Vp8Decoder, AFrameThatIsNotToBeShownGivesNoPicture) {
+TEST(Vp8Decoder, HiddenFrameGivesNoPicture) {
   SyntheticCamera camera{{.width = 64, .height = 48}};
   Vp8Encoder encoder{{.width = 64, .height = 48}};
   Vp8Decoder decoder;

@@ -63,7 +63,7 @@ Picture add_noise(Picture picture, Rng& rng) {
   return picture;
 }
 
-TEST(Vp8Encoder, DenoisingCodesTheSceneAndNotTheCamerasNoise) {
+TEST(Vp8Encoder, DenoisingEncodesTheSceneNotTheNoise) {
   const Picture scene = *make_camera().picture(0);
   std::array<double, 2> quality{};
   std::array<double, 2> bytes{};
@@ -95,7 +95,7 @@ TEST(Vp8Encoder, LibvpxsOwnRateControlNeverMovesTheQuantizer) {
   }
 }
 
-TEST(Vp8Encoder, AFinerQuantizerCostsMoreAndShowsMore) {
+TEST(Vp8Encoder, FinerQuantizerCostsMoreAndLooksBetter) {
   SyntheticCamera camera = make_camera();
   DataSize last_size{INT64_MAX};
   double last_psnr = INFINITY;
@@ -335,7 +335,7 @@ TEST(Vp8Encoder, MisuseIsOurBug) {
   EXPECT_DEATH(encoder.set_target(DataRate::kilobits_per_second(1)), "constant bitrate");
 }
 
-TEST(Vp8Decoder, WhatIsNotAFrameGetsItsName) {
+TEST(Vp8Decoder, InvalidFramesAreNamed) {
   SyntheticCamera camera = make_camera();
   Vp8Encoder encoder{quantizer_options()};
   const CodedPicture key = encoder.encode(*camera.picture(0));

@@ -20,7 +20,7 @@ using Kind = DeviceEvent::Kind;
 using Answer = DialogOfADesktop::Answer;
 
 // First: a process that has used a session bus keeps using that one.
-TEST(ScreenPortalWithoutADesktop, IsToldInWords) {
+TEST(ScreenPortalWithoutADesktop, IsReportedInWords) {
   const GstRuntime gst;
   if (!has_element("pipewiresrc")) {
     GTEST_SKIP() << "no gstreamer1.0-pipewire";
@@ -73,7 +73,7 @@ class ScreenPortalTest : public ::testing::Test {
   int asked_before_ = 0;
 };
 
-TEST_F(ScreenPortalTest, WhatAPersonPicksIsSeen) {
+TEST_F(ScreenPortalTest, PickedScreenIsCaptured) {
   LiveCamera camera{options(), clock_};
   const auto first = next(camera);
   ASSERT_TRUE(first);
@@ -89,7 +89,7 @@ TEST_F(ScreenPortalTest, WhatAPersonPicksIsSeen) {
   EXPECT_EQ(asked(), 1);
 }
 
-TEST_F(ScreenPortalTest, ANoIsToldAndAskedAgainOnlyWhenWanted) {
+TEST_F(ScreenPortalTest, RefusalIsReportedAndAskedAgainOnlyOnRequest) {
   desktop().dialog().answer = Answer::kNo;
   LiveCamera camera{options(), clock_};
   const auto refused = next(camera, Kind::kRefused);
@@ -102,7 +102,7 @@ TEST_F(ScreenPortalTest, ANoIsToldAndAskedAgainOnlyWhenWanted) {
   EXPECT_EQ(asked(), 2);
 }
 
-TEST_F(ScreenPortalTest, TheDesktopMayEndIt) {
+TEST_F(ScreenPortalTest, DesktopCanEndSharing) {
   LiveCamera camera{options(), clock_};
   ASSERT_TRUE(next(camera));
   desktop().dialog().end_sharing();
@@ -111,7 +111,7 @@ TEST_F(ScreenPortalTest, TheDesktopMayEndIt) {
   EXPECT_TRUE(refused->words.starts_with("The screen is no longer shared: ")) << refused->words;
 }
 
-TEST_F(ScreenPortalTest, NobodyWaitsForADialogThatStaysOpen) {
+TEST_F(ScreenPortalTest, OpenDialogBlocksNothing) {
   desktop().dialog().answer = Answer::kNone;
   const TimePoint begin = clock_();
   {
@@ -125,7 +125,7 @@ TEST_F(ScreenPortalTest, NobodyWaitsForADialogThatStaysOpen) {
 }
 
 // Last: it removes the portal.
-TEST_F(ScreenPortalTest, WithoutAPortalItIsSaidWhatToDo) {
+TEST_F(ScreenPortalTest, MissingPortalIsReportedWithAdvice) {
   desktop().close_portal();
   LiveCamera camera{options(), clock_};
   const auto refused = next(camera, Kind::kRefused);

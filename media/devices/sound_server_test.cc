@@ -118,13 +118,13 @@ class SoundServer : public ::testing::Test {
   pid_t server_ = 0;
 };
 
-TEST_F(SoundServer, ItsDevicesAreListedByTheirNamesWithoutWhatTheSpeakerPlays) {
+TEST_F(SoundServer, DevicesAreListedByNameWithoutMonitors) {
   EXPECT_EQ(id_of(DeviceKind::kSpeaker, "Ear"), "pulse:ear");
   EXPECT_EQ(id_of(DeviceKind::kMicrophone, "Mouth"), "pulse:mouth");
   EXPECT_FALSE(id_of(DeviceKind::kMicrophone, "Ear")) << "its monitor";
 }
 
-TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
+TEST_F(SoundServer, RoundTripThroughTheServerIsShort) {
   LiveSpeaker speaker{{.id = "pulse:ear"}, clock_};
   LiveMicrophone microphone{{.id = "pulse:mouth", .processing = {false, false, false}}, clock_};
   AudioFrame click{};
@@ -170,7 +170,7 @@ TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
   EXPECT_NEAR(seconds, 9.5, 0.5);
 }
 
-TEST_F(SoundServer, WhenTheServerDiesTheCallIsToldAndItsSoundKeepsItsPaceUntilItIsBack) {
+TEST_F(SoundServer, ServerCrashIsReportedAndAudioKeepsItsRate) {
   LiveSpeaker speaker{{.id = "pulse:ear"}, clock_};
   LiveMicrophone microphone{{.id = "pulse:mouth", .processing = {false, false, false}}, clock_};
   const auto serve = [&] {

@@ -199,7 +199,7 @@ TEST_F(VoiceProcessor, WithoutCancellationTheEchoStays) {
               0, 1);
 }
 
-TEST_F(VoiceProcessor, OneListenerHasAProbeUntilItLetsGoAndNoTwoProbesAreCalledTheSame) {
+TEST_F(VoiceProcessor, ProbeHasOneListenerAndAUniqueName) {
   EchoProbe probe;
   EchoProbe other;
   EXPECT_NE(probe.name(), other.name());

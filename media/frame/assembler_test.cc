@@ -267,7 +267,7 @@ void expect_out_at(const Messages& messages, const std::vector<size_t>& order, s
   }
 }
 
-TEST(Assembler, AnyFragmentsAsManyAsTheFrameHasGiveItAndFewerDoNot) {
+TEST(Assembler, AnyFragmentsEqualToTheCountGiveTheFrame) {
   Rng rng{21};
   for (int64_t count = 1; count <= 5; ++count) {
     for (int parity = 0; parity <= 4; ++parity) {
@@ -294,7 +294,7 @@ TEST(Assembler, AnyFragmentsAsManyAsTheFrameHasGiveItAndFewerDoNot) {
   }
 }
 
-TEST(Assembler, LostReorderedAndDuplicatedFragmentsWithParityGiveEachFrameOnce) {
+TEST(Assembler, ParityGivesEachFrameOnceUnderLossAndReordering) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
@@ -381,7 +381,7 @@ TEST(Assembler, ParityForTheLossBringsFrameLossToTheTarget) {
   }
 }
 
-TEST(Assembler, ParityOfFalseContentsGivesAFrameOfTheRightLength) {
+TEST(Assembler, ForgedParityGivesAFrameOfTheRightLength) {
   Rng rng{51};
   const EncodedFrame frame = frame_of(7, 5000);
   Messages messages = fragment(frame, DataSize{1100}, 3);
@@ -398,7 +398,7 @@ TEST(Assembler, ParityOfFalseContentsGivesAFrameOfTheRightLength) {
   EXPECT_NE(out->data, frame.data);
 }
 
-TEST(Assembler, ParityThatFindsNoRoomIsIgnoredAndDrivesOutNothing) {
+TEST(Assembler, ParityWithoutRoomIsIgnored) {
   const size_t half = static_cast<size_t>(kEncodedFrameMax.bytes()) / 2;
   const DataSize message_max{20'000};
   Assembler assembler{{.bytes_max = kEncodedFrameMax}};
@@ -441,7 +441,7 @@ TEST(Assembler, HeldParityIsGivenBackWhenItsFrameIsDropped) {
   EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
 }
 
-TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
+TEST(Assembler, Last256FinishedFramesAreRemembered) {
   Assembler assembler;
   std::vector<Messages> frames;
   for (uint32_t id = 0; id < 257; ++id) {
@@ -456,7 +456,7 @@ TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
   EXPECT_EQ(assembler.stats().fragments, 2 * 257U + 1);
 }
 
-TEST(Assembler, WhatWasDiscardedNeedsNoNames) {
+TEST(Assembler, DiscardedFramesNeedNoMemory) {
   Assembler assembler;
   for (uint32_t id = 0; id < 260; ++id) {
     ASSERT_TRUE(assembler.handle_fragment(kTimeZero, fragment(frame_of(id, 10), DataSize{1100})[0])

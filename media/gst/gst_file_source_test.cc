@@ -125,7 +125,7 @@ TEST_F(GstFile, Y4mIsKnownByNameOrByItsFirstBytes) {
   }
 }
 
-TEST_F(GstFile, WhatIsNotAVideoIsRefusedInOneClearLineWithNothingElsePrinted) {
+TEST_F(GstFile, NonVideoIsRejectedInOneLine) {
   ::testing::internal::CaptureStderr();
   const std::string text = error_of("Dear diary,\ntoday I was renamed.\n", "text.mp4");
   const std::string empty = error_of("", "empty.mp4");

@@ -101,7 +101,7 @@ TEST(AudioJitterBuffer, HoldsABoundedNumberAndTheNewest) {
   EXPECT_EQ(buffer.stats().overflowed, 1'000 - AudioJitterBuffer::kHeldMax);
 }
 
-TEST(AudioJitterBuffer, ASenderThatBeganAnewIsFollowedFromItsSecondMessageOn) {
+TEST(AudioJitterBuffer, RestartedSenderIsFollowedFromItsSecondMessage) {
   AudioJitterBuffer buffer;
   for (uint32_t n = 0; n < 3'000; ++n) {
     arrive(buffer, n);
@@ -161,7 +161,7 @@ TEST(AudioJitterBuffer, AClockMayBeOffByASecond) {
   }
 }
 
-TEST(AudioJitterBuffer, WhatComesASecondBeforeTheFastestIsAStranger) {
+TEST(AudioJitterBuffer, FrameASecondFasterThanTheFastestIsAStranger) {
   // The fastest so far took 50 ms.
   for (const auto& [delay, strangers] : {std::pair<Duration, uint64_t>{-950ms, 0}, {-951ms, 1}}) {
     AudioJitterBuffer buffer = after_fifty_frames();

@@ -76,7 +76,7 @@ TEST(FrameClock, ALostReferenceNeedsAKeyFrameAfterTheWaitAndNotBefore) {
   EXPECT_EQ(clock.stats().superseded, 1U) << "3 has become pointless";
 }
 
-TEST(FrameClock, AFrameThatRefersToAnOlderDecodedOneRepairsALossWithoutAKeyFrame) {
+TEST(FrameClock, OlderReferenceRepairsALossWithoutAKeyFrame) {
   FrameClock clock;
   clock.handle_frame(kTimeZero, key(0));
   clock.handle_frame(kTimeZero, delta(1));
@@ -134,7 +134,7 @@ TEST(FrameClock, HoldsNoMoreThanItMay) {
   }
 }
 
-TEST(FrameClock, UnderRandomLossAndReorderingOrderHoldsAndEveryReferenceWasDecoded) {
+TEST(FrameClock, RandomLossKeepsOrderAndDecodedReferences) {
   size_t decoded_in_all = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -237,7 +237,7 @@ TEST(FrameClock, OverflowTakesTheOldest) {
   EXPECT_EQ(drain(clock, kTimeZero), Ids{}) << "the key frame has gone";
 }
 
-TEST(FrameClock, DuplicatesAndLateFramesAreToldApart) {
+TEST(FrameClock, DuplicatesAndLateFramesAreDistinguished) {
   FrameClock clock;
   clock.handle_frame(kTimeZero, key(3));
   clock.handle_frame(kTimeZero, key(3));

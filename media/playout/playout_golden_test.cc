@@ -76,7 +76,7 @@ void write_buffer(std::ostringstream& text, const AudioJitterBuffer& buffer) {
 
 // Messages with copies of both kinds over paths with losses, duplicates and reordering; twice the
 // sender restarts; sometimes nothing is played, and the buffer overflows.
-TEST(AudioJitterBuffer, HoldsWhatArrivesAsRecorded) {
+TEST(AudioJitterBuffer, HoldsFramesAsRecorded) {
   std::ostringstream text;
   Rng rng{32};
   AudioJitterBuffer buffer;

@@ -422,7 +422,7 @@ TEST(AdaptiveEncoder, FinerThanUsualOnlyWhereAShareOfTheBudgetIsEnough) {
   }
 }
 
-TEST(AdaptiveEncoder, OnlyLostReferencesBringAKeyFrameAndARequestThatCrossesOneDoesNot) {
+TEST(AdaptiveEncoder, OnlyLostReferencesCauseAKeyFrame) {
   SyntheticCamera camera{{.width = 160, .height = 96}};
   AdaptiveEncoder encoder{{.width = 160, .height = 96}};
   for (uint32_t id = 0; id < 60; ++id) {

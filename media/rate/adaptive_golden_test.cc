@@ -126,7 +126,7 @@ void run_golden(std::ostringstream& text, const AdaptiveEncoderOptions& options,
 }
 
 // With the codec's version in the first line, because it determines the sizes.
-TEST(AdaptiveEncoder, CodesWanderingBudgetsAsRecorded) {
+TEST(AdaptiveEncoder, EncodesVaryingBudgetsAsRecorded) {
   std::ostringstream text;
   text << codec_versions() << "\n";
   run_golden(text, {.width = 160, .height = 90, .quantizer_min = 8, .quantizer_min_of_plenty = 4},

@@ -63,7 +63,7 @@ double measure(VideoSource& source, const Shape& shape, DataRate rate, uint32_t 
   return sum / frames;
 }
 
-TEST(Layers, CostNoMoreThanTheyMayAtEqualBytes) {
+TEST(Layers, CostStaysWithinItsBoundAtEqualBytes) {
   const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << "no data: recorded clips in " << folder;

@@ -41,7 +41,7 @@ QuantizerSearch::LogSizes expectation(const Law& law, double error, double slope
   return expected;
 }
 
-TEST(QuantizerSearch, WhateverTheFramesAreNothingIsTriedTwiceAndTheBestFits) {
+TEST(QuantizerSearch, NothingIsTriedTwiceAndTheBestFits) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};

@@ -109,7 +109,7 @@ DataSize lawful_size(int quantizer, double level, double slope) {
   return DataSize{static_cast<int64_t>(level * std::pow(quantizer_step(quantizer), -slope))};
 }
 
-TEST(QuantizerModel, LearnsALawItWasNotBornWith) {
+TEST(QuantizerModel, LearnsALawUnlikeItsPrior) {
   QuantizerModel model;
   Rng rng{1};
   for (int i = 0; i < 300; ++i) {
@@ -140,7 +140,7 @@ TEST(QuantizerModel, ALargerBudgetNeverGetsACoarserQuantizer) {
   }
 }
 
-TEST(QuantizerModel, OneOddFrameIsForgottenASecondIsBelieved) {
+TEST(QuantizerModel, OneOutlierIsIgnoredASecondIsAccepted) {
   const auto trained = [] {
     QuantizerModel model;
     for (int i = 0; i < 100; ++i) {

@@ -171,7 +171,7 @@ TEST(ReferencePolicy, EveryPatternOfLossesOverTwelveFramesKeepsTheReceiverInStep
   }
 }
 
-TEST(ReferencePolicy, WithAnchorsEveryPatternOfLossesKeepsAllKindsOfReceiversInStep) {
+TEST(ReferencePolicy, AnchorsKeepAllReceiversInStepUnderAnyLosses) {
   constexpr int kFrames = 13;
   for (const int layers : {1, 3}) {
     for (const int interval : {1, 2, 4}) {
@@ -238,7 +238,7 @@ TEST(ReferencePolicy, ALostAnchorIsReplacedAtOnceAndALostBaseFrameCostsNone) {
   EXPECT_EQ(policy.next().reference_id, 10U);
 }
 
-TEST(ReferencePolicy, AnAnchorThatIsNotReportedForTwoIntervalsMakesRoomForAnother) {
+TEST(ReferencePolicy, AnchorUnreportedForTwoIntervalsIsReplaced) {
   ReferencePolicy policy{{.anchor_interval = 5}};
   std::vector<uint32_t> anchors;
   for (uint32_t id = 0; id < 30; ++id) {
@@ -257,7 +257,7 @@ TEST(ReferencePolicy, AnAnchorThatIsNotReportedForTwoIntervalsMakesRoomForAnothe
   EXPECT_EQ(policy.next().reference_id, 25U) << "it is time for one, and this is reported";
 }
 
-TEST(ReferencePolicy, WhatReadsPastAnUnreportedAnchorReplacesIt) {
+TEST(ReferencePolicy, FrameThatSkipsAnUnreportedAnchorReplacesIt) {
   // Otherwise a receiver that has this frame but not the anchor before it could never continue.
   ReferencePolicy policy{{.anchor_interval = 10}};
   for (uint32_t id = 0; id <= 10; ++id) {
@@ -308,7 +308,7 @@ TEST(ReferencePolicy, TheFirstFrameAfterTheNewsOfALossIsDecodable) {
   }
 }
 
-TEST(ReferencePolicy, LossesOfUpperLayersAreNobodysBusiness) {
+TEST(ReferencePolicy, LossesOfUpperLayersAreIgnored) {
   for (const int layers : {2, 3}) {
     Rng rng{4};
     ReferencePolicy shape{{.temporal_layers = layers}};
@@ -366,7 +366,7 @@ TEST(ReferencePolicy, AKeyFrameGoesWhenNothingElseIsLeftOrOnRequest) {
   EXPECT_TRUE(policy.next().key_frame);
 }
 
-TEST(ReferencePolicy, ALossOlderThanItsMemoryIsAnsweredFromWhatIsKnown) {
+TEST(ReferencePolicy, LossOlderThanItsMemoryUsesKnownFrames) {
   ReferencePolicy policy;
   uint32_t id = 0;
   for (; id < 10; ++id) {
@@ -383,7 +383,7 @@ TEST(ReferencePolicy, ALossOlderThanItsMemoryIsAnsweredFromWhatIsKnown) {
   EXPECT_EQ(choice.reference_id, 1U);
 }
 
-TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
+TEST(ReferencePolicy, BuffersOfARejectedAttemptAreNeverRead) {
   ReferencePolicy policy;
   policy.handle_sent(0, policy.next());
   const ReferenceChoice candidate = policy.next();

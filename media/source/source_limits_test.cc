@@ -230,7 +230,7 @@ TEST(Y4mLimits, APictureMayNotBeInterlaced) {
             "byte 16: interlaced video is not read; deinterlace it first");
 }
 
-TEST(Y4mLimits, WhatIsCutOffIsNamedWithItsPlace) {
+TEST(Y4mLimits, TruncationIsNamedWithItsOffset) {
   const std::string whole = "YUV4MPEG2 W2 H2\nFRAME\nabcdefFRAME\nghijkl";
   EXPECT_EQ(stream_outcome(whole), "2 pictures");
   const std::string ends =
@@ -252,7 +252,7 @@ TEST(Y4mLimits, HeadersAndPicturesAreReadInTheirOrder) {
   EXPECT_DEATH((void)reader.read_header(), "already");
 }
 
-TEST(Y4mLimits, ThePictureLookedAtLongestAgoIsForgotten) {
+TEST(Y4mLimits, LeastRecentlyUsedPictureIsDiscarded) {
   const fs::path path = fs::temp_directory_path() / "cress_y4m_limits.y4m";
   Y4mWriter writer{path, {2, 2, {30, 1}}};
   EXPECT_DEATH(writer.write(make_picture(2, 4)), "another size");
@@ -302,7 +302,7 @@ TEST(SourceLimits, OptionsAreBounded) {
   EXPECT_DEATH(Sprite(2, 0), "odd");
 }
 
-TEST(Coverage, ALayerOnTopCoversWhatIsBelowByItsShare) {
+TEST(Coverage, TopLayerCoversByItsShare) {
   Coverage pixel;
   pixel.lay({200, 100, 50}, 0);
   EXPECT_EQ(pixel.alpha, 0);

@@ -82,7 +82,7 @@ class DaemonTest : public ::testing::Test {
   std::ostringstream log_;
 };
 
-TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
+TEST_F(DaemonTest, ManyJoinAtOnceAndAreSentAway) {
   Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
   std::vector<std::unique_ptr<LiveJoiner>> members;
   for (uint8_t i = 0; i < 12; ++i) {
@@ -102,7 +102,7 @@ TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
   }));
 }
 
-TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
+TEST_F(DaemonTest, MayEndDuringAJoin) {
   size_t half_joined = 0;
   for (int round = 0; round < 20; ++round) {
     auto daemon = std::make_unique<Daemon>(
@@ -138,7 +138,7 @@ TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
   EXPECT_EQ(log_.str().find("\"error\""), std::string::npos) << log_.str();
 }
 
-TEST_F(DaemonTest, WhatHappensIsLogged) {
+TEST_F(DaemonTest, EventsAreLogged) {
   Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
   LiveJoiner member{clock_, loop_, 1, daemon.local_address(), key_of(1)};
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));

@@ -21,7 +21,7 @@ std::string complaint(std::string_view text) {
   return "nothing";
 }
 
-TEST(RelayConfig, NothingIsTheDefaults) {
+TEST(RelayConfig, EmptyFileGivesTheDefaults) {
   EXPECT_EQ(format_relay_config(parse_relay_config("", "x")), format_relay_config({}));
 }
 
@@ -39,7 +39,7 @@ TEST(RelayConfig, TheGuideNamesEverySetting) {
   EXPECT_GT(settings, 15);
 }
 
-TEST(RelayConfig, WhatIsPrintedIsReadAgain) {
+TEST(RelayConfig, PrintedConfigurationIsReadBack) {
   RelayConfig config;
   config.listen = "192.0.2.1:99";
   config.host = "relay.example.org";

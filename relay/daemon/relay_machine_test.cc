@@ -118,7 +118,7 @@ class RelayWorld {
   std::vector<Flying> waiting_;  // at the relay
 };
 
-TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
+TEST(RelayMachine, MembersSeeOnlyTheirRoom) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -148,7 +148,7 @@ TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
   EXPECT_GT(world.relay.room_stats().sounds_out, 2 * 4 * 40U);
 }
 
-TEST(RelayMachine, WhoHasNoRoomsKeyIsNotLetIn) {
+TEST(RelayMachine, PeerWithoutARoomsKeyIsRejected) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   const Caller& stranger = world.call(access_of(9));
@@ -186,7 +186,7 @@ TEST(RelayMachine, NamesAndKeysBelongTogether) {
   EXPECT_TRUE(world.relay.open({.name = "garden", .access = access_of(1)}));
 }
 
-TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
+TEST(RelayMachine, MemberBeyondTheMaximumIsNotified) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 2}));
   world.call(access_of(1));
@@ -201,7 +201,7 @@ TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
   EXPECT_EQ(third.closed, secure::CloseReason::kFull);
 }
 
-TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
+TEST(RelayMachine, KickedMemberLeavesAndTheOthersStay) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   Caller& a = world.call(access_of(1));
@@ -217,7 +217,7 @@ TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
   EXPECT_TRUE(a.member->others().empty());
 }
 
-TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
+TEST(RelayMachine, BatchedDatagramsKeepTheirArrivalTimes) {
   constexpr size_t kMembers = 8;
   RelayWorld world;
   world.gather = 20ms;
@@ -239,7 +239,7 @@ TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
   EXPECT_TRUE(world.callers[1]->seen().contains(world.callers[0]->member->number()));
 }
 
-TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
+TEST(RelayMachine, ClosedRoomSendsItsMembersAway) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -256,7 +256,7 @@ TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
   EXPECT_EQ(world.relay.live_rooms(), 1U);
 }
 
-TEST(RelayMachine, DrainingTellsEverybodyToComeBackAndEnds) {
+TEST(RelayMachine, DrainingAsksMembersToReconnectAndEnds) {
   RelayWorld world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -384,7 +384,7 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   EXPECT_EQ(garden - to.begin(), 16);
 }
 
-TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
+TEST(RelayMachine, EventsNameJoinsAndReasonsOfLeaves) {
   RelayMachineOptions options;
   options.live_rooms_max = 4;
   RelayWorld world{options};
@@ -461,7 +461,7 @@ TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
   EXPECT_EQ(world.relay.room_stats().joins, 1U);
 }
 
-TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
+TEST(RelayMachine, SilentMemberIsNoLongerHeard) {
   RelayMachineOptions options;
   options.room.lost_after = 2s;
   RelayWorld world{options};
@@ -554,7 +554,7 @@ class RelayHistory {
 // A relay with rooms that fill, empty, close and expire, a stranger, a flood, a member that moves
 // and one that falls silent. Its datagrams are encrypted with random keys, but their number, times
 // and destinations are the same each time.
-TEST(RelayMachine, WhatItDoesIsAsItWas) {
+TEST(RelayMachine, BehavesAsRecorded) {
   RelayMachineOptions options;
   options.live_rooms_max = 2;
   options.listener.hands_out_work = true;

@@ -158,7 +158,7 @@ void begin_with_key_frame(LegBench& bench, FrameKind level = FrameKind::kLayer2)
   ASSERT_EQ(bench.stats.fragments_out, 1U);
 }
 
-TEST(LegWait, EachKindIsGivenUpOnceItIsTooLate) {
+TEST(LegWait, EachKindIsDroppedOnceItIsTooLate) {
   struct Case {
     PlainFrame frame;
     Duration wait_max;
@@ -187,7 +187,7 @@ TEST(LegWait, EachKindIsGivenUpOnceItIsTooLate) {
   }
 }
 
-TEST(LegWait, WhatIsTooLateIsNotHandedOverEither) {
+TEST(LegWait, LateMessagesAreNotHandedOver) {
   for (const bool is_late : {false, true}) {
     LegBench bench;
     begin_with_key_frame(bench);
@@ -199,7 +199,7 @@ TEST(LegWait, WhatIsTooLateIsNotHandedOverEither) {
   }
 }
 
-TEST(LegWait, WhatNeedsAMissedFrameIsMissedWithIt) {
+TEST(LegWait, DependentsOfAMissedFrameAreMissed) {
   LegBench bench;
   begin_with_key_frame(bench);
   const TimePoint later = kTimeZero + 200ms;
@@ -239,7 +239,7 @@ TEST(LegWait, AMissedAnchorAsksForAKeyFrameAndALayerDoesNot) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, AKeyFrameWishCountsOnceASecond) {
+TEST(LegRestart, KeyFrameRequestCountsOnceASecond) {
   LegBench bench;
   bench.plan(kTimeZero, FrameKind::kLayer2);
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
@@ -258,7 +258,7 @@ TEST(LegRestart, AKeyFrameWishCountsOnceASecond) {
   EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
 }
 
-TEST(LegRestart, AWishThatCrossedAKeyFrameIsIgnored) {
+TEST(LegRestart, RequestThatCrossedAKeyFrameIsIgnored) {
   LegBench bench;
   bench.plan(kTimeZero, FrameKind::kLayer2);
   const TimePoint came = kTimeZero + 10ms;
@@ -269,7 +269,7 @@ TEST(LegRestart, AWishThatCrossedAKeyFrameIsIgnored) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, AnAnchorIsNoReasonToIgnoreAWish) {
+TEST(LegRestart, AnchorDoesNotAnswerAKeyFrameRequest) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.arrive(kTimeZero + 600ms, {1, 0, FrameKind::kAnchor});
@@ -277,7 +277,7 @@ TEST(LegRestart, AnAnchorIsNoReasonToIgnoreAWish) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, ASenderThatIsNotShownIsNotRestarted) {
+TEST(LegRestart, SenderNotRequestedIsNotRestarted) {
   LegBench bench;
   bench.leg.restart(kTimeZero + 1s, bench.source());
   EXPECT_FALSE(bench.wants_key());
@@ -361,7 +361,7 @@ TEST(LegRepeat, ALayerIsNeverRepeated) {
   }
 }
 
-TEST(LegRepeat, ASenderNoLongerShownIsNotRepeated) {
+TEST(LegRepeat, SenderNoLongerRequestedIsNotRepeated) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.plan(kTimeZero + 10ms, FrameKind::kNone);
@@ -369,7 +369,7 @@ TEST(LegRepeat, ASenderNoLongerShownIsNotRepeated) {
   EXPECT_EQ(bench.leg.waiting(), DataSize{});
 }
 
-TEST(LegRepeat, WhatAnotherMemberInThatSlotSentIsNot) {
+TEST(LegRepeat, FramesOfAFormerMemberAreNotRepeated) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.source().number = 66;
@@ -559,7 +559,7 @@ Handed hand_over_after_sound(Duration since_sound) {
           .after_reserve = (window.bytes() - reserve) / cost};
 }
 
-TEST(LegSound, PicturesLeaveRoomForAsMuchAsTheLastStretchHad) {
+TEST(LegSound, VideoLeavesRoomForRecentAudio) {
   const Handed next_stretch = hand_over_after_sound(60ms);
   EXPECT_GE(next_stretch.window_carries, 10);
   EXPECT_LT(next_stretch.window_carries, 100);
@@ -574,7 +574,7 @@ TEST(LegSound, PicturesLeaveRoomForAsMuchAsTheLastStretchHad) {
   EXPECT_EQ(long_after.count, long_after.window_carries);
 }
 
-TEST(LegOrder, AnchorsAndBaseOfAllGoBeforeLayersOfAnybody) {
+TEST(LegOrder, AnchorsAndBaseFramesGoBeforeAllLayers) {
   LegBench bench{2};
   bench.warm_up();
   bench.plan(kStartOfLeg, {{2, FrameKind::kLayer2}, {1, FrameKind::kLayer2}});
@@ -645,7 +645,7 @@ TEST(LegLevel, AFrameGoesOnlyOnceItsReferenceIsWholeAndWent) {
   EXPECT_FALSE(bench.wants_key());
 }
 
-TEST(LegLevel, WhenItFellIsRemembered) {
+TEST(LegLevel, TimeOfTheLastLoweringIsRemembered) {
   LegBench bench{2};
   EXPECT_EQ(bench.leg.lowered_at(1), kTimeZero - 1h);
   EXPECT_EQ(bench.leg.level(1), FrameKind::kNone);
@@ -659,7 +659,7 @@ TEST(LegLevel, WhenItFellIsRemembered) {
   EXPECT_EQ(bench.leg.level(2), FrameKind::kNone);  // not in the plan
 }
 
-TEST(LegLevel, ThoseShownAreWatched) {
+TEST(LegLevel, RequestedSendersAreWatched) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kAnchor}, {2, FrameKind::kNone}});
   EXPECT_EQ(bench.source(1).watchers, 1U << kHere);
@@ -669,7 +669,7 @@ TEST(LegLevel, ThoseShownAreWatched) {
   EXPECT_EQ(bench.source(2).watchers, 1U << kHere);
 }
 
-TEST(LegLevel, WhatWaitsOfASenderNoLongerShownIsGivenUp) {
+TEST(LegLevel, WaitingFramesOfAnUnrequestedSenderAreDropped) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kLayer2}, {2, FrameKind::kLayer2}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0}, 1);
@@ -698,7 +698,7 @@ TEST(LegLevel, LayersThatWaitWhenItFallsAreNotSentNorOverruns) {
   EXPECT_EQ(bench.fate(2), Fate::kForwarding);
 }
 
-TEST(LegLevel, AForgottenSendersPicturesAndWishesGo) {
+TEST(LegLevel, ForgottenSenderLeavesNoFramesOrRequests) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kLayer2, true}, {2, FrameKind::kLayer2}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0}, 1);
@@ -736,7 +736,7 @@ TEST(LegResume, AChainOfEightAnchorsIsCaughtUpAndNoLongerOne) {
   }
 }
 
-TEST(LegResume, TheChainGoesInItsOrder) {
+TEST(LegResume, ChainIsSentInOrder) {
   LegBench bench;
   bench.warm_up();
   chain_of_anchors(bench, 3);
@@ -745,7 +745,7 @@ TEST(LegResume, TheChainGoesInItsOrder) {
             (std::vector<SentPart>{{1, 0, 0}, {1, 1, 0}, {1, 2, 0}, {1, 3, 0}}));
 }
 
-TEST(LegResume, WhatCameSinceTheAnchorGoesToo) {
+TEST(LegResume, FramesSinceTheAnchorAreSentToo) {
   LegBench bench;
   chain_of_anchors(bench, 1);
   bench.arrive(kTimeZero, {2, 1, FrameKind::kBase});
@@ -787,7 +787,7 @@ TEST(LegResume, NotWhileTooMuchWaits) {
   }
 }
 
-TEST(LegSparse, OthersAreLeftOutWhileOneIsOnItsWayThenTheNewestGoes) {
+TEST(LegSparse, OneAnchorIsInTransitAtATime) {
   LegBench bench;
   bench.plan(kTimeZero, {{1, FrameKind::kAnchor, true}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
@@ -815,7 +815,7 @@ TEST(LegSparse, OthersAreLeftOutWhileOneIsOnItsWayThenTheNewestGoes) {
   EXPECT_FALSE(bench.leg.holds_back(source, *source.cache.find(1)));
 }
 
-TEST(LegCarriage, IsAllOnlyAfterTwoSecondsInWhichSomethingWaited) {
+TEST(LegCarriage, IsTheCapacityAfterTwoBusySeconds) {
   LegBench bench;
   begin_with_key_frame(bench);
   EXPECT_FALSE(bench.leg.step_carriage().is_all);
@@ -828,7 +828,7 @@ TEST(LegCarriage, IsAllOnlyAfterTwoSecondsInWhichSomethingWaited) {
   EXPECT_FALSE(bench.leg.step_carriage().is_all);
 }
 
-TEST(LegCarriage, CountsSoundAndPicturesWithWhatEachMessageCosts) {
+TEST(LegCarriage, CountsAudioAndVideoWithMessageOverhead) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.leg.send_sound(kTimeZero, std::vector<std::byte>(100), false);

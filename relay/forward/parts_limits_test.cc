@@ -133,7 +133,7 @@ TEST(FrameCacheLimit, TheNewestAnchorIsOneThatIsHeld) {
   EXPECT_EQ(cache.newest_anchor(), 2U);
 }
 
-TEST(FrameCacheLimit, FatesOfALegAreSetForItAlone) {
+TEST(FrameCacheLimit, StatesOfALegAreSetForItAlone) {
   FrameCache cache{{}};
   EXPECT_EQ(put(cache, kTimeZero, {.id = 1}), std::nullopt);
   EXPECT_EQ(put(cache, kTimeZero, {.id = 2}), std::nullopt);
@@ -224,7 +224,7 @@ void speak(SpeakerDetector& detector, TimePoint from, TimePoint to,
   }
 }
 
-TEST(SpeakerLimit, WhoIsEightDecibelsAboveTheFloorSpeaks) {
+TEST(SpeakerLimit, EightDecibelsAboveTheFloorIsSpeech) {
   SpeakerDetector detector;
   EXPECT_EQ(detector.last_spoke(0), kTimeZero - 1h);
   speak(detector, kTimeZero, kTimeZero + 20s, {7});
@@ -276,7 +276,7 @@ TEST(SpeakerLimit, ASpeakerSilentForFourTenthsIsReplacedByAnybody) {
   EXPECT_EQ(now - spoke, 400ms);
 }
 
-TEST(SpeakerLimit, SixAreHeardAndWhoHardlySpeaksDoesNotCount) {
+TEST(SpeakerLimit, SixSpeakersAreHeardAndQuietOnesDoNotCount) {
   SpeakerDetector detector;
   speak(detector, kTimeZero, kTimeZero + 20s, {10, 11, 12, 13, 14, 15, 1});
   detector.advance(kTimeZero + 20s);
@@ -290,7 +290,7 @@ TEST(SpeakerLimit, SixAreHeardAndWhoHardlySpeaksDoesNotCount) {
   }
 }
 
-TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {
+TEST(RateMeterLimit, IsTheMeanOfUpToTwentySteps) {
   RateMeter meter;
   EXPECT_EQ(meter.rate(), DataRate{});
   meter.add(DataSize{100});
@@ -314,7 +314,7 @@ TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {
   EXPECT_EQ(meter.rate(), DataRate{});
 }
 
-TEST(KeyFrameRequestsLimit, OneInAnIntervalAndAgainAtOnceWhenItWasLost) {
+TEST(KeyFrameRequestsLimit, OnePerIntervalAndAgainAtOnceAfterALoss) {
   KeyFrameRequests requests{1s};
   EXPECT_TRUE(requests.is_due(kTimeZero));
   requests.handle_asked(kTimeZero);

@@ -33,7 +33,7 @@ media::EncodedFrame frame_of(uint32_t id, size_t bytes, bool anchor = false) {
   return frame;
 }
 
-TEST(FrameCache, HoldsFramesAsTheyWereCutAndParityMakesLostPartsAgain) {
+TEST(FrameCache, HoldsFramesUnchangedAndParityRestoresLostParts) {
   FrameCache cache{{}};
   const Messages messages = cut(frame_of(0, 5000), 2);
   ASSERT_EQ(messages.size(), 7U);
@@ -57,7 +57,7 @@ TEST(FrameCache, HoldsFramesAsTheyWereCutAndParityMakesLostPartsAgain) {
   EXPECT_EQ(cache.handle_fragment(kTimeZero, messages[0]).error(), FrameCache::Refusal::kKnown);
 }
 
-TEST(FrameCache, RefusesWhatIsHostileAndChangesNothing) {
+TEST(FrameCache, RejectsHostileInputWithoutChange) {
   using enum FrameCache::Refusal;
   FrameCache cache{{.frame_max = DataSize{20'000}}};
   const Messages good = cut(frame_of(1000, 3000));
@@ -140,7 +140,7 @@ TEST(LegPlan, ANarrowLegGetsSomeOfTheFirstSendersAnchors) {
   EXPECT_EQ(plan_leg(three(FrameKind::kAnchor), kbps(30), {}).levels[0], FrameKind::kAnchor);
 }
 
-TEST(LegPlan, NeverTakesMoreThanThereIsAndMoreCapacityNeverTakesAnythingAway) {
+TEST(LegPlan, StaysWithinCapacityAndNeverGivesLessForMore) {
   Rng rng{3};
   for (int round = 0; round < 2000; ++round) {
     std::vector<PlannedSender> senders(1 + rng.below(12));
@@ -164,7 +164,7 @@ TEST(LegPlan, NeverTakesMoreThanThereIsAndMoreCapacityNeverTakesAnythingAway) {
   }
 }
 
-TEST(LegPlan, WhatIsGivenIsNotTakenForALittleLessNorGivenForALittleMore) {
+TEST(LegPlan, LevelsHaveHysteresis) {
   // At 1800 everything fits exactly: a leg that has it keeps it, one that does not have it needs
   // the margin.
   EXPECT_EQ(plan_leg(three(FrameKind::kLayer2), kbps(1800), {}).levels[2], FrameKind::kLayer2);
@@ -188,7 +188,7 @@ struct Voices {
   }
 };
 
-TEST(SpeakerDetector, WhoSpeaksIsFoundWithinHalfASecondAndACoughChangesNothing) {
+TEST(SpeakerDetector, SpeakerIsFoundInHalfASecondAndACoughIsIgnored) {
   Voices voices;
   voices.pass(2s, {90, 80, 127});
   EXPECT_EQ(voices.detector.speaker(), std::nullopt);

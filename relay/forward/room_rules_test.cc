@@ -206,7 +206,7 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   EXPECT_EQ(bench.room.members(), 0U);
 }
 
-TEST(RoomLimit, FramesBeyondTwiceTheRateToldAreRefused) {
+TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
   // No member requests it: twice a thumbnail's rate is 10 kB/s, times a second and a half.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
   const room::MemberNumber member = *bench.room.join(bench.now);
@@ -239,7 +239,7 @@ TEST(RoomLimit, ALargestFrameMayAlwaysComeOnce) {
   EXPECT_EQ(bench.room.stats().fragments_refused, 1U);
 }
 
-TEST(RoomLimit, AReceiversWishesCostSoManyKeyFramesThenOneASecond) {
+TEST(RoomLimit, KeyFrameRequestsOfAReceiverAreLimited) {
   RoomBench bench{{.key_frames_per_leg_burst = 2}};
   for (int i = 0; i < 4; ++i) {
     bench.join_blind();
@@ -310,7 +310,7 @@ TEST(RoomLimit, AFarewellIsRepeatedForASecondAtMost) {
                                                        room::FarewellReason::kKicked}}));
 }
 
-TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
+TEST(RoomLimit, MessagesLargerThanALegsAreRejected) {
   RoomBench bench;
   const room::MemberNumber member = bench.join();
   const auto message_max = static_cast<size_t>(
@@ -341,7 +341,7 @@ void send_strays(RoomBench& bench, room::MemberNumber from,
   }
 }
 
-TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
+TEST(RoomPlan, LoweredLevelRisesAfterFourSeconds) {
   using enum FrameKind;
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();
@@ -396,7 +396,7 @@ TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
   EXPECT_GE(bench.room.level(newcomer, first), FrameKind::kAnchor);
 }
 
-TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
+TEST(RoomPlan, SenderWithoutVideoForThreeSecondsHasNoCamera) {
   RoomBench bench;
   const room::MemberNumber without = *bench.room.join(bench.now);
   const room::MemberNumber with = bench.join_blind();
@@ -442,7 +442,7 @@ uint64_t sounds_left_out(const std::vector<int64_t>& costs, size_t receivers = 1
   return bench.room.stats().sounds_left_out - before;
 }
 
-TEST(RoomPlan, SoundsOfManyTakeHalfOfTheLegAtMost) {
+TEST(RoomPlan, AudioTakesAtMostHalfOfTheLeg) {
   // 169 bytes 50 times a second: two of them are 135'200 bit/s, half of the leg is 135'000.
   EXPECT_EQ(sounds_left_out({168, 168}), 0U);
   EXPECT_EQ(sounds_left_out({168, 170}), 50U);
@@ -453,13 +453,13 @@ TEST(RoomPlan, TheLoudestIsHeardWhateverItTakes) {
   EXPECT_EQ(sounds_left_out({700}), 0U);  // 280 kbit/s: more than the leg can carry
 }
 
-TEST(RoomPlan, AQuieterSoundThatStillFitsIsHeard) {
+TEST(RoomPlan, QuieterAudioThatFitsIsHeard) {
   // For the silent one the second is too much and the third is not. For the first the second always
   // fits, the third does not; for the second the third fits; for the third the second is too much.
   EXPECT_EQ(sounds_left_out({200, 160, 100}), 50U + 0U + 50U);
 }
 
-TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
+TEST(RoomPlan, VideoGetsTheRestOfTheCapacity) {
   using enum FrameKind;
   for (const bool speaks : {false, true}) {
     RoomBench bench;
@@ -478,7 +478,7 @@ TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
   }
 }
 
-TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
+TEST(RoomPlan, OrderIsPinnedThenSpeakerThenLastSpeakers) {
   RoomBench bench;
   std::vector<room::MemberNumber> senders;
   for (int i = 0; i < 4; ++i) {
@@ -517,7 +517,7 @@ TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
   EXPECT_EQ(look(senders[0], 3), (std::set<size_t>{}));
 }
 
-TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
+TEST(RoomRate, IsTheLegsCapacityRoundedDown) {
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();
   bench.run_until(kTimeZero + 10ms);
@@ -527,7 +527,7 @@ TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
   EXPECT_EQ(bench.rate_told(sender), of_kbps(250));  // of 270
 }
 
-TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
+TEST(RoomRate, SmallDisplayGetsAThumbnailsRate) {
   for (const auto& [height, rate] :
        {std::pair{0U, 250}, {1U, 200}, {180U, 200}, {181U, 250}, {720U, 250}}) {
     RoomBench bench{{.thumbnail_rate = of_kbps(210)}};
@@ -538,7 +538,7 @@ TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
   }
 }
 
-TEST(RoomRate, IsNeverLessThanTheLeastWhileSomebodyLooks) {
+TEST(RoomRate, IsNeverBelowTheMinimumWhileRequested) {
   RoomBench bench{{.thumbnail_rate = of_kbps(20)}};
   const room::MemberNumber sender = bench.join_blind();
   bench.say(bench.join(), room::View{.revision = 1, .pictures = 1, .height = 90});
@@ -598,7 +598,7 @@ TEST(RoomRate, RisesAtOnce) {
   EXPECT_EQ(bench.rate_told(sender), of_kbps(250));
 }
 
-TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
+TEST(RoomNews, OnlyNewerCardsAndValidSendersCount) {
   RoomBench bench;
   const room::MemberNumber member = bench.join();
   const auto malformed = [&](const room::RoomMessage& message) {
@@ -644,7 +644,7 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
 }
 
-TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
+TEST(RoomLimit, WithEverySlotTakenJoinFails) {
   Room room{kTimeZero, {.members_max = 1}};
   for (size_t i = 0; i < kLegsMax; ++i) {
     EXPECT_TRUE(room.join(kTimeZero)) << i;

@@ -160,7 +160,7 @@ struct SlowLink {
   double pictures;  // of the speaker, frames per second, at least
 };
 
-TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
+TEST(Room, TwoSlowLegsOfTenAffectNoOtherAndStillReceive) {
   using traces::Direction;
   const TenMembers all_fast = run_ten(fast_links(), fast_links());
   const LegLinks narrow{.down = constant_trace(DataRate::kilobits_per_second(300)),
@@ -209,7 +209,7 @@ TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
 
 // Whatever the links lose, and however narrow they are: complete frames can be decoded, except
 // those that depend on a frame lost in transit.
-TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
+TEST(Room, EachLegIsDecodableUnderRandomLossAndRates) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
@@ -243,7 +243,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
   }
 }
 
-TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
+TEST(Room, NewMemberSeesAllWithinASecond) {
   RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
   for (int i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
@@ -321,7 +321,7 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
                                      << to_milliseconds(flooded) << " ms beside the flood";
 }
 
-TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
+TEST(Room, ThousandJoinsAndLeavesLeaveNoState) {
   RoomWorld world;
   const size_t stays = world.join(fast_links(), {.speaks = true});
   std::set<room::MemberNumber> numbers;
@@ -343,7 +343,7 @@ TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
   EXPECT_EQ(world.room().poll_timeout(), kNever);
 }
 
-TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
+TEST(Room, FullOrClosedRoomSendsAFarewell) {
   RoomWorld world{RoomOptions{.members_max = 2}};
   world.join(fast_links());
   world.join(fast_links());
@@ -373,7 +373,7 @@ TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
   EXPECT_EQ(world.member(late).farewell()->reason, room::FarewellReason::kDraining);
 }
 
-TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
+TEST(Room, LeavingOrSilentMemberIsReported) {
   RoomWorld world{RoomOptions{.lost_after = 3s}};
   for (int i = 0; i < 3; ++i) {
     world.join(fast_links());
@@ -391,7 +391,7 @@ TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
   EXPECT_EQ(world.departures()[1].reason, room::LeaveReason::kLost);
 }
 
-TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
+TEST(Room, ViewDecidesWhichVideoIsSent) {
   RoomWorld world;
   for (int i = 0; i < 4; ++i) {
     world.join(fast_links());

@@ -162,7 +162,7 @@ class LiveTunnels : public ::testing::Test {
   }
 };
 
-TEST_F(LiveTunnels, AStreamComesThroughToItsLastByteUnderBothControls) {
+TEST_F(LiveTunnels, StreamArrivesCompletelyUnderBothControls) {
   for (const char* control : {"cress", "sprout"}) {
     const fs::path stats = fs::path{testing::TempDir()} / (std::string{control} + "-tunnel.json");
     Running listener{{"--listen", "127.0.0.1:0", "--control", control, "--exec"}, self("Sink")};
@@ -181,7 +181,7 @@ TEST_F(LiveTunnels, AStreamComesThroughToItsLastByteUnderBothControls) {
   }
 }
 
-TEST_F(LiveTunnels, ATunnelRunsThroughATunnelAndTheInnermostExitCodeComesBack) {
+TEST_F(LiveTunnels, NestedTunnelReturnsTheInnermostExitCode) {
   const std::string program = std::string{CRESS_BIN} + "/cress-tunnel";
   Running outer{{"--listen", "127.0.0.1:0", "--exec", program, "--listen", "0.0.0.0:4500", "--host",
                  "100.65.0.1", "--address", "10.9.0.1/30", "--exec", "sleep", "60"}};
@@ -225,7 +225,7 @@ TEST_F(LiveTunnels, SigtermEndsCleanlyAndNothingIsLeft) {
   EXPECT_EQ(sleepers(marker), 0);
 }
 
-TEST_F(LiveTunnels, EndsThatForecastDifferentlySaySoAndAStrangersLinkLetsNobodyIn) {
+TEST_F(LiveTunnels, EndsWithDifferentControlsOrLinksAreRejected) {
   Running listener{{"--listen", "127.0.0.1:0", "--exec", "sleep", "60"}};
   const std::string link = listener.link();
   Running other{{link, "--control", "sprout", "--exec", "true"}};
@@ -276,7 +276,7 @@ TEST(TunnelCommands, WrongInputsExitTwoWithOneLineThatNamesThem) {
   }
 }
 
-TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsTold) {
+TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsPrinted) {
   const Said help = say({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
@@ -284,7 +284,7 @@ TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsTold) {
   EXPECT_EQ(say({"--version"}).out.rfind("cress-tunnel ", 0), 0U);
 }
 
-TEST_F(LiveTunnels, WhatCannotBeRunOrWrittenIsSaid) {
+TEST_F(LiveTunnels, UnrunnableCommandOrFileIsReported) {
   EXPECT_EQ(say({"--listen", "127.0.0.1:0", "--exec", "no-such-program-at-all"}).code, 2);
   const Said said =
       say({"--listen", "127.0.0.1:0", "--stats", "/no/such/folder/x", "--exec", "true"});

@@ -176,7 +176,7 @@ struct Path {
 
 class TunnelOf : public ::testing::TestWithParam<ControlKind> {};
 
-TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
+TEST_P(TunnelOf, SparseFlowKeepsItsDelayNextToABulkFlow) {
   // 3 Mbit/s; the bulk flow offers twice that, the sparse one 64 kbit/s.
   End left{
       GetParam(),
@@ -215,7 +215,7 @@ TEST_P(TunnelOf, BulkFlowsShareEvenly) {
   }
 }
 
-TEST_P(TunnelOf, InAnOutageQueuesStayBoundedAndWhatComesAfterItIsFresh) {
+TEST_P(TunnelOf, OutageKeepsQueuesBoundedAndDataFresh) {
   End left{
       GetParam(),
       {{.flow = 1, .size = 1000, .interval = 1ms}, {.flow = 2, .size = 160, .interval = 20ms}}};
@@ -232,7 +232,7 @@ TEST_P(TunnelOf, InAnOutageQueuesStayBoundedAndWhatComesAfterItIsFresh) {
   EXPECT_LE(left.queued_max, DataSize{200'000});
 }
 
-TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
+TEST_P(TunnelOf, LossesReorderNothingAndPacketsAreUnchanged) {
   std::vector<Source> sources;
   const std::vector<size_t> sizes{40, 500, 1130, 1280, 1500, 4000, 9000};
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -271,7 +271,7 @@ std::string golden_line(End& end, TimePoint now) {
 }
 
 // Bulk, sparse and large packets, a pause, an outage, losses, notes and a smaller path.
-TEST_P(TunnelOf, WhatItCarriesIsAsItWas) {
+TEST_P(TunnelOf, CarriesPacketsAsRecorded) {
   End left{GetParam(),
            {{.flow = 1, .size = 1000, .interval = 2ms},
             {.flow = 2, .size = 160, .interval = 20ms},
@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(Controls, TunnelOf,
                          ::testing::Values(ControlKind::kCress, ControlKind::kSprout),
                          [](const auto& about) { return std::string{name_of(about.param)}; });
 
-TEST(Tunnel, WhatARouterWouldNotSendOnIsNotCarried) {
+TEST(Tunnel, UnroutablePacketsAreNotCarried) {
   ControlMaker controls;
   Tunnel tunnel{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
   Bytes multicast = packet_of({}, 100);
@@ -314,7 +314,7 @@ TEST(Tunnel, WhatARouterWouldNotSendOnIsNotCarried) {
   EXPECT_EQ(tunnel.stats().packets_not_carried, 3U);
 }
 
-TEST(PacketParts, EveryPacketComesBackWhateverTheSizesAndTheOrderOfItsParts) {
+TEST(PacketParts, PacketsAreReassembledFromAnyParts) {
   Rng rng{3};
   PacketCutter cutter;
   PacketAssembler assembler;
@@ -390,7 +390,7 @@ TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
   EXPECT_EQ(slots.size(), 1U) << "the others are over";
 }
 
-TEST(FlowSlots, AFlowKeepsItsQueueWhileSomethingWaitsThereAndMemoryIsBounded) {
+TEST(FlowSlots, FlowKeepsItsQueueWhilePacketsWait) {
   Rng rng{9};
   FlowSlots slots;
   std::map<uint64_t, session::FlowId> at;
@@ -406,14 +406,14 @@ TEST(FlowSlots, AFlowKeepsItsQueueWhileSomethingWaitsThereAndMemoryIsBounded) {
   }
 }
 
-TEST(FlowSlots, FragmentsOfAFlowShareAQueueThoughTheyTellNoPorts) {
+TEST(FlowSlots, FragmentsOfAFlowShareAQueue) {
   FlowSlots slots;
   const auto nothing = [](session::FlowId) { return false; };
   EXPECT_EQ(slots.slot_of(kTimeZero, key_of(5), true, nothing),
             slots.slot_of(kTimeZero, key_of(0), true, nothing));
 }
 
-TEST(Greeting, ParseReturnsWhatWasBuiltAndEveryOtherByteIsAnError) {
+TEST(Greeting, ParseReturnsWhatWasBuiltOrAnError) {
   Greeting greeting;
   greeting.network.listener = *parse_tunnel_prefix("10.9.0.2/30");
   greeting.network.control = ControlKind::kSprout;

@@ -71,7 +71,7 @@ TEST(PathEmulator, EachDirectionWaitsForItsOwnLinkAndIsChargedForIpPackets) {
   EXPECT_EQ(path.poll_timeout(), kNever);
 }
 
-TEST(PathEmulator, WhatIsLateStillLeftTheQueueAtItsTime) {
+TEST(PathEmulator, LateDatagramStillLeavesTheQueueOnTime) {
   PathEmulator path{kStart, options(10ms, 10ms)};
   for (int i = 0; i < 5; ++i) {
     path.handle_datagram(kStart, at_port(1), std::vector<std::byte>(1472));
@@ -83,7 +83,7 @@ TEST(PathEmulator, WhatIsLateStillLeftTheQueueAtItsTime) {
   }
 }
 
-TEST(PathEmulator, TheServerIsAnsweredToWhoeverWroteLast) {
+TEST(PathEmulator, ServersAnswersGoToTheLastSender) {
   PathEmulator path{kStart, options(10ms, 10ms)};
   path.handle_datagram(kStart, at_port(2), std::vector<std::byte>(1));
   path.handle_timeout(kStart + 20ms);

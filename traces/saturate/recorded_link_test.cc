@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Recorded, RecordedLink,
                          ::testing::Values("ATT-LTE-driving", "TMobile-UMTS-driving",
                                            "Verizon-EVDO-driving", "Verizon-LTE-short"));
 
-TEST_P(RecordedLink, IsGivenBackInBothDirectionsAtOnceWithFeedbackOverAnotherPath) {
+TEST_P(RecordedLink, IsReproducedBothWaysWithASeparateFeedbackPath) {
   const Outcome outcome = run(plan_);
   ASSERT_EQ(outcome.state, Saturator::State::kDone);
   for (const SaturateMeasurement* end : {&outcome.connector, &outcome.listener}) {
@@ -171,7 +171,7 @@ TEST_P(RecordedLink, IsGivenBackInBothDirectionsAtOnceWithFeedbackOverAnotherPat
   expect_trace_back("up, told by the listener  ", found(outcome.listener, false, plan_.up, false));
 }
 
-TEST_P(RecordedLink, IsGivenBackOneDirectionAtATimeOverThatPathAlone) {
+TEST_P(RecordedLink, IsReproducedOneWayWithoutAFeedbackPath) {
   plan_.feedback = false;
   for (const bool down : {true, false}) {
     plan_.measures_down = down;
@@ -186,7 +186,7 @@ TEST_P(RecordedLink, IsGivenBackOneDirectionAtATimeOverThatPathAlone) {
 // Goal: where feedback itself waits in the queues, the link's queue may become empty; then the
 // summary must report it. Method: seconds in which less arrived than the trace could have delivered
 // must be in a listed interval.
-TEST_P(RecordedLink, WhatWasNotSaturatedIsToldWhenFeedbackWaitsBehindLoad) {
+TEST_P(RecordedLink, UnsaturatedTimeIsReportedWithQueuedFeedback) {
   plan_.feedback = false;
   const Outcome outcome = run(plan_);
   ASSERT_EQ(outcome.state, Saturator::State::kDone);

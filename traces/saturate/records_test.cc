@@ -54,7 +54,7 @@ Duration transfer(Transfer& parts, const std::vector<SaturateRecord>& log, doubl
   return now - kTimeZero;
 }
 
-TEST(Records, ALogIsWholeAtTheOtherEndWhateverIsLost) {
+TEST(Records, LogIsCompleteAtTheOtherEndDespiteLoss) {
   const auto log = log_of(20'000);
   for (const double loss : {0.0, 0.02, 0.3, 0.7}) {
     Transfer parts;
@@ -96,7 +96,7 @@ TEST(Records, EarlyPiecesAreBounded) {
   EXPECT_GE(collector.records().size(), 2 * RecordCollector::kEarlyMax - 1);
 }
 
-TEST(Records, AnAnswerToWhatWasNeverSentIsIgnored) {
+TEST(Records, AnswerToUnsentDataIsIgnored) {
   RecordSender sender;
   sender.on_received(5);
   EXPECT_EQ(sender.received(), 0U);

@@ -172,7 +172,7 @@ TEST(Saturator, OneWayLoadsOneDirection) {
   }
 }
 
-TEST(Saturator, AFullQueueThatDropsStillGivesTheLinkItsDue) {
+TEST(Saturator, DroppingQueueIsStillSaturated) {
   // 50 packets: 125 ms up, 50 ms down. The delay never comes near 750 ms.
   Pair pair{connector_options(), true, listener_options(), DataSize{75'000}};
   pair.run(40s);
@@ -184,7 +184,7 @@ TEST(Saturator, AFullQueueThatDropsStillGivesTheLinkItsDue) {
   EXPECT_GT(measured(m, true).lost, 100U);
 }
 
-TEST(Saturator, WithoutTheTokenNobodyGetsAWord) {
+TEST(Saturator, PeerWithoutTheTokenGetsNoAnswer) {
   SaturatorOptions stranger = connector_options();
   stranger.token = key_of_token("guess");
   Pair pair{stranger};
@@ -198,7 +198,7 @@ TEST(Saturator, WithoutTheTokenNobodyGetsAWord) {
 
 // Method: repeats everything that an observer of a real connector's datagrams can, ten times, from
 // another address.
-TEST(Saturator, WhoHasNotAnsweredFromAnAddressGetsLessThanItSent) {
+TEST(Saturator, UnverifiedAddressGetsLessThanItSent) {
   Direct direct;
   const Address victim = test_address(9, 9);
   size_t sent = 0;
@@ -222,7 +222,7 @@ TEST(Saturator, WhoHasNotAnsweredFromAnAddressGetsLessThanItSent) {
   EXPECT_LT(answered, sent / 2);
 }
 
-TEST(Saturator, WhatIsRepeatedCountsOnce) {
+TEST(Saturator, DuplicatesCountOnce) {
   Direct direct;
   direct.on_delivery = [&](bool is_up, const Transmit& transmit) {
     for (int i = 0; i < 2 && is_up; ++i) {
@@ -241,7 +241,7 @@ TEST(Saturator, WhatIsRepeatedCountsOnce) {
       << "its own datagrams, sent back to it";
 }
 
-TEST(Saturator, FollowsAConnectorWhoseAddressChangesAfterItHasAnsweredFromThere) {
+TEST(Saturator, FollowsAConnectorToAVerifiedNewAddress) {
   Direct direct;
   direct.run(8s);
   const Address moved = test_address(77, 77);
@@ -270,7 +270,7 @@ TEST(Saturator, WhenTheFeedbackPathDiesTheLinkCarriesFeedback) {
   EXPECT_GT(measured(m, true).saturated_share, 0.7);
 }
 
-TEST(Saturator, WhoStopsEarlyKeepsWhatWasMeasured) {
+TEST(Saturator, EarlyStopKeepsTheMeasuredData) {
   for (const bool connector_stops : {true, false}) {
     Pair pair{connector_options(), true};
     pair.run(6s);
@@ -287,7 +287,7 @@ TEST(Saturator, WhoStopsEarlyKeepsWhatWasMeasured) {
   }
 }
 
-TEST(Saturator, WhenTheOtherEndVanishesLoadStopsAndWhatIsKnownIsKept) {
+TEST(Saturator, VanishedPeerStopsLoadAndKeepsTheData) {
   Direct direct;
   direct.run(8s);
   ASSERT_EQ(direct.connector.state(), Saturator::State::kMeasuring);
@@ -318,7 +318,7 @@ TEST(Saturator, SmallerPacketsAreTriedWhenTheFullSizeDoesNotGetThrough) {
   EXPECT_EQ(direct.connector.measurement().up.packet_size, DataSize{1'400});
 }
 
-TEST(Saturator, ANetworkThatSaysTooLargeIsBelievedUntilAFullPacketHasArrived) {
+TEST(Saturator, TooLargeIsAcceptedUntilAFullPacketArrives) {
   Saturator connector{kTimeZero, connector_options()};
   connector.handle_too_large(kTimeZero, SaturatePath::kLink, DataSize{1'390});
   EXPECT_EQ(connector.measurement().up.packet_size, DataSize{1'340});

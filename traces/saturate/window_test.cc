@@ -68,7 +68,7 @@ TEST(SaturatingWindow, NeverShrinksBelowWhat750MsNeedAtTheBestRecentRate) {
   EXPECT_GE(feed.window.packets(), SaturatingWindow::kPacketsMin);
 }
 
-TEST(SaturatingWindow, AllowsForWhatHasBeenDeliveredSinceItHeard) {
+TEST(SaturatingWindow, AllowsForDeliveriesSinceTheLastReport) {
   Feed feed;
   feed.run(200, 1s);
   const uint64_t fresh = feed.window.allowed(feed.now);

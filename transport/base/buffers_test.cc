@@ -42,7 +42,7 @@ TEST(Fifo, IsADeque) {
   EXPECT_EQ(take_front(fifo), std::nullopt);
 }
 
-TEST(Fifo, WhatIsTakenHoldsNothingAnyMore) {
+TEST(Fifo, TakenItemHoldsNothing) {
   const auto shared = std::make_shared<int>(1);
   Fifo<std::shared_ptr<int>> fifo;
   fifo.push_back(shared);

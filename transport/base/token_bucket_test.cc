@@ -32,7 +32,7 @@ TEST(TokenBucket, HoldsNoMoreThanItsBurstHoweverLongItWaits) {
   EXPECT_EQ(taken, 2);
 }
 
-TEST(TokenBucket, LetsPassSoMuchASecondAndSoMuchAtOnce) {
+TEST(TokenBucket, PassesItsRateAndItsBurst) {
   TokenBucket bucket{{.per_second = 100, .burst = 50}};
   int passed = 0;
   for (TimePoint now = kTimeZero; now < kTimeZero + 10s; now += 1ms) {

@@ -160,7 +160,7 @@ TEST(DeliveryHistory, RemembersTheNewest32Losses) {
   EXPECT_EQ(history.lost().front(), (SequenceRange{150, 200}));
 }
 
-TEST(DeliveryHistory, ForgetsWhatWasDecidedBeforeTheHorizon) {
+TEST(DeliveryHistory, ForgetsDecisionsBeforeTheHorizon) {
   DeliveryHistory history;
   history.handle_arrival(kTimeZero + 1s, 100, DataSize{0}, 0);
   history.handle_arrival(kTimeZero + 2s, 200, DataSize{0}, 0);

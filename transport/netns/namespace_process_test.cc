@@ -106,7 +106,7 @@ class Namespaces : public ::testing::Test {
   }
 };
 
-TEST_F(Namespaces, AWorksOrACommandsExitCodeComesBack) {
+TEST_F(Namespaces, ExitCodeOfWorkOrCommandIsReturned) {
   NamespaceOptions work;
   work.work = [] { return 7; };
   EXPECT_EQ(run_in_namespace(std::move(work)), 7);
@@ -114,14 +114,14 @@ TEST_F(Namespaces, AWorksOrACommandsExitCodeComesBack) {
   EXPECT_EQ(run_in_namespace(command({"sh", "-c", "kill -TERM $$"})), 128 + SIGTERM);
 }
 
-TEST_F(Namespaces, WhatCannotBeRunIsSaid) {
+TEST_F(Namespaces, UnrunnableCommandIsReported) {
   NamespaceProcess absent{command({"no-such-program-at-all"})};
   EXPECT_THROW(absent.start(), std::runtime_error);
   NamespaceProcess folder{command({"/proc"})};
   EXPECT_THROW(folder.start(), std::runtime_error);
 }
 
-TEST_F(Namespaces, TheCommandIsWhoItWasAndSeesItsVariablesAndNoOtherNetwork) {
+TEST_F(Namespaces, CommandKeepsItsUserAndSeesOnlyItsNetwork) {
   NamespaceOptions options = command(
       {"sh", "-c",
        "[ $(id -u) = $WAS ] && [ \"$WORD\" = word ] && ! [ -e /proc/sys/net/ipv4/conf/eth0 ]"});
@@ -208,7 +208,7 @@ TEST_F(Namespaces, ADatagramLargerThanTheMtuIsRefusedOrFragmentedNeverPassed) {
   EXPECT_EQ(fragments, 3);
 }
 
-TEST_F(Namespaces, CountersTellWhatTheDeviceCouldNotTake) {
+TEST_F(Namespaces, CountersIncludeDropsOfTheDevice) {
   NamespaceOptions options;
   options.interface = interface();
   options.interface->queue_packets = 5;
@@ -241,7 +241,7 @@ bool become_nobody() {
          prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
-TEST_F(Namespaces, APlainUserHasThemToo) {
+TEST_F(Namespaces, WorkForAnOrdinaryUser) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "all tests are a plain user's here";
   }

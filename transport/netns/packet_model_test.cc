@@ -63,7 +63,7 @@ std::vector<std::byte> draw_packet(Rng& rng, bool is_ipv6) {
   return packet;
 }
 
-TEST(PacketModel, WhatIsReadOfDrawnPacketsIsAsCommitted) {
+TEST(PacketModel, RandomPacketsAreParsedAsCommitted) {
   Rng rng{7};
   std::string all;
   for (int part = 0; part < 120; ++part) {

@@ -154,7 +154,7 @@ class DriverTest : public ::testing::Test {
   Driver driver_{{.clock = clock_, .loop = loop_, .socket = socket_, .machine = machine_}};
 };
 
-TEST_F(DriverTest, ANewMachineSpeaksFirst) {
+TEST_F(DriverTest, NewMachineIsPolledFirst) {
   machine_.out.push_back(message(peer_.local_address(), "hello"));
   run_for(10ms);
   EXPECT_EQ(peer_received(1), std::vector<std::string>{"hello"});
@@ -183,7 +183,7 @@ TEST_F(DriverTest, EachDatagramIsAnsweredBeforeTheNextIsHandedOver) {
   EXPECT_EQ(driver_.stats().datagrams_received, 100U);
 }
 
-TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
+TEST_F(DriverTest, BatchIsOneChangeOnRequest) {
   UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
   Notebook machine;
   Driver driver{{.clock = clock_, .loop = loop_, .socket = socket, .machine = machine},
@@ -259,7 +259,7 @@ TEST_F(DriverTest, TimeoutsComeAtTheirTimeAndGoOn) {
   EXPECT_EQ(driver_.stats().timeouts, 10U);
 }
 
-TEST_F(DriverTest, WhatArrivesWhileTheApplicationIsBusyKeepsItsTime) {
+TEST_F(DriverTest, ArrivalsWhileBusyKeepTheirTimes) {
   // The first stamps of a new socket may be made at reading: the kernel takes a moment to begin
   // stamping. Hence a few tries.
   constexpr Duration kBusy = 20ms;
@@ -282,7 +282,7 @@ TEST_F(DriverTest, WhatArrivesWhileTheApplicationIsBusyKeepsItsTime) {
   EXPECT_TRUE(kept) << "datagrams are stamped when they are read, not when they arrive";
 }
 
-TEST_F(DriverTest, WhatWasMissedIsReplayedInTheOrderOfItsTimes) {
+TEST_F(DriverTest, MissedEventsAreReplayedInOrder) {
   bool kept = false;
   for (int i = 0; i < 50 && !kept; ++i) {
     machine_.entries.clear();
@@ -337,7 +337,7 @@ TEST_F(DriverTest, AWakeInsideACallOfTheMachineIsABug) {
   EXPECT_DEATH(driver_.wake(), "stepped from inside");
 }
 
-TEST_F(DriverTest, AMachineThatAsksForThePastForEverFailsACheckInsteadOfSpinning) {
+TEST_F(DriverTest, EndlessPastTimeoutsFailACheckInsteadOfSpinning) {
   machine_.on_timeout = [&](TimePoint) { machine_.due = kTimeZero; };
   machine_.due = kTimeZero;
   EXPECT_DEATH(run(), "keeps asking for the same instant");
@@ -358,7 +358,7 @@ TEST_F(DriverTest, LongDatagramsAreCountedAndNotHandedOver) {
   EXPECT_EQ(driver_.stats().datagrams_truncated, 1U);
 }
 
-TEST_F(DriverTest, WhatCannotBeSentIsCountedAndTheRestGoes) {
+TEST_F(DriverTest, UnsendableDatagramIsCountedAndTheRestSent) {
   driver_.wake([&](TimePoint) {
     machine_.out.push_back(message(peer_.local_address(), std::string(70'000, 'x')));
     machine_.out.push_back(message(peer_.local_address(), "fits"));
@@ -466,7 +466,7 @@ TEST(Driver, AFullSocketIsWaitedForAndNothingIsLostOrReordered) {
   EXPECT_EQ(stats.send_overflow, 0U);
 }
 
-TEST(Driver, WhatWaitsForAFullSocketIsBounded) {
+TEST(Driver, WaitingDatagramsForAFullSocketAreBounded) {
   std::vector<std::string> texts;
   DriverStats stats;
   PrivateNetwork::run(
@@ -479,7 +479,7 @@ TEST(Driver, WhatWaitsForAFullSocketIsBounded) {
   EXPECT_EQ(texts.size(), stats.datagrams_sent);
 }
 
-TEST(Driver, WithoutANetworkItGoesOnAndSoDoesTheTalkWhenTheNetworkIsBack) {
+TEST(Driver, ContinuesWithoutANetworkUntilItReturns) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};

@@ -25,7 +25,7 @@ bool run_until(EventLoop& loop, const MonotonicClock& clock, const std::function
   return done();
 }
 
-TEST(NetworkWatch, AnAddressThatComesOrGoesIsTold) {
+TEST(NetworkWatch, AddedOrRemovedAddressIsReported) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -45,7 +45,7 @@ TEST(NetworkWatch, AnAddressThatComesOrGoesIsTold) {
   }
 }
 
-TEST(NetworkWatch, AnInterfaceThatFallsAndRisesIsTold) {
+TEST(NetworkWatch, InterfaceDownAndUpIsReported) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -64,7 +64,7 @@ TEST(NetworkWatch, AnInterfaceThatFallsAndRisesIsTold) {
   }
 }
 
-TEST(NetworkWatch, AQuietNetworkTellsNothing) {
+TEST(NetworkWatch, QuietNetworkReportsNothing) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -79,7 +79,7 @@ TEST(NetworkWatch, AQuietNetworkTellsNothing) {
   }
 }
 
-TEST(NetworkWatch, NeedsNoRightsToBegin) {
+TEST(NetworkWatch, NeedsNoPrivileges) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   EXPECT_NO_THROW((NetworkWatch{loop, [](const NetworkChange&) {}}));

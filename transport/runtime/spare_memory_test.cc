@@ -36,7 +36,7 @@ struct Holes {
   std::vector<std::unique_ptr<std::string>> pieces;
 };
 
-TEST(SpareMemory, WhatIsFreeBetweenWhatIsInUseIsGivenBack) {
+TEST(SpareMemory, FreeMemoryBetweenUsedBlocksIsReturned) {
 #if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "another allocator";
 #elif defined(__has_feature)

@@ -126,7 +126,7 @@ TEST_P(UdpSocketOver, ABatchArrivesWholeInOrderWithItsSenderAndItsTime) {
 }
 
 // The kernel takes consecutive ones of one size together: the receiver must not notice.
-TEST_P(UdpSocketOver, WhateverTheirSizesAndPeersDatagramsArriveAsTheyWere) {
+TEST_P(UdpSocketOver, DatagramsOfAnySizeArriveUnchanged) {
   UdpSocket left = bound();
   std::vector<UdpSocket> rights;
   rights.push_back(bound());
@@ -214,7 +214,7 @@ TEST_P(UdpSocketOver, MergedDatagramsArriveAsTheyWereSent) {
   }
 }
 
-TEST_P(UdpSocketOver, WhatIsTooLargeIsCountedAndTheOthersGo) {
+TEST_P(UdpSocketOver, TooLargeDatagramIsCountedAndTheOthersSent) {
   UdpSocket left = bound();
   UdpSocket right = bound();
   const Address to = right.local_address();
@@ -229,7 +229,7 @@ TEST_P(UdpSocketOver, WhatIsTooLargeIsCountedAndTheOthersGo) {
   EXPECT_EQ(received[1].text, "after");
 }
 
-TEST_P(UdpSocketOver, AClosedPortIsToldAndTheNextDatagramStillGoes) {
+TEST_P(UdpSocketOver, ClosedPortIsReportedAndTheNextDatagramSent) {
   UdpSocket left = bound();
   UdpSocket right = bound();
   const Address nobody = [&] { return bound().local_address(); }();
@@ -260,7 +260,7 @@ TEST_P(UdpSocketOver, ARefusalWakesTheReceiverAndIsReadOnce) {
   EXPECT_EQ(poll(&wait, 1, 0), 0) << "the event loop would spin";
 }
 
-TEST_P(UdpSocketOver, PathErrorsThatNobodyReadsAreBounded) {
+TEST_P(UdpSocketOver, UnreadPathErrorsAreBounded) {
   UdpSocket left = bound();
   const Address nobody = [&] { return bound().local_address(); }();
   for (size_t i = 0; i < 2 * UdpSocket::kPathErrorsMax; ++i) {
@@ -287,7 +287,7 @@ TEST_P(UdpSocketOver, APortInUseIsRefusedInWords) {
   }
 }
 
-TEST_P(UdpSocketOver, TheKernelsBufferIsSaid) {
+TEST_P(UdpSocketOver, KernelsBufferSizeIsReported) {
   const UdpSocket socket = bound({.receive_buffer = DataSize{100'000}});
   EXPECT_GE(socket.receive_buffer(), DataSize{100'000});
 }
@@ -346,7 +346,7 @@ TEST_P(UdpSocketOver, DropsAreCountedOnceHoweverManySendAtATime) {
   EXPECT_LE(received + right.dropped_by_kernel(), 4 * kEach);
 }
 
-TEST_P(UdpSocketOver, WhatBeginsWithAWrongByteNeverArrives) {
+TEST_P(UdpSocketOver, WrongFirstByteNeverArrives) {
   UdpSocket left = bound();
   UdpSocket right = bound({.first_bytes = FirstBytes{std::byte{0x11}, std::byte{0x19}}});
   std::vector<Transmit> all{{right.local_address(), {}}};
@@ -428,7 +428,7 @@ TEST(UdpSocket, AnswersComeFromTheAddressThatWasAsked) {
   }
 }
 
-TEST(UdpSocket, AnAskedAddressThatIsGoneIsAnsweredFromAnother) {
+TEST(UdpSocket, RemovedAddressIsReplacedByAnother) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     network.set_second_address("192.0.2.1");
@@ -449,7 +449,7 @@ TEST(UdpSocket, AnAskedAddressThatIsGoneIsAnsweredFromAnother) {
   }
 }
 
-TEST(UdpSocket, DatagramsAreNeverFragmentedAndTheMtuIsTold) {
+TEST(UdpSocket, DatagramsAreNeverFragmentedAndTheMtuIsReported) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     network.set_mtu(1400);
@@ -470,7 +470,7 @@ TEST(UdpSocket, DatagramsAreNeverFragmentedAndTheMtuIsTold) {
   }
 }
 
-TEST(UdpSocket, AMachineWithoutANetworkSaysUnroutableAndGoesOnWhenItIsBack) {
+TEST(UdpSocket, MissingNetworkIsUnroutableUntilItReturns) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     network.set_second_address("192.0.2.1");

@@ -36,7 +36,7 @@ TEST(Worker, WorksElsewhereInOrderAndIsDoneHere) {
   EXPECT_EQ(done, worked);
 }
 
-TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
+TEST(Worker, ExcessIsRejectedAndWaitingTasksAreDiscarded) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   int done = 0;
@@ -67,7 +67,7 @@ TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
       << "it is gone";
 }
 
-TEST(Worker, WhatWorkThrowsLeavesTheLoop) {
+TEST(Worker, ExceptionOfWorkLeavesTheLoop) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   Worker worker{loop, 2};

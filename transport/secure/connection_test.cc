@@ -32,7 +32,7 @@ void expect_faithful(const Node& from, const Node& to) {
   }
 }
 
-TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
+TEST(Connection, IsUpAfterThreeRoundTrips) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -72,7 +72,7 @@ TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
   EXPECT_LT(took.back(), 2000) << "slowest of 60";
 }
 
-TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
+TEST(Connection, WrongSecretIsReportedWithinASecond) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& wrong = network.join(kRight, kLeft, {.secret = test_secret(8)});
@@ -88,7 +88,7 @@ TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
+TEST(Connection, ForgedAlertsNeverPreventAJoin) {
   // A plain DTLS alert: fatal, unknown_psk_identity or handshake_failure.
   for (const int description : {115, 40}) {
     const std::array<int, 15> raw{21, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, description};
@@ -124,7 +124,7 @@ TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
   }
 }
 
-TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
+TEST(Connection, NoAnswerIsReportedAfterTheTimeout) {
   ScriptedNetwork network;
   Node& right = network.join(kRight, kLeft, {.connect_max = 7s});
   network.run_for(10s);
@@ -164,7 +164,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(network.sent_to.count(kElsewhere), 0U);
 }
 
-TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
+TEST(Connection, ReflectedDatagramsAreRejected) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -230,7 +230,7 @@ std::vector<std::byte> first_hello() {
   return joiner.poll_transmit(kTimeZero)->bytes;
 }
 
-TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
+TEST(Connection, ForgedHelloFloodCostsNoMemoryAndIsNotAmplified) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
@@ -261,7 +261,7 @@ TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
   }
 }
 
-TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
+TEST(Connection, InventedCookiesAreCheckedAtALimitedRate) {
   // A real joiner's second datagram, with a modified cookie.
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
@@ -291,7 +291,7 @@ TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
   EXPECT_LT(after.bytes_sent - before.bytes_sent, 50'000 * forged.size() / 10);
 }
 
-TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
+TEST(Connection, OneNetworkCannotExhaustTheHandshakeBudget) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   // 60 joiners with a wrong link and verified addresses, within a second.
@@ -334,7 +334,7 @@ TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
   }
 }
 
-TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
+TEST(Connection, MovesWithoutNoticingTheAddressChange) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -347,7 +347,7 @@ TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
   EXPECT_TRUE(right.connection->is_connected());
 }
 
-TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
+TEST(Connection, FasterEavesdropperCannotMoveThePath) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -424,7 +424,7 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   EXPECT_FALSE(left.when<PathChanged>());
 }
 
-TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) {
+TEST(Connection, HalfMinuteBlackoutIsSurvived) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -456,7 +456,7 @@ TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) 
   EXPECT_EQ(left.received.size(), count + 1);
 }
 
-TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListensOn) {
+TEST(Connection, SilenceEndsACallOnlyAfterTheTimeout) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -476,7 +476,7 @@ TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListen
   EXPECT_TRUE(again.connection->is_connected());
 }
 
-TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
+TEST(Connection, HangUpArrivesDespiteHalfLoss) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     for (const bool joiner_ends : {true, false}) {
       ScriptedNetwork network{seed};
@@ -496,7 +496,7 @@ TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
   }
 }
 
-TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
+TEST(Connection, SecondJoinerGetsBusyAndTheCallContinues) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -513,7 +513,7 @@ TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
   expect_faithful(right, left);
 }
 
-TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
+TEST(Connection, CrashedPeerReturnsToItsPlace) {
   for (const Duration restart : {100ms, 1500ms, 5000ms}) {
     for (const Address& address : {kRight, kElsewhere}) {
       ScriptedNetwork network;
@@ -537,7 +537,7 @@ TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
   }
 }
 
-TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
+TEST(Connection, PeerReplacedDuringAnOutageIsNotified) {
   ScriptedNetwork network;
   network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -576,7 +576,7 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostReorderedAndRepeated) {
+TEST(Connection, AListenerThatIsBackIsJoinedAgainUnderFaults) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     ScriptedNetwork network{seed};
     network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
@@ -597,7 +597,7 @@ TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostReorderedAndRepea
   }
 }
 
-TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
+TEST(Connection, OutageNeitherEndsNorRestartsACall) {
   for (Duration dark = 200ms; dark < 12s; dark += 370ms) {
     ScriptedNetwork network;
     Node& left = network.listen(kLeft);
@@ -642,7 +642,7 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackWithAnotherLinkIsToldWhenTheSilenceEndsTheCall) {
+TEST(Connection, AListenerThatIsBackWithAnotherLinkIsReported) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -677,7 +677,7 @@ TEST(Connection, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   }
 }
 
-TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
+TEST(Connection, UnreachableAddressFamilyCausesNoDelay) {
   std::vector<Address> dead(4, kElsewhere);
   for (size_t i = 0; i < dead.size(); ++i) {
     dead[i].ip = {0x20, 0x01, 0x0d, 0xb8};
@@ -702,7 +702,7 @@ TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, AWrongLinkIsToldAlsoWhereOnlyOneOfSeveralAddressesAnswers) {
+TEST(Connection, WrongLinkIsReportedByOneAnsweringAddress) {
   ScriptedNetwork network;
   network.listen(kLeft);
   Node& wrong =
@@ -762,7 +762,7 @@ TEST(Connection, LossWithoutABlackHoleDoesNotShrinkDatagrams) {
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
 }
 
-TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
+TEST(Connection, DatagramsBeforeTheConnectionAreDropped) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   left.connection->send(network.now(), plain_datagram(0));
@@ -802,7 +802,7 @@ TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
   EXPECT_EQ(left.connection->stats().handshakes_failed, 2U) << "the oldest went";
 }
 
-TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
+TEST(Connection, PeerHeardHalfASecondLaterIsAlive) {
   ScriptedNetwork network;
   network.listen(kLeft);
   network.join(kRight, kLeft);
@@ -817,7 +817,7 @@ TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
   EXPECT_LE(*second.when<Closed>() - came_at, 690ms);
 }
 
-TEST(Connection, WhatIsRefusedIsCountedUnderItsName) {
+TEST(Connection, RefusalsAreCountedByName) {
   ScriptedNetwork network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);

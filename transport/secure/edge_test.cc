@@ -192,7 +192,7 @@ struct Rejoin : ::testing::Test {
   Node& right = network.join(kJoins, kListens);
 };
 
-TEST_F(Rejoin, ARefusalBeforeTheCallWentOnIsForgotten) {
+TEST_F(Rejoin, RefusalBeforeTheCallResumedIsForgotten) {
   network.run_for(1s);
   left.is_running = false;
   Node& stranger = network.listen(kListens, {.secret = test_secret(8)});
@@ -248,7 +248,7 @@ TEST_F(Rejoin, TheNewCallHasTenSecondsToBeHeard) {
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
 }
 
-TEST_F(Rejoin, ANewcomerReplacesWhoWasNotHeardForTwoSeconds) {
+TEST_F(Rejoin, NewcomerReplacesAPeerSilentForTwoSeconds) {
   network.run_for(1s);
   right.is_running = false;
   network.join(kOther, kListens);
@@ -341,7 +341,7 @@ std::vector<std::vector<std::byte>> flights_of(ScriptedRelay& relay, const Addre
   return sent;
 }
 
-TEST(Listener, KnowsNobodyBeforeAnybodyCame) {
+TEST(Listener, StartsWithoutPeers) {
   ScriptedRelay relay;
   relay.listener->send(relay.now(), PeerId{}, plain_datagram(0));
   EXPECT_EQ(relay.listener->stats().not_connected, 1U);
@@ -349,7 +349,7 @@ TEST(Listener, KnowsNobodyBeforeAnybodyCame) {
   EXPECT_EQ(relay.listener->path(PeerId{}), std::nullopt);
 }
 
-TEST(Listener, WhoIsGoneIsNotClosedAgainWhenItStops) {
+TEST(Listener, GonePeerIsNotClosedAgainOnStop) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& gone = relay.join(place(1), 1);
@@ -425,7 +425,7 @@ TEST(Listener, ARefusalIsRepeatedForASecond) {
   EXPECT_EQ(relay.listener->stats().handshakes_failed, 0U);
 }
 
-TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
+TEST(Listener, DatagramsDuringAHandshakeComputationAreIgnored) {
   ScriptedRelay relay{{.pending_max = 2, .hands_out_work = true}};
   relay.open_room(1);
   relay.works = true;
@@ -487,7 +487,7 @@ TEST(Listener, WorkThatComesBackAfterTheEndChangesNothing) {
   EXPECT_EQ(relay.listener->poll_timeout(), kNever);
 }
 
-TEST(Listener, WhatItsNetworkMayNotBeginIsCounted) {
+TEST(Listener, HandshakesBeyondTheNetworksBudgetAreCounted) {
   HandshakeLimits::Options limits = ListenerOptions{}.limits;
   limits.handshakes_of_network = {.per_second = 0.001, .burst = 1};
   ScriptedRelay relay{{.limits = limits}};

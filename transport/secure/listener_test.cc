@@ -49,7 +49,7 @@ TEST(TimerHeap, NamesTheNextLikeASearchThroughAll) {
   }
 }
 
-TEST(Listener, MembersOfManyRoomsComeInAndEachIsAnsweredAlone) {
+TEST(Listener, MembersOfManyRoomsAreServedSeparately) {
   ScriptedRelay relay;
   std::vector<Joiner*> joiners;
   for (uint8_t room = 1; room <= 5; ++room) {
@@ -92,7 +92,7 @@ TEST(Listener, AJoinerIsInAfterThreeRoundTripsAndSilentOnesToo) {
   EXPECT_EQ(joiner.connected_at, kTimeZero + 120ms);
 }
 
-TEST(Listener, ARoomThatIsNotOpenIsToldWithinASecondAndAWrongProofNeverComesIn) {
+TEST(Listener, UnopenedRoomIsReportedAndAWrongProofRejected) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& stranger = relay.join(address_of(1), 2);
@@ -128,7 +128,7 @@ TEST(Listener, RoomsComeAndGoWhileItRuns) {
   EXPECT_TRUE(early.connection->is_connected()) << "who is in stays until closed";
 }
 
-TEST(Listener, WhoIsOneTooManyIsToldAndNobodyElseNotices) {
+TEST(Listener, PeerBeyondTheMaximumIsNotified) {
   ScriptedRelay relay{{.peers_max = 3, .leaving_max = 1}};
   relay.open_room(1);
   std::vector<Joiner*> in;
@@ -154,7 +154,7 @@ TEST(Listener, WhoIsOneTooManyIsToldAndNobodyElseNotices) {
   EXPECT_EQ(relay.count<Connected>(), 3U);
 }
 
-TEST(Listener, ClosingOneTellsItAndStoppingTellsAll) {
+TEST(Listener, CloseAndStopNotifyPeers) {
   ScriptedRelay relay;
   relay.open_room(1);
   std::vector<Joiner*> joiners;
@@ -186,7 +186,7 @@ TEST(Listener, ClosingOneTellsItAndStoppingTellsAll) {
   EXPECT_EQ(relay.listener->peers() + relay.listener->pending(), 0U);
 }
 
-TEST(Listener, WhoHangsUpOrFallsSilentIsGoneAndItsPlaceIsFree) {
+TEST(Listener, ClosedOrSilentPeerFreesItsPlace) {
   ScriptedRelay relay{{.peers_max = 2}};
   relay.open_room(1);
   Joiner& polite = relay.join(address_of(1), 1);
@@ -215,7 +215,7 @@ TEST(Listener, WhoHangsUpOrFallsSilentIsGoneAndItsPlaceIsFree) {
 
 // ---- moving
 
-TEST(Listener, FindsAMemberAtItsNewAddressInOneRoundTripWhenTheChangeWasNoticed) {
+TEST(Listener, FindsAMovedMemberInOneRoundTripAfterANotice) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& other = relay.join(address_of(1), 1);
@@ -233,7 +233,7 @@ TEST(Listener, FindsAMemberAtItsNewAddressInOneRoundTripWhenTheChangeWasNoticed)
   EXPECT_GE(relay.listener->stats().routed, 2U);
 }
 
-TEST(Listener, FindsAMemberAlsoWhenNobodyNoticedTheChange) {
+TEST(Listener, FindsAMovedMemberWithoutANotice) {
   ScriptedRelay relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -313,7 +313,7 @@ TEST(Listener, MovesThatFollowEachOtherLeaveNoTrace) {
   EXPECT_LE(other.longest_gap(since, relay.now()), 160ms);
 }
 
-TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt) {
+TEST(Listener, CopiedRoutedDatagramMovesNoPeer) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& victim = relay.join(address_of(1), 1);
@@ -354,7 +354,7 @@ TEST(Listener, WhoCopiesARoutedDatagramFromElsewhereMovesNobodyAndIsNotShoutedAt
   EXPECT_FALSE(newcomer.heard.empty());
 }
 
-TEST(Listener, WhoComesBackFromACrashAtTheSameAddressIsAnotherPeerAtOnce) {
+TEST(Listener, CrashedPeerReturnsAsAnotherPeer) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& before = relay.join(address_of(1), 1);
@@ -374,7 +374,7 @@ TEST(Listener, WhoComesBackFromACrashAtTheSameAddressIsAnotherPeerAtOnce) {
       << "and took no address of the living along";
 }
 
-TEST(Listener, WhoKnockedAnewAndThenWentOnAsBeforeIsHeardAgain) {
+TEST(Listener, PeerThatAbandonsARejoinContinues) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& joiner = relay.join(address_of(1), 1);
@@ -438,7 +438,7 @@ std::vector<std::byte> second_hello(ScriptedRelay& relay, const Address& from) {
   return second ? second->bytes : std::vector<std::byte>{};
 }
 
-TEST(Listener, TenThousandHalfOpenJoinsTakeNoMorePlaceThanTheMostAndHurtNobodyPresent) {
+TEST(Listener, TenThousandHalfOpenJoinsAreBoundedAndHarmless) {
   ScriptedRelay relay;
   relay.open_room(1);
   std::vector<Joiner*> present;
@@ -473,7 +473,7 @@ TEST(Listener, TenThousandHalfOpenJoinsTakeNoMorePlaceThanTheMostAndHurtNobodyPr
   EXPECT_TRUE(late.connection->is_connected());
 }
 
-TEST(Listener, WhatJoiningCostsIsDoneElsewhereAndNobodyWaitsForIt) {
+TEST(Listener, HandshakeWorkIsDoneElsewhereWithoutDelay) {
   ScriptedRelay relay{{.hands_out_work = true}};
   relay.open_room(1);
   relay.works = true;
@@ -497,7 +497,7 @@ TEST(Listener, WhatJoiningCostsIsDoneElsewhereAndNobodyWaitsForIt) {
   EXPECT_EQ(relay.listener->stats().bad_handshake, 0U);
 }
 
-TEST(Listener, WorkThatNobodyDoesIsBoundedAndWhatComesBackTooLateIsForgotten) {
+TEST(Listener, UndoneWorkIsBoundedAndLateResultsDiscarded) {
   ScriptedRelay relay{{.pending_max = 8, .hands_out_work = true}};
   relay.open_room(1);
   for (size_t i = 0; i < 40; ++i) {
@@ -527,7 +527,7 @@ TEST(Listener, WorkThatNobodyDoesIsBoundedAndWhatComesBackTooLateIsForgotten) {
   EXPECT_EQ(relay.listener->pending(), 0U);
 }
 
-TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
+TEST(Listener, SlowJoinIsDroppedAfterFiveSeconds) {
   ScriptedRelay relay;
   relay.open_room(1);
   std::vector<std::pair<Address, std::vector<std::byte>>> slow;
@@ -549,7 +549,7 @@ TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
   EXPECT_EQ(relay.listener->peers(), 0U);
 }
 
-TEST(Listener, OneNetworkCannotUseUpWhatIsThereForOthers) {
+TEST(Listener, OneNetworkCannotExhaustTheBudget) {
   ScriptedRelay relay;
   relay.open_room(1);
   for (uint16_t i = 0; i < 200; ++i) {
@@ -598,7 +598,7 @@ TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(relay.events.size(), events);
 }
 
-TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
+TEST(Listener, IgnoredPeersDatagramsAreNotDecrypted) {
   ScriptedRelay relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -626,7 +626,7 @@ TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
   EXPECT_EQ(relay.count<Closed>(), 0U);
 }
 
-TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
+TEST(Listener, HundredThousandRandomDatagramsAreHarmless) {
   ScriptedRelay relay;
   relay.open_room(1);
   std::vector<Joiner*> present;
@@ -679,7 +679,7 @@ TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
   }
 }
 
-TEST(Listener, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
+TEST(Listener, ForgedHelloFloodCostsNoMemoryAndIsNotAmplified) {
   ScriptedRelay relay;
   Connection joiner{kTimeZero,
                     {.role = Role::kJoiner,
@@ -729,7 +729,7 @@ TEST(Listener, ManyJoinAndLeaveUnderLossAndNothingRemains) {
   EXPECT_GE(relay.count<Connected>(), 115U);
 }
 
-TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
+TEST(Listener, DatagramForAGonePeerIsDroppedAndCounted) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& joiner = relay.join(address_of(1), 1);
@@ -825,7 +825,7 @@ TEST(Listener, FourAddressesLeadToAPeerAndItsPathStays) {
   EXPECT_EQ(relay.listener->path(relay.events.front().second.peer), address_of(0));
 }
 
-TEST(Listener, WhatIsRefusedIsCountedUnderItsName) {
+TEST(Listener, RefusalsAreCountedByName) {
   ScriptedRelay relay;
   relay.open_room(1);
   Joiner& joiner = relay.join(address_of(1), 1);
@@ -880,7 +880,7 @@ TEST(Listener, WhatIsRefusedIsCountedUnderItsName) {
   EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
 }
 
-TEST(Listener, WhatIsSentIsCountedWhoeverSendsIt) {
+TEST(Listener, SentDatagramsAreCountedForEveryPath) {
   ScriptedRelay relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -904,7 +904,7 @@ TEST(Listener, WhatIsSentIsCountedWhoeverSendsIt) {
   EXPECT_EQ(relay.listener->stats().not_connected, 1U);
 }
 
-TEST(Listener, WhatIsSaidBringsItsTimerForward) {
+TEST(Listener, SendingBringsTheTimerForward) {
   for (const bool is_sealed : {true, false}) {
     ScriptedRelay relay{{.peer = {.unreachable_after = 200ms}}};
     relay.open_room(1);
@@ -926,7 +926,7 @@ TEST(Listener, WhatIsSaidBringsItsTimerForward) {
   }
 }
 
-TEST(Listener, StoppingTellsThePeerOfEveryPlace) {
+TEST(Listener, StopNotifiesEveryPeer) {
   for (const size_t peers : {1, 2, 3}) {
     ScriptedRelay relay{{.peers_max = 3, .leaving_max = 3}};
     relay.open_room(1);

@@ -205,14 +205,14 @@ TEST_F(EndpointRules, LostRangeMayReachIntoAMessage) {
 TEST_F(EndpointRules, LostRangeBeginsAtItsFirstByte) {
   EXPECT_EQ(fates(0, {{155, 308}}), (std::vector<Kind>{kDelivered, kDelivered, kDelivered}));
 }
-TEST_F(EndpointRules, EveryLostRangeIsLookedAt) {
+TEST_F(EndpointRules, EveryLostRangeIsProcessed) {
   EXPECT_EQ(fates(0, {{0, 1}, {20, 30}, {308, 309}}),
             (std::vector<Kind>{kLost, kDelivered, kLost}));
 }
-TEST_F(EndpointRules, WhatThePeerForgotCountsAsLost) {
+TEST_F(EndpointRules, RangesThePeerForgotCountAsLost) {
   EXPECT_EQ(fates(154, {}), (std::vector<Kind>{kLost, kDelivered, kDelivered}));
 }
-TEST_F(EndpointRules, WhatThePeerForgotEndsAtTheCompletePoint) {
+TEST_F(EndpointRules, ForgottenRangesEndAtTheCompletePoint) {
   EXPECT_EQ(fates(155, {}), (std::vector<Kind>{kLost, kLost, kDelivered}));
 }
 
@@ -375,7 +375,7 @@ TEST_F(EndpointRules, FeedbackTravelsInTenthsOfAMillisecond) {
   EXPECT_EQ(script_.fed[1].feedback.made_at, kTimeZero + (int64_t{1} << 46U) * 100us);
 }
 
-TEST_F(EndpointRules, ControlLearnsWhatArrived) {
+TEST_F(EndpointRules, ControlGetsTheArrivals) {
   deliver(kTimeZero, 0xFFFF'FFF0, {}, {kVideoFlow}, {.time_to_next_ms = 7, .timestamp_ms = 3});
   deliver(kTimeZero, 0x1'0000'0010);
   deliver(kTimeZero, 0xFFFF'FF00);  // older, before the wrap
@@ -512,7 +512,7 @@ TEST_F(EndpointRules, ArrivalMakesTheWindowBeReadAgain) {
   EXPECT_EQ(endpoint_.available_window(kTimeZero), DataSize{700});
 }
 
-TEST_F(EndpointRules, AvailableWindowIsLessWhatIsQueued) {
+TEST_F(EndpointRules, AvailableWindowExcludesQueuedBytes) {
   script_.window = DataSize{500};
   send(kTimeZero, 300);
   EXPECT_EQ(endpoint_.available_window(kTimeZero), DataSize{200});
@@ -570,7 +570,7 @@ TEST_F(EndpointRules, QueuesHoldTheFloorWhateverTheForecast) {
   EXPECT_EQ(endpoint_.queued(), DataSize{16'000});
 }
 
-TEST_F(EndpointRules, QueuesHoldTheForecastWhereItIsMore) {
+TEST_F(EndpointRules, QueuesHoldTheForecastIfItIsMore) {
   script_.forecast_total = DataSize{18'000};
   for (int i = 0; i < 18; ++i) {
     send(kTimeZero, 1000, i < 3 ? kAudioFlow : kVideoFlow);
@@ -599,7 +599,7 @@ TEST_F(EndpointRules, LargestMessageFitsWithAnOrdinaryForecast) {
   ASSERT_EQ(leaves(kTimeZero), 1U);
 }
 
-TEST_F(EndpointRules, SmallerDatagramsDropWhatWaits) {
+TEST_F(EndpointRules, SmallerDatagramsDropWaitingMessages) {
   send(kTimeZero, 100);
   send(kTimeZero, 100);
   endpoint_.set_datagram_max(DataSize{1200});
@@ -672,7 +672,7 @@ TEST(FlowQueues, ClassesLeaveAudioControlVideoBulkPadding) {
   EXPECT_EQ(queues.front(), nullptr);
 }
 
-TEST(FlowQueues, SizesAndIdsFollowWhatIsQueued) {
+TEST(FlowQueues, SizesAndIdsMatchTheQueue) {
   FlowQueues queues;
   EXPECT_FALSE(queues.is_open(1));
   EXPECT_EQ(queues.size(1), DataSize{0});
@@ -694,7 +694,7 @@ TEST(FlowQueues, SizesAndIdsFollowWhatIsQueued) {
   EXPECT_TRUE(queues.empty());
 }
 
-TEST(FlowQueues, WhatLeavesNowTakesItsPredecessorsAlong) {
+TEST(FlowQueues, UrgentMessageTakesItsPredecessorsAlong) {
   FlowQueues queues;
   queues.open(1, {.priority = Priority::kAudio});
   queues.open(2, {.priority = Priority::kBulk});

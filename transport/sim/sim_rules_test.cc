@@ -45,7 +45,7 @@ TEST(DropTailQueue, TakesExactlyItsLimit) {
   EXPECT_FALSE(queue.pop(kTimeZero));
 }
 
-TEST(Link, SaysWhenItWantsToBeAskedAndNotBefore) {
+TEST(Link, TimeoutIsExactlyTheNextEvent) {
   Link link{{.trace = opportunities({10ms, 20ms}), .queue = nullptr}};
   EXPECT_EQ(link.poll_timeout(), kNever);
   link.push(kTimeZero + 3ms, sized(2000));
@@ -125,7 +125,7 @@ TEST(Link, OpportunitiesOfOneInstantServeOnceEach) {
   }
 }
 
-TEST(Link, RefusesWhatCannotBe) {
+TEST(Link, RejectsInvalidInput) {
   const auto make = [](std::shared_ptr<const DeliveryTrace> trace, double loss) {
     Link{{.trace = std::move(trace), .loss = loss, .queue = nullptr}};
   };
@@ -239,7 +239,7 @@ class PlainCodel {
   bool dropping_ = false;
 };
 
-TEST(CodelQueue, DropsWhatThePseudocodeDrops) {
+TEST(CodelQueue, DropsLikeThePseudocode) {
   int returned = 0;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     Rng rng{seed};

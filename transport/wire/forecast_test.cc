@@ -195,7 +195,7 @@ TEST(WireForecast, OnlyTheFirstOfADatagramIsRead) {
   EXPECT_EQ(datagram->forecast->counts, std::vector<uint32_t>{7});
 }
 
-TEST(WireForecast, BuilderChecksWhatItIsGiven) {
+TEST(WireForecast, BuilderChecksItsInput) {
   const auto build = [](const std::function<void(ForecastFrame&)>& spoil) {
     ForecastFrame forecast{.received_or_lost = 1000,
                            .time_100us = 90,
@@ -268,7 +268,7 @@ TEST(Datagram, LargestAndSmallestSizes) {
   EXPECT_EQ(parsed->payload, DataSize{65'507 - 16});
 }
 
-TEST(Datagram, BuilderTakesWhatJustFits) {
+TEST(Datagram, BuilderAcceptsAnExactFit) {
   DatagramBuilder builder{DataSize{100}};
   EXPECT_TRUE(builder.fits_message(DataSize{80}));
   EXPECT_FALSE(builder.fits_message(DataSize{81}));

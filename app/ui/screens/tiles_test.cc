@@ -84,7 +84,7 @@ TEST(Tiles, AnIncompleteRowStandsInTheMiddle) {
   EXPECT_FLOAT_EQ(tiles[0].y - area.y, area.bottom() - tiles[2].bottom());
 }
 
-TEST(Tiles, ASpotlightIsLargerThanAllBesideItAndNothingOverlaps) {
+TEST(Tiles, SpotlightIsTheLargestAndNothingOverlaps) {
   for (const Rect& area : kAreas) {
     for (size_t others = 0; others < kMost; ++others) {
       const Spotlight spot = spotlight_of(others, area);
@@ -100,7 +100,7 @@ TEST(Tiles, ASpotlightIsLargerThanAllBesideItAndNothingOverlaps) {
   }
 }
 
-TEST(Tiles, SixteenHaveAPlaceBesideASpotlightInASmallWindow) {
+TEST(Tiles, SixteenFitNextToASpotlightInASmallWindow) {
   for (const Rect& area : {kAreas[0], kAreas[1]}) {
     const Spotlight spot = spotlight_of(15, area);
     EXPECT_EQ(spot.strip.size(), 15U);

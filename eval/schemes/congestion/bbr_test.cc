@@ -191,7 +191,7 @@ TEST(Bbr, KeepsAConstantLinkBusyWithLittleQueue) {
   EXPECT_LT(flow->queueing_ms(from, to, 0.95), 40.0);
 }
 
-TEST(Bbr, PaysNoHeedToTenPercentLoss) {
+TEST(Bbr, IgnoresTenPercentLoss) {
   sim::Link reverse{{.trace = testing_tools::steady(100us), .queue = nullptr}};
   sim::Link lossy{{.trace = testing_tools::steady(1500us), .loss = 0.1, .queue = nullptr}};
   TcpSender sender{std::make_unique<Bbr>(1)};
@@ -216,7 +216,7 @@ TEST(Bbr, TheSeedDrawsWhereTheCycleBegins) {
   EXPECT_EQ(first_gains, (std::set<double>{1.0, 1.25}));  // never the phase that drains
 }
 
-TEST(BbrAggregation, IsTheMostThatCameBeyondTheRate) {
+TEST(BbrAggregation, IsTheMaximumExcessOverTheRate) {
   BbrAggregation aggregation;
   // 100 segments per second, but ten at a time every 100 ms: ten arrive when none was expected.
   for (int i = 1; i <= 50; ++i) {

@@ -104,7 +104,7 @@ TEST(Copa, CompetesWhenTheQueueWasNotNearlyEmptyForFiveRoundTrips) {
   EXPECT_EQ(copa.delta(), kCopaDelta);
 }
 
-TEST(Copa, TimeoutBeginsAnewAndAMistakeIsTakenBack) {
+TEST(Copa, TimeoutRestartsAndASpuriousLossIsUndone) {
   Copa copa;
   RoundTrips path{copa, 100ms};
   settle(copa, path);

@@ -139,7 +139,7 @@ TEST(Cubic, NeverGrowsFasterThanHalfAWindowARoundTrip) {
   }
 }
 
-TEST(Cubic, RestoresItsWindowAndMaximumAfterAMistake) {
+TEST(Cubic, RestoresItsWindowAfterASpuriousLoss) {
   Cubic cubic{kNoEarlyExit};
   Path path{cubic, 100ms};
   for (int i = 0; i < 5; ++i) {

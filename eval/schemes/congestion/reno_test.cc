@@ -55,7 +55,7 @@ TEST(Reno, StartsAgainFromOneSegmentAfterATimeoutUpToHalf) {
   EXPECT_FALSE(reno.in_slow_start());
 }
 
-TEST(Reno, TakesBackAReductionThatWasAMistake) {
+TEST(Reno, UndoesASpuriousReduction) {
   Reno reno;
   acknowledge_window(reno);
   reno.on_timeout(kTimeZero, false);

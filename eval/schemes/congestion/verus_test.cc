@@ -112,7 +112,7 @@ TEST(Verus, StartsWithOneSegmentAndDoublesLeavingAtHalfASecond) {
   EXPECT_EQ(verus.least_ms(), 100.0);
 }
 
-TEST(Verus, LossHalvesTheWindowAndATimeoutBeginsAnew) {
+TEST(Verus, LossHalvesTheWindowAndATimeoutRestarts) {
   Verus verus{2};
   testing_tools::RoundTrips path{verus, 100ms};
   for (int i = 0; i < 6; ++i) {

@@ -43,7 +43,7 @@ std::shared_ptr<media::VideoSource> camera() {
       .width = 320, .height = 180, .frame_rate = {.numerator = 15, .denominator = 1}});
 }
 
-TEST(LikeCall, ShowsHalfSizePicturesBelowItsThresholdAndFullOnesAboveTheOther) {
+TEST(LikeCall, SwitchesBetweenHalfAndFullSizeAtItsThresholds) {
   LikeOptions options;
   options.start = kbps(150);
   options.raise_factor = 1.2;

@@ -52,7 +52,7 @@ TEST(LikeController, ReachesItsCeilingFromTheFloorInAboutAHundredSecondsAndStays
   EXPECT_EQ(controller.target(), options.ceiling);
 }
 
-TEST(LikeController, DoesNotRaiseWhileItHearsNothing) {
+TEST(LikeController, DoesNotRaiseWithoutReports) {
   LikeController controller{kTimeZero, {}};
   for (int second = 1; second <= 30; ++second) {
     controller.handle_timeout(at(second * 1s));

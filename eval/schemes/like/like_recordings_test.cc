@@ -415,7 +415,7 @@ TEST_F(LikeRecordings, ProfilesAreAsFarOffInTheSecondHalvesAsTheMethodSays) {
   expect_within(facetime[2], moving, "FaceTime over LTE");
 }
 
-TEST_F(LikeRecordings, TheSkypeOfThePaperIsAnotherProgramThanTheRecordedOne) {
+TEST_F(LikeRecordings, PapersSkypeDiffersFromTheRecordedOne) {
   const std::vector<Recording> recordings = load(kSkype);
   const auto paper = print_halves("skype-like", recordings, {});
   const auto recorded = print_halves("skype 2017", recordings, LikeOptions::skype_2017());

@@ -72,7 +72,7 @@ TEST(TcpReceiver, AcknowledgesTheFirstSegmentsAtOnce) {
   EXPECT_TRUE(talk.send(kTimeZero, 16).empty());
 }
 
-TEST(TcpReceiver, ReportsWhatIsAheadOfAHoleNewestFirst) {
+TEST(TcpReceiver, ReportsRangesBeyondAGapNewestFirst) {
   Talk talk;
   talk.send(kTimeZero, 0);
   talk.send(kTimeZero, 1);
@@ -130,7 +130,7 @@ TEST(TcpReceiver, AnswersADuplicateAtOnceAndCountsItOnce) {
   EXPECT_EQ(talk.receiver.stats().duplicates, 1U);
 }
 
-TEST(TcpReceiver, RefusesWhatIsBeyondItsWindow) {
+TEST(TcpReceiver, RejectsSegmentsBeyondItsWindow) {
   Talk talk{{.window = kTcpPayloadMax * 10, .quick_acks = 0}};
   EXPECT_EQ(talk.send(kTimeZero, 9)[0].sacks, (std::vector<TcpRange>{block(9, 9)}));
   const auto acks = talk.send(kTimeZero, 10);
@@ -140,7 +140,7 @@ TEST(TcpReceiver, RefusesWhatIsBeyondItsWindow) {
   EXPECT_EQ(talk.receiver.stats().beyond_window, 1U);
 }
 
-TEST(TcpReceiver, CountsAndIgnoresWhatIsNotASegment) {
+TEST(TcpReceiver, CountsAndIgnoresInvalidSegments) {
   Talk talk;
   talk.receiver.handle_datagram(kTimeZero, {}, std::vector{std::byte{1}, std::byte{2}});
   EXPECT_EQ(talk.receiver.stats().malformed, 1U);

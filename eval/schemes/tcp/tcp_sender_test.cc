@@ -216,7 +216,7 @@ TEST(TcpSender, UndoesARecoveryThatReorderingCaused) {
   EXPECT_GE(talk.sender.window(), kTcpInitialWindow);
 }
 
-TEST(TcpSender, BelievesNoSackThatWasTakenBack) {
+TEST(TcpSender, IgnoresWithdrawnSacks) {
   Talk talk;
   talk.start();
   // A receiver that SACKs 0 without acknowledging it, for ever.
@@ -300,7 +300,7 @@ TEST(TcpSender, KeepsThePaceItsControlAsksFor) {
   }
 }
 
-TEST(TcpSender, TellsItsControlTheRateOfDelivery) {
+TEST(TcpSender, ReportsTheDeliveryRateToItsControl) {
   Talk talk{std::make_unique<FixedPace>()};
   talk.start();
   // Sent every 10 ms, acknowledged 100 ms later: 1448 bytes in 10 ms.

@@ -58,7 +58,7 @@ TEST(GccPackets, EachKindComesBackAsItWas) {
   (void)parsed(encode(GccKeyFrameRequest{}), GccPacket::Kind::kKeyFrameRequest);
 }
 
-TEST(GccPackets, WhatMakesNoSenseIsNamed) {
+TEST(GccPackets, InvalidPacketsAreNamed) {
   const auto error = [](const std::vector<int>& bytes) {
     std::vector<std::byte> datagram;
     datagram.reserve(bytes.size());
@@ -138,7 +138,7 @@ TEST(GccPacer, ALongQueueIsGoneInAFewSecondsWhateverTheTarget) {
   EXPECT_LT(now, at(6s)) << "at 75 kbit/s it would take 12 s";
 }
 
-TEST(GccPacer, RefusesWhatIsTooMuch) {
+TEST(GccPacer, RejectsPacketsBeyondItsBound) {
   GccPacer pacer;
   for (size_t i = 0; i < GccPacer::kQueueMax; ++i) {
     ASSERT_TRUE(pacer.push(at(0s), paced(0)));
@@ -165,7 +165,7 @@ std::vector<DataRate> probe(GccProber& prober, DataRate capacity) {
   return told;
 }
 
-TEST(GccProber, FindsWhatAFastLinkCarriesUpToTheProbeAndWhatASlowOneCarries) {
+TEST(GccProber, FindsTheRateOfFastAndSlowLinks) {
   GccProber fast{kbps(300), {.factors = {3, 6}}};
   const auto rates = probe(fast, kbps(50'000));
   ASSERT_EQ(rates.size(), 2U);
@@ -238,7 +238,7 @@ TEST(GccPlayout, AnEvenPathCostsTenMillisecondsOrSo) {
   EXPECT_NEAR(to_milliseconds(shown - captured), 30 + 11, 1);
 }
 
-TEST(GccPlayout, FramesOfAnUnevenPathAreShownEvenly) {
+TEST(GccPlayout, FramesOfAnUnevenPathAreDisplayedEvenly) {
   GccPlayout playout;
   Rng rng{3};
   TimePoint last_shown{};
@@ -260,7 +260,7 @@ TEST(GccPlayout, FramesOfAnUnevenPathAreShownEvenly) {
   EXPECT_LT(jitter_out, jitter_in * 0.6);
 }
 
-TEST(GccPlayout, FramesAfterAnOutageAreShownAtOnceAndTheDelayComesBack) {
+TEST(GccPlayout, FramesAfterAnOutageAreDisplayedAtOnce) {
   GccPlayout playout;
   TimePoint free_at{};
   Duration last{};
@@ -299,7 +299,7 @@ TEST(GccJitter, RepeatsAddARoundTrip) {
 
 // ---- Arrivals and retransmissions ----
 
-TEST(GccArrivalLog, TellsEveryPacketOnce) {
+TEST(GccArrivalLog, ReportsEveryPacketOnce) {
   GccArrivalLog log;
   log.handle_arrival(1, at(10ms));
   log.handle_arrival(3, at(12ms));
@@ -345,7 +345,7 @@ TEST(GccMissing, AsksAtOnceThenEveryRoundTripTenTimes) {
   EXPECT_EQ(missing.poll_timeout(), kNever);
 }
 
-TEST(GccMissing, TooMuchIsForgottenAndSaidOnce) {
+TEST(GccMissing, OverflowIsDiscardedAndReportedOnce) {
   GccMissing missing;
   missing.handle_arrival(0);
   missing.handle_arrival(static_cast<uint32_t>(GccMissing::kMissingMax) + 2);
@@ -419,7 +419,7 @@ struct OneWay {
   std::vector<CodedFrame> coded;
 };
 
-TEST(GccCall, ShowsEveryPictureOfAFastLinkInOrderAndSoon) {
+TEST(GccCall, DisplaysEveryFrameOfAFastLinkInOrderAndSoon) {
   OneWay call{{}, {{1ms, 1s}}};
   call.run_until(at(20s));
   EXPECT_GE(call.shown.size(), 290U);
@@ -514,7 +514,7 @@ TEST(GccCall, EqualCallsAreEqual) {
   EXPECT_EQ(run(), run());
 }
 
-TEST(GccCall, DropsWhatMakesNoSense) {
+TEST(GccCall, DropsInvalidDatagrams) {
   GccCall call{kTimeZero, {}, camera()};
   Rng rng{5};
   TimePoint now = kTimeZero;

@@ -266,7 +266,7 @@ TEST_F(ExposureHistoryRules, FullOpportunitiesAreNotRoundedUp) {
   EXPECT_EQ(report(55ms, {{100, 55ms}, {200, 55ms}, {300, 55ms}})[1], (Stretch{5'000, true, 2}));
 }
 
-TEST_F(ExposureHistoryRules, WhatWasOvertakenIsNoLongerOutstanding) {
+TEST_F(ExposureHistoryRules, OvertakenDatagramIsNoLongerOutstanding) {
   begin();
   send(30ms, 100, 500);
   send(31ms, 200, 600);
@@ -297,7 +297,7 @@ TEST(ExposureHistory, CountsTheOverheadItIsGiven) {
   EXPECT_EQ(other.outstanding_size(), DataSize{107});
 }
 
-TEST(TransitWatch, FiveMillisecondsAreNoWait) {
+TEST(TransitWatch, FiveMillisecondsCountAsClear) {
   for (const auto& [late, clear] : {std::pair{5, true}, std::pair{6, false}}) {
     TransitWatch watch;
     watch.handle_arrival(kTimeZero + 1s, 900);
@@ -342,7 +342,7 @@ TEST(TransitWatch, LeastTransitIsForgottenAfterTwoSpansOf5Seconds) {
   EXPECT_TRUE(watch.is_clear(kTimeZero + 10'600ms)) << "50 ms have become the least";
 }
 
-TEST(WayBack, HeldUpForHalfTheSilenceIsHarmless) {
+TEST(WayBack, DelayOfHalfTheSilenceIsHarmless) {
   for (const auto& [transit, harmless] :
        {std::pair<Duration, Duration>{230ms, 400ms}, {230ms - 1us, 0ms}}) {
     WayBack way_back;
@@ -378,7 +378,7 @@ TEST(WayBack, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
   EXPECT_EQ(way_back.harmless_silence(), 0ms) << "130 ms are usual by now";
 }
 
-TEST(RecentLeast, ForgetsWhatIsTwoSpansOld) {
+TEST(RecentLeast, ForgetsValuesTwoSpansOld) {
   for (const auto& [later, least] : {std::pair<Duration, int>{20s - 1ns, 3}, {20s, 8}}) {
     RecentLeast<int> recent{10s};
     recent.add(kTimeZero, 3);

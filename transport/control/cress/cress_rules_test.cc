@@ -84,7 +84,7 @@ TEST_F(CressReceiver, ReportRidesAlongHalfAnIntervalAfterTheLast) {
   EXPECT_TRUE(receiver_.poll_feedback(kBegin + 5ms));
 }
 
-TEST_F(CressReceiver, TwentyFourUntoldArrivalsAreReportedAtOnce) {
+TEST_F(CressReceiver, TwentyFourUnreportedArrivalsAreReportedAtOnce) {
   uint64_t sequence = 0;
   for (int round = 0; round < 2; ++round) {
     const TimePoint now = kBegin + round * 1s;
@@ -178,7 +178,7 @@ TEST(CressSender, ProbesUntilTheFirstArrivalIsKnown) {
   EXPECT_EQ(sender.control.next_change(kBegin), kNever);
 }
 
-TEST(CressSender, WindowIsWhatIsSurelyDeliveredWithin60Milliseconds) {
+TEST(CressSender, WindowIsWhatIsDeliveredWithin60Milliseconds) {
   CressSender sender{fast_link()};
   sender.begin();
   for (const Duration later : {40ms, 41ms, 100ms, 199ms}) {
@@ -193,7 +193,7 @@ TEST(CressSender, WindowIsWhatIsSurelyDeliveredWithin60Milliseconds) {
   EXPECT_EQ(sender.control.window(kBegin + 260ms), DataSize{300}) << "the probe";
 }
 
-TEST(CressSender, WindowIsLessWhatStillWaitsAtTheLink) {
+TEST(CressSender, WindowExcludesBytesWaitingAtTheLink) {
   CressSender sender{fast_link()};
   sender.begin();
   for (int i = 0; i < 20; ++i) {
@@ -344,7 +344,7 @@ TEST(CressSender, PatienceEndsWhenNothingArrivedFor300Milliseconds) {
   EXPECT_EQ(sender.control.patience(kBegin + 300ms + 1ns), Duration::max());
 }
 
-TEST(CressSender, SpeaksAsSeldomAsHalfTheQueueIsLong) {
+TEST(CressSender, ReportIntervalIsHalfTheQueueingDelay) {
   CressControl::Options options;
   options.belief = {.busy_half_life = 1h, .prior_rate = 40, .prior_packets = 1000};
   CressSender sender{options};
@@ -379,7 +379,7 @@ TEST(CressSender, QueueOnADeadLinkIsTakenToLeaveAtOneKilobit) {
   EXPECT_EQ(sender.pace(kBegin + 50ms), 500ms) << "half of 1000 bits at 1 kbit/s";
 }
 
-TEST(CressSender, SpeaksEveryQuarterOfTheSilenceWhereItSparesTheLink) {
+TEST(CressSender, SilentLinkGetsReportsEveryQuarterOfTheSilence) {
   auto options = fast_link();
   options.spares_silent_link = true;
   CressSender sender{options};

@@ -106,7 +106,7 @@ TEST_F(ExposureHistoryTest, OnlyTimeInWhichSomethingWaitedIsExposure) {
             (std::vector<Told>{{30, false, 0}, {7, true, 1}, {13, false, 0}}));
 }
 
-TEST_F(ExposureHistoryTest, WhatDrainsTheQueueCountsAsAWholeOpportunity) {
+TEST_F(ExposureHistoryTest, LastDeliveryOfAQueueCountsAsAWholeOpportunity) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, DataSize{100});
   const auto told = report(kTimeZero + 60ms, {{1550, kTimeZero + 55ms}});
@@ -114,7 +114,7 @@ TEST_F(ExposureHistoryTest, WhatDrainsTheQueueCountsAsAWholeOpportunity) {
   EXPECT_EQ(told[1], (Told{5, true, 1}));
 }
 
-TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyWhatCameCounts) {
+TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyArrivedBytesCount) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, DataSize{706});
   history_.on_sent(kTimeZero + 30ms, 3000, DataSize{706});
@@ -123,7 +123,7 @@ TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyWhatCameCounts) {
   EXPECT_EQ(history_.outstanding().size(), 1U);
 }
 
-TEST_F(ExposureHistoryTest, WhatALaterDatagramOvertookWasNeverInTheQueue) {
+TEST_F(ExposureHistoryTest, OvertakenDatagramWasNeverInTheQueue) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, kFull);
   history_.on_sent(kTimeZero + 40ms, 3100, kFull);
@@ -266,7 +266,7 @@ TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
   }
 }
 
-TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
+TEST(CressControl, ContinuesWhileTheReversePathIsSlow) {
   int arrived[2] = {};
   for (const bool is_call : {false, true}) {
     Loop loop{2400us, is_call ? call_control() : CressControl::Options{}, 700ms};
@@ -279,7 +279,7 @@ TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
   EXPECT_GT(arrived[1], arrived[0] * 5 / 4) << arrived[0];
 }
 
-TEST(CressControl, SilenceIsBadNewsAgainOnceItToldOfAnOutage) {
+TEST(CressControl, SilenceCountsAgainAfterAReportedOutage) {
   const auto told = [](Loop& loop, int ms, bool offers) {
     for (int i = 0; i < ms; ++i) {
       loop.step(offers);
@@ -297,7 +297,7 @@ TEST(CressControl, SilenceIsBadNewsAgainOnceItToldOfAnOutage) {
   EXPECT_EQ(loop.window(), DataSize{0}) << "this one again was an outage, for all one knows";
 }
 
-TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
+TEST(WayBack, RemembersTheLongestHarmlessReportDelay) {
   WayBack way_back;
   EXPECT_EQ(way_back.harmless_silence(), Duration{});
   TimePoint now = kTimeZero;
@@ -354,14 +354,14 @@ int reports_over_a_slow_link(const CressControl::Options& options) {
   return reports;
 }
 
-TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot) {
+TEST(CressControl, OnlyMediaSendersReportsSpareASilentLink) {
   const int answering = reports_over_a_slow_link({});
   const int speaking = reports_over_a_slow_link(call_control());
   EXPECT_LT(speaking, answering / 2) << "of " << answering;
   EXPECT_GT(speaking, 20 * 4) << "the longest pace";
 }
 
-TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
+TEST(CressControl, HeartbeatIntervalIsAFractionOfTheArrivalsAge) {
   CressControl flow{flow_control()};
   const TimePoint start = kTimeZero + 1s;
   EXPECT_EQ(flow.heartbeat_interval(start, 50ms), 40ms) << "nothing is known";
@@ -396,7 +396,7 @@ TEST(RecentLeast, RemembersForOneToTwoSpans) {
   EXPECT_EQ(recent.least(), 11) << "a span without any lies between";
 }
 
-TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
+TEST(TransitWatch, DistinguishesAClearPathFromAQueueingOne) {
   for (const Duration offset : {Duration{}, Duration{31s}, Duration{65s}}) {
     TransitWatch watch;
     EXPECT_FALSE(watch.is_clear(kTimeZero)) << "nothing was heard";
@@ -420,7 +420,7 @@ TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
   }
 }
 
-TEST(CressControl, AReportWaitsForARideWhileTheWayIsClearAndNoLonger) {
+TEST(CressControl, ReportWaitsForADatagramOnlyWhileThePathIsClear) {
   for (const bool is_clear : {true, false}) {
     CressControl receiver{{.report_interval_clear = 25ms}};
     uint64_t sequence = 0;

@@ -181,7 +181,7 @@ TEST(Forecaster, ArrivalExactlyAtTheEndOfATickBelongsToIt) {
   EXPECT_EQ(log, (std::vector<double>{2, 1}));
 }
 
-TEST(Forecaster, AnnouncedSilenceIsNotTakenBackByALaterPacket) {
+TEST(Forecaster, AnnouncedSilenceSurvivesALaterPacket) {
   std::vector<double> log;
   Forecaster forecaster{std::make_unique<ScriptEstimator>(log), {.prior_ticks = 0}};
   forecaster.handle_arrival(kTimeZero, kModelPacketSize, 50ms);

@@ -93,7 +93,7 @@ struct Room {
   }
 };
 
-TEST(RoomSecrets, AccessTellsNothingOfMediaNorTheCallOfTwo) {
+TEST(RoomSecrets, AccessRevealsNeitherMediaNorCallKeys) {
   const auto secret = bytes_of("a secret of sixteen or more");
   const RoomSecrets room = derive_room(secret);
   const Credential leg = room_credential(room.access);
@@ -107,7 +107,7 @@ TEST(RoomSecrets, AccessTellsNothingOfMediaNorTheCallOfTwo) {
   EXPECT_FALSE(derive_room(bytes_of("another secret of as many")) == room);
 }
 
-TEST(MemberCard, ParseReturnsWhatWasWrittenAndNothingElseIsOne) {
+TEST(MemberCard, OnlyWrittenCardsAreParsed) {
   Rng rng{1};
   for (int i = 0; i < 3000; ++i) {
     CardText text{.member = static_cast<uint16_t>(rng.below(65'536)),
@@ -134,7 +134,7 @@ TEST(MemberCard, ParseReturnsWhatWasWrittenAndNothingElseIsOne) {
   EXPECT_TRUE(parse_card_text(from_numbers({0, 1, 0, 0, 255, 255, 0})));
 }
 
-TEST(RoomKeys, EverybodyOpensEverybodysFramesOnceCardsWentRound) {
+TEST(RoomKeys, AllMembersOpenFramesAfterExchangingCards) {
   Room room;
   for (uint16_t number = 1; number <= 5; ++number) {
     room.join(number);
@@ -146,7 +146,7 @@ TEST(RoomKeys, EverybodyOpensEverybodysFramesOnceCardsWentRound) {
   room.expect_all_hear_all();
 }
 
-TEST(RoomKeys, WhoHasOnlyWhatTheRelayHasOpensAndForgesNothing) {
+TEST(RoomKeys, RelaysKeysOpenAndForgeNothing) {
   Room room;
   room.join(1);
   room.join(2);
@@ -199,7 +199,7 @@ TEST(RoomKeys, OvertakenFramesOpenToo) {
   }
 }
 
-TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
+TEST(RoomKeys, KeyAndCounterAreNeverReused) {
   // Same plain text, same number, same counters: if a key were used twice, ciphertexts would
   // repeat.
   std::set<std::string> seen;
@@ -212,7 +212,7 @@ TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
   }
 }
 
-TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
+TEST(RoomKeys, RecordedCallDoesNotOpenForALaterMember) {
   Room yesterday;
   yesterday.join(1);
   yesterday.join(2);
@@ -234,7 +234,7 @@ TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
   today.expect_all_hear_all();
 }
 
-TEST(RoomKeys, WhatWasSaidBeforeALeaveIsNotRepeatedAfterIt) {
+TEST(RoomKeys, FramesBeforeALeaveCannotBeReplayedAfterIt) {
   Room room;
   room.join(1);
   room.join(2);
@@ -246,7 +246,7 @@ TEST(RoomKeys, WhatWasSaidBeforeALeaveIsNotRepeatedAfterIt) {
   EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kUnknownKey);
 }
 
-TEST(RoomKeys, WhatTheRelayDoesToCardsOnlyMakesThingsFail) {
+TEST(RoomKeys, ModifiedCardsOnlyCauseFailures) {
   Room room;
   room.join(1);
   room.join(2);
@@ -274,7 +274,7 @@ TEST(RoomKeys, WhatTheRelayDoesToCardsOnlyMakesThingsFail) {
   room.expect_all_hear_all();
 }
 
-TEST(RoomKeys, ALeaveMovesAllToTheNextEpochWhateverTheOrderInWhichTheyHear) {
+TEST(RoomKeys, LeaveMovesAllToTheNextEpochInAnyOrder) {
   Room room;
   for (uint16_t number = 1; number <= 4; ++number) {
     room.join(number);
@@ -317,7 +317,7 @@ TEST(RoomKeys, TheEpochBeforeOpensForTenSecondsAndThenNoMore) {
   EXPECT_EQ(room.open(1, 2, second).error(), SFrameError::kUnknownKey);
 }
 
-TEST(RoomKeys, ManyLeavesLaterNumbersInKidsWrapAndAllStillHearAll) {
+TEST(RoomKeys, EpochNumbersInKidsWrapSafely) {
   Room room;
   room.join(1);
   room.join(2);
@@ -354,7 +354,7 @@ TEST(RoomKeys, AForgedEpochMovesNobody) {
   EXPECT_TRUE(room.open(2, 1, frame));
 }
 
-TEST(RoomKeys, AThousandMembersTakeNoMorePlaceThanTheMost) {
+TEST(RoomKeys, ThousandMembersStayWithinTheMemoryBound) {
   Room room;
   RoomKeys& keys = room.join(1);
   size_t refused = 0;
@@ -367,7 +367,7 @@ TEST(RoomKeys, AThousandMembersTakeNoMorePlaceThanTheMost) {
   EXPECT_LE(keys.make_card(std::vector<std::byte>(kCardBodyMax)).size(), kCardSizeMax);
 }
 
-TEST(RoomKeys, InTheLargestRoomAllHearAll) {
+TEST(RoomKeys, LargestRoomOpensAllFrames) {
   Room room;
   for (uint16_t number = 1; number <= kRoomOthersMax + 1; ++number) {
     room.join(number);
@@ -578,7 +578,7 @@ TEST(RoomKeys, APresenceThatGaveWayIsOverToo) {
   EXPECT_EQ(keys.epoch(), 0U) << "nobody left";
 }
 
-TEST(RoomKeys, WhoJoinsAgainUnderItsNumberIsHeardFromItsFirstFrame) {
+TEST(RoomKeys, RejoinedMemberOpensFromItsFirstFrame) {
   Room room;
   two_members(room);
   for (int i = 0; i < 3; ++i) {
@@ -624,7 +624,7 @@ TEST(RoomKeys, EveryErrorOfACardIsNamed) {
   EXPECT_EQ(error_of(card), CardError::kStale);
 }
 
-TEST(RoomKeys, ACardIsDueWhenSomebodyNewCameAndNotOtherwise) {
+TEST(RoomKeys, CardIsDueOnlyForANewMember) {
   Room room;
   RoomKeys& keys = room.join(1);
   EXPECT_TRUE(keys.card_due()) << "the first";

@@ -241,7 +241,7 @@ TEST(Handshake, ATimerFindsTheRefusalToo) {
   EXPECT_EQ(joiner.poll_timeout(), kTimeZero + 2000ms);
 }
 
-TEST(Handshake, OtherAlertsAreOfNoHandshake) {
+TEST(Handshake, OtherAlertsAreIgnored) {
   TwoEnds ends;
   const Bytes second = ends.second_hello();
   Handshake listener{kTimeZero, ends.listener_context};
@@ -257,7 +257,7 @@ TEST(Handshake, OtherAlertsAreOfNoHandshake) {
   EXPECT_EQ(ends.joiner.state(), State::kRunning);
 }
 
-TEST(Handshake, AnUnknownLinkIsToldInAnAlert) {
+TEST(Handshake, UnknownLinkIsReportedInAnAlert) {
   TwoEnds ends{8};
   const Bytes keys = ends.keys();
   EXPECT_TRUE(ends.listener->handle_datagram(ends.now, keys));
@@ -269,7 +269,7 @@ TEST(Handshake, AnUnknownLinkIsToldInAnAlert) {
   EXPECT_TRUE(ends.listener->identity().empty());
 }
 
-TEST(Handshake, AWrongProofFailsWithoutAWord) {
+TEST(Handshake, WrongProofFailsSilently) {
   Credential forged = link_credential(test_secret());
   forged.psk = link_credential(test_secret(8)).psk;
   TwoEnds ends{forged};
@@ -405,7 +405,7 @@ TEST(Joining, AFailedAttemptIsBegunAgainAndCounted) {
   EXPECT_EQ(joining.state(), Joining::State::kRunning);
 }
 
-TEST(Joining, BelievesARefusalOnceAllOtherAddressesFailed) {
+TEST(Joining, AcceptsARefusalOnceAllOtherAddressesFailed) {
   for (const bool has_other : {false, true}) {
     const HandshakeContext context{Role::kJoiner, test_secret()};
     std::vector<Address> listeners{test_address(1)};

@@ -100,7 +100,7 @@ TEST(HelloGate, CookieIsRefusedFromAnotherAddress) {
   EXPECT_EQ(gate.judge(kTimeZero, {}, hello).verdict, Verdict::kAnswer);
 }
 
-TEST(HelloGate, AddressAndRandomAreNotTakenForEachOther) {
+TEST(HelloGate, AddressAndRandomAreNotConfused) {
   // The address's last byte moved to the front of the random number, all later bytes equal: only
   // the address's length in the cookie distinguishes the two.
   const HelloGate gate;
@@ -199,7 +199,7 @@ TEST(HelloGate, ReadsHellosOfEverySessionAndCookieSize) {
   }
 }
 
-TEST(HelloGate, WhatStatesMoreThanItHoldsIsNoHello) {
+TEST(HelloGate, InconsistentLengthsAreNoHello) {
   const HelloGate gate;
   const auto verdict = [&](const std::vector<std::byte>& bytes) {
     return gate.judge(kTimeZero, kSender, bytes).verdict;

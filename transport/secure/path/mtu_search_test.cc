@@ -111,7 +111,7 @@ TEST(MtuSearch, DoesNotAskForMoreThanItMay) {
   EXPECT_EQ(path.search.size(), DataSize{1452});
 }
 
-TEST(MtuSearch, BelievesOnlyTheSizeItAskedFor) {
+TEST(MtuSearch, AcceptsOnlyTheProbedSize) {
   MtuSearch search{kTimeZero, {.largest = kEthernet}};
   search.handle_acknowledgement(kTimeZero, DataSize{1280});
   EXPECT_EQ(search.size(), kDatagramBase) << "nothing was asked yet";
@@ -131,7 +131,7 @@ TEST(MtuSearch, AsksThreeTimesAndAgainAfterAMinute) {
   EXPECT_EQ(path.search.size(), kEthernet);
 }
 
-TEST(MtuSearch, StartsAnewOnANewPath) {
+TEST(MtuSearch, RestartsOnANewPath) {
   Path path{kEthernet};
   path.run_for(10s);
   ASSERT_EQ(path.search.size(), kEthernet);

@@ -137,7 +137,7 @@ using Times = std::vector<double>;
 
 // ---- a new address
 
-TEST(Peer, ChallengesANewAddressWithThreeTimesWhatCameFromIt) {
+TEST(Peer, ChallengesANewAddressWithUpToThreeTimesItsBytes) {
   // A challenge has 35 bytes: the bytes received pay for floor(3 * received / 35) of them and no
   // more.
   const std::vector<std::pair<size_t, size_t>> cases{{34, 2}, {35, 3}, {46, 3},
@@ -150,7 +150,7 @@ TEST(Peer, ChallengesANewAddressWithThreeTimesWhatCameFromIt) {
   }
 }
 
-TEST(Peer, WhatComesLaterFromANewAddressPaysForMoreChallenges) {
+TEST(Peer, LaterBytesFromANewAddressPermitMoreChallenges) {
   Harness h;
   ASSERT_TRUE(h.arrives(kNewPlace, h.record(34)));
   EXPECT_EQ(h.times_of<PathChallenge>(kTimeZero + 1s, kNewPlace), (Times{0, 50}));
@@ -311,7 +311,7 @@ TEST(Peer, PongsCountTheRecordsOfMoreThan1200Bytes) {
 
 // ---- pings and silence
 
-TEST(Peer, PingsOftenUntilItIsHeardAndEverySecondThen) {
+TEST(Peer, PingsOftenUntilConnectedThenEverySecond) {
   Harness h;
   h.peer.handle_timeout(h.now);
   EXPECT_EQ(h.times_of<Ping>(kTimeZero + 1s), (Times{0, 50, 150, 350, 550, 750, 950}));
@@ -365,7 +365,7 @@ TEST(Peer, SealsNothingOnceItIsOver) {
   }
 }
 
-TEST(Peer, IsNotUnreachableBeforeItWasHeard) {
+TEST(Peer, IsNotUnreachableBeforeTheFirstDatagram) {
   Harness h;
   h.run_until(kTimeZero + 10s);
   EXPECT_TRUE(h.events().empty());
@@ -439,7 +439,7 @@ TEST(Peer, AJoinerThatIsNotAnsweredFor600msRoutesItsPings) {
   }
 }
 
-TEST(Peer, AJoinerRoutesUntilItSeesThatItIsHeard) {
+TEST(Peer, JoinerRoutesUntilItIsAnswered) {
   const auto is_ping_routed = [](Harness& h) {
     h.drain();
     h.peer.ping(h.now);
@@ -483,7 +483,7 @@ TEST(Peer, AfterANetworkChangeItPingsAtOnceAndOften) {
   EXPECT_EQ(h.times_of<Ping>(kTimeZero + 1s), (Times{400, 450, 550, 750, 950}));
 }
 
-TEST(Peer, TakesRecordsWithAnIdBeforeThem) {
+TEST(Peer, AcceptsRoutedRecords) {
   Harness h;
   const auto routed = [](std::vector<std::byte> bytes) {
     bytes.insert(bytes.begin(), 9, std::byte{77});
@@ -534,7 +534,7 @@ TEST(Peer, EveryCloseCodeHasItsReason) {
   }
 }
 
-TEST(Peer, SaysThreeTimesThatItCloses) {
+TEST(Peer, SendsItsCloseThreeTimes) {
   Harness h;
   h.sends(100);
   h.hears(Ping{});
@@ -556,7 +556,7 @@ TEST(Peer, SaysThreeTimesThatItCloses) {
   EXPECT_TRUE(h.events().empty()) << "its owner knows";
 }
 
-TEST(Peer, WhileClosingItRepeatsItselfToWhatIsStillHeard) {
+TEST(Peer, RepeatsItsCloseToALivePeer) {
   Harness h;
   h.peer.close(h.now, CloseCode::kHangUp, 3s);
   EXPECT_EQ(h.times_of<Close>(kTimeZero + 1s), (Times{0, 50, 100}));
@@ -615,7 +615,7 @@ void raise_to_1280(Harness& h) {
   h.drain();
 }
 
-TEST(Peer, KnowsNothingOfTheSizeOfANewPath) {
+TEST(Peer, DiscardsTheSizeOfAnOldPath) {
   Harness h;
   raise_to_1280(h);
   const PathToken token = challenged(h, kNewPlace);
@@ -637,7 +637,7 @@ TEST(Peer, FallsBackAtOnceAfterANetworkChangeOrARefusal) {
   }
 }
 
-TEST(Peer, ProbesOnlyWhatIsThereAndAnswers) {
+TEST(Peer, ProbesOnlyAReachablePeer) {
   Harness unheard;
   EXPECT_EQ(unheard.times_of<MtuProbe>(kTimeZero + 2900ms), (Times{}));
   unheard.hears(Pong{});
@@ -724,7 +724,7 @@ TEST(Peer, KeepsTheNewest64ControlRecords) {
   EXPECT_EQ(pongs.back().id, 64U);
 }
 
-TEST(Peer, SaysWhetherASendMayMakeItsNextTimeSooner) {
+TEST(Peer, ReportsWhetherASendMakesItsTimeoutSooner) {
   Harness h;
   const auto sends = [&](size_t size) {
     h.own_sequence += 2000;
@@ -746,7 +746,7 @@ TEST(Peer, SaysWhetherASendMayMakeItsNextTimeSooner) {
   EXPECT_FALSE(h.peer.seal(h.now, plain_datagram(1'000'000, 100)));
 }
 
-TEST(Peer, BuffersOfWhatWasOpenedComeFromTheSpareOnes) {
+TEST(Peer, DecryptedDatagramsUseSpareBuffers) {
   SpareBuffers spare;
   spare.give(std::vector<std::byte>(500));
   ASSERT_EQ(spare.kept(), 1U);

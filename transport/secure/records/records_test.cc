@@ -59,7 +59,7 @@ std::array<unsigned char, kNonceSize> nonce_of(std::span<const std::byte> base, 
   return nonce;
 }
 
-TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
+TEST(AeadKey, EqualsOpensslsOwnInterface) {
   Rng rng{12};
   const auto random_bytes = [&rng](size_t size) {
     std::vector<std::byte> bytes(size);
@@ -98,7 +98,7 @@ TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
   }
 }
 
-TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) {
+TEST(ReplayWindow, AgreesWithASetThatForgetsNothing) {
   Rng rng{3};
   constexpr size_t kKept = 100;
   ReplayWindow window{kKept};
@@ -126,7 +126,7 @@ TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) 
   }
 }
 
-TEST(Records, OpenGivesBackWhatWasSealed) {
+TEST(Records, OpenReturnsWhatWasSealed) {
   for (const Aead aead : {Aead::kAes128Gcm, Aead::kChaCha20Poly1305}) {
     Pair pair{aead};
     uint64_t sequence = 0;
@@ -160,7 +160,7 @@ TEST(Records, NoBitOfADatagramCanBeChanged) {
   EXPECT_TRUE(pair.right.open(kTimeZero, record)) << "forgeries left something behind";
 }
 
-TEST(Records, NoPartOfADatagramIsTakenForIt) {
+TEST(Records, NoPartOfADatagramIsAccepted) {
   Pair pair;
   auto record = pair.left.seal(kTimeZero, plain_datagram(12'345, 60));
   for (size_t size = 0; size < record.size(); ++size) {
@@ -192,7 +192,7 @@ TEST(RecordsDeathTest, ASequenceIsNeverSealedTwice) {
   EXPECT_DEATH((void)pair.left.seal(kTimeZero, plain_datagram(400)), "sealed once");
 }
 
-TEST(Records, GoOnWhenTheSequencePassesThirtyTwoBitsWhateverTheOrder) {
+TEST(Records, ContinueWhenTheSequencePassesThirtyTwoBits) {
   Pair pair;
   Rng rng{4};
   uint64_t sequence = 0;
@@ -277,7 +277,7 @@ TEST(Records, TheKeyBeforeOpensForAWhileAndThenNoMore) {
   EXPECT_TRUE(pair.right.open(kTimeZero + 11s, sealed[3]));
 }
 
-TEST(Records, KeysAreReplacedByTheHourButNotBeforeSomebodyWhoSleeps) {
+TEST(Records, KeysAreReplacedHourlyUnlessThePeerIsSilent) {
   Pair pair;
   TimePoint now = kTimeZero;
   uint64_t sequence = 0;
@@ -327,7 +327,7 @@ const std::vector<ControlMessage> kMessages{
     Pong{1, 0xFFFFFFFF},
 };
 
-TEST(ControlRecords, OpenGivesBackWhatWasSealed) {
+TEST(ControlRecords, OpenReturnsWhatWasSealed) {
   ControlPair pair;
   for (const ControlMessage& message : kMessages) {
     const auto record = pair.left.seal(kTimeZero, message);
@@ -344,7 +344,7 @@ TEST(ControlRecords, OpenGivesBackWhatWasSealed) {
   }
 }
 
-TEST(ControlRecords, NoBitCanBeChangedAndNoPartIsTakenForTheWhole) {
+TEST(ControlRecords, EveryModificationOrTruncationIsDetected) {
   for (const ControlMessage& message : kMessages) {
     ControlPair pair;
     const auto record = pair.left.seal(kTimeZero, message);
@@ -360,7 +360,7 @@ TEST(ControlRecords, NoBitCanBeChangedAndNoPartIsTakenForTheWhole) {
   }
 }
 
-TEST(ControlRecords, WhatALaterVersionSaysIsAuthenticButIgnored) {
+TEST(ControlRecords, UnknownMessagesAreAuthenticButIgnored) {
   ControlPair pair;
   const auto opened = pair.right.open(kTimeZero, pair.left.seal(kTimeZero, UnknownControl{}));
   ASSERT_TRUE(opened);
