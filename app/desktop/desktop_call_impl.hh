@@ -98,7 +98,7 @@ class DesktopCall::Impl {
   void handle_room_event(const room::RoomEvent& event);
   void show_room();
   void show_member(const room::RoomShown& shown);
-  void look();
+  void send_view();
   void handle_event(uint64_t call, const live::LiveEvent& event);
   void handle_connected(TimePoint at);
   void handle_device_lost(const std::string& words);
