@@ -120,7 +120,7 @@ void check_film_schemes(const RunArguments& arguments) {
   const std::vector<std::string> names = filmed_schemes(arguments);
   if (names.size() > 2 || (names.size() == 2 && names.front() == names.back())) {
     throw std::invalid_argument(
-        "--film shows two schemes beside each other, or one beside the original: name them, "
+        "--film shows two schemes side by side, or one next to the original: name them, "
         "--film A,B");
   }
   for (const std::string& name : names) {
@@ -444,9 +444,10 @@ void add_run_options(CLI::App& command, RunArguments& a) {
       ->default_str("webm")
       ->check(CLI::IsMember({"webm", "y4m"}));
   command
-      .add_option("--film", a.film,
-                  "With --video: write film.webm, two schemes side by side (one: beside the "
-                  "original) with the age of their pictures drawn in; of more schemes: --film A,B")
+      .add_option(
+          "--film", a.film,
+          "With --video: write film.webm, two schemes side by side (one: next to "
+          "the original) with the age of their pictures drawn in; of more schemes: --film A,B")
       ->expected(0, 1)
       ->default_str(kFilmAll);
   command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; filmed ones go together");

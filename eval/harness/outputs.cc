@@ -169,13 +169,13 @@ std::string results_table(const std::vector<DirectionResult>& results) {
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "frame50", "frame95",
                                   "SSIM", "shown", "freezes", "frozen")
                     : "";
-  text += any_sound ? fmt::format(" {:>7} {:>7}", "ear95", "made up") : "";
+  text += any_sound ? fmt::format(" {:>7} {:>9}", "ear95", "concealed") : "";
   text += fmt::format("\n{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "", "", "", "kbit/s",
                       "kbit/s", "", "ms", "ms");
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "ms", "ms", "dB",
                                   "frames", "", "s")
                     : "";
-  text += any_sound ? fmt::format(" {:>7} {:>7}", "ms", "%") : "";
+  text += any_sound ? fmt::format(" {:>7} {:>9}", "ms", "%") : "";
   text += "\n";
   for (const DirectionResult& r : results) {
     text += fmt::format("{:<15} {:<24} {:<8} {:>8.0f} {:>8.0f} {:>5.2f} {:>8} {:>8}", r.scheme,
@@ -188,10 +188,10 @@ std::string results_table(const std::vector<DirectionResult>& results) {
                           short_cell(v.ssim_db, 2), v.frames_displayed, v.freezes, v.frozen_s);
     }
     if (r.sound) {
-      const auto made_up =
+      const auto concealed =
           r.sound->concealed ? std::optional{*r.sound->concealed * 100} : std::nullopt;
-      text += fmt::format(" {:>7} {:>7}", short_cell(r.sound->mouth_to_ear_p95_ms),
-                          short_cell(made_up, 1));
+      text += fmt::format(" {:>7} {:>9}", short_cell(r.sound->mouth_to_ear_p95_ms),
+                          short_cell(concealed, 1));
     }
     text += "\n";
   }
