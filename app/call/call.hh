@@ -14,7 +14,7 @@ namespace cress::app {
 
 struct CallOptions {
   session::EndpointOptions endpoint;
-  /// Of the own camera; empty: this end only receives.
+  /// How this end's camera is encoded; empty: this end only receives.
   std::optional<VideoSenderOptions> video;
   /// Whether the part of the window that a frame leaves unused is filled with padding: for Sprout,
   /// whose belief interprets a tick with few arrivals as a slow link, even if the sender had little

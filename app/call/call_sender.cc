@@ -109,7 +109,7 @@ DataSize CallSender::sound_reserve(TimePoint now) {
   return total;
 }
 
-// Of a fragment, in addition to the seal's header.
+// The largest fragment, without the seal's header.
 DataSize CallSender::message_max() const {
   return endpoint_.message_max() -
          (seal_ != nullptr ? size_of(seal_->fragment_head()) : DataSize{});

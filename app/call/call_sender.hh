@@ -13,7 +13,7 @@
 namespace cress::app {
 
 struct CallSenderOptions {
-  /// Of the own camera; empty: this end only receives.
+  /// How this end's camera is encoded; empty: this end only receives.
   std::optional<VideoSenderOptions> video;
   /// See CallOptions.
   bool pads_window = false;

@@ -32,7 +32,7 @@ Address best_own_address();
 /// The host part of a link: "192.0.2.7", "2001:db8::7".
 std::string host_of(const Address& address);
 
-/// Neither 0.0.0.0 nor ::, which stand for all of a machine's addresses.
+/// False for 0.0.0.0 and ::, which stand for all of a machine's addresses.
 bool is_specific(const Address& address);
 
 }  // namespace cress::desktop

@@ -348,7 +348,7 @@ app::PlayedAudio RoomMember::play(TimePoint now) {
     other.view.sound_played += is_speech || is_made_up ? 1 : 0;
     other.view.sound_concealed += is_made_up ? 1 : 0;
     mixer_.add(voice.samples);
-    // Of several voices the one that best represents how well the room can be heard.
+    // The voice that represents best how well the room can be heard.
     if (voice.kind < mixed.kind) {
       mixed.kind = voice.kind;
       mixed.captured = voice.captured;

@@ -21,7 +21,7 @@ namespace cress::room {
 
 struct RoomMemberOptions {
   session::EndpointOptions endpoint{};
-  /// Of the own camera; empty: this member only receives. See room_video().
+  /// How this member's camera is encoded; empty: it only receives. See room_video().
   std::optional<app::VideoSenderOptions> video{};
   /// From the room's link (secure::derive_room).
   secure::Secret media{};

@@ -21,7 +21,7 @@ struct PitchPeriod {
   size_t samples = 0;
   /// Similarity of two consecutive periods: 1 identical, 0 unrelated.
   double likeness = 0;
-  /// So quiet that a seam is inaudible.
+  /// The audio is so quiet that a seam is inaudible.
   bool is_quiet = false;
 };
 

@@ -48,11 +48,11 @@ struct AdaptedFrame {
   /// Without data: skipped, and nothing is to be sent.
   EncodedFrame frame;
   DataSize budget{};
-  /// Of the frame, or of the last attempt if it was skipped.
+  /// The quantizer of the frame, or of the last attempt if it was skipped.
   int quantizer = 0;
   /// How often the picture was encoded.
   int attempts = 0;
-  /// Of the encoded frame.
+  /// Size of the encoded frame in pixels.
   int width = 0;
   int height = 0;
 

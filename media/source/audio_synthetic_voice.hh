@@ -11,7 +11,7 @@ namespace cress::media {
 struct SyntheticVoiceOptions {
   /// Another seed gives another pitch, other syllables, other pauses.
   uint64_t seed = 1;
-  /// Of the loop; 1..60 s.
+  /// Length of the loop; 1..60 s.
   Duration loop = 12s;
 };
 

@@ -63,7 +63,7 @@ class FrameCache {
  public:
   /// 17 s at 30 frames per second.
   static constexpr uint32_t kFramesMax = 512;
-  /// Of one frame; media::fragment makes 233 of the largest frame allowed here.
+  /// Fragments of one frame; media::fragment makes 233 of the largest frame allowed here.
   static constexpr uint16_t kFragmentsMax = 512;
 
   explicit FrameCache(const FrameCacheOptions& options);

@@ -56,7 +56,7 @@ struct DirectionMeasurement {
   uint64_t reordered = 0;       ///< arrived after one that was sent later
   double saturated_share = 0;   ///< of time: the queue was provably not empty
   double over_delay_share = 0;  ///< of time: the latest arrival had a round trip over 750 ms
-  /// Of the queueing delay, over packets.
+  /// Median and 95th percentile of the packets' queueing delays.
   Duration delay_p50{};
   Duration delay_p95{};
   std::vector<Stretch> unsaturated;  ///< the remaining time

@@ -32,10 +32,10 @@ struct SaturatorOptions {
   bool up = true;                          ///< saturate from here to the peer
   bool down = true;                        ///< and from the peer to here
 
-  /// Of measuring, after the warm-up. For the listening end: the longest it takes part.
+  /// How long to measure, after the warm-up. For the listening end: the longest it takes part.
   Duration duration = 60s;
-  /// Of load, as an IP packet; smaller sizes are tried if these do not get through. Any size works:
-  /// bytes are counted.
+  /// Size of a load packet including its IP header; smaller sizes are tried if these do not get
+  /// through. Any size works: bytes are counted.
   DataSize packet_size{1500};
 };
 
@@ -50,7 +50,7 @@ struct SaturateMeasurement {
   };
   Direction up;  ///< from the connecting to the listening end
   Direction down;
-  /// Of measuring: the time before was the warm-up. Equal: nothing was measured.
+  /// Begin and end of the measurement, after the warm-up. Equal: nothing was measured.
   TimePoint from{};
   TimePoint to{};
   Duration round_trip{};  ///< the minimum observed

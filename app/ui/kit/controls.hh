@@ -62,7 +62,7 @@ class Controls {
   ControlState add(Control control);
   void end_frame();
 
-  /// Of the last frame, in drawing order.
+  /// The controls of the last frame, in drawing order.
   std::span<const Control> all() const { return last_.controls; }
   const Control* find(const std::string& id) const;
   /// The control that can be pressed at `at`; null if there is none.
