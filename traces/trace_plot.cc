@@ -22,7 +22,7 @@ constexpr const char* kBlue = "#2463a8";
 constexpr const char* kLightBlue = "#a9c8e8";
 constexpr const char* kOrange = "#d9651a";
 
-/// printf into the document: fixed decimals, whatever the locale of a stream would be.
+/// printf into the document: fixed decimals, independent of a stream's locale.
 __attribute__((format(printf, 2, 3))) void add(std::string& svg, const char* format, ...) {
   std::array<char, 1024> line{};
   va_list arguments;
@@ -213,7 +213,7 @@ void draw_interarrivals(std::string& svg, const sim::DeliveryTrace& trace,
            " % come in the same millisecond as the one before (not drawn)");
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most `parts`.
+/// The smallest of 1, 2, 5 times a power of ten that divides `range` into at most `parts`.
 double nice_step(double range, int parts) {
   const double raw = range / parts;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));

@@ -17,17 +17,18 @@ namespace cress::live {
 
 // For tests only.
 
-/// How often a path fails, and how badly. The defaults are a mobile hour; docs/method.md has why.
+/// How often a path fails, and how severely. The defaults are one mobile hour; docs/method.md gives
+/// the reasons.
 struct Faults {
-  Duration propagation = 20ms;  ///< each way
-  // Events an hour.
-  double bursts = 12;    ///< of 100 to 300 ms, in which half of all is lost
-  double blackouts = 6;  ///< of 1 to 5 s, in which all is lost
+  Duration propagation = 20ms;  ///< in each direction
+  // Events per hour.
+  double bursts = 12;    ///< of 100 to 300 ms, in which half of all datagrams are lost
+  double blackouts = 6;  ///< of 1 to 5 s, in which all datagrams are lost
   double moves = 3;      ///< to another address
   // Of each datagram.
   double loss = 0.001;
   double duplicate = 0.0001;
-  double reorder = 0.0005;  ///< up to 30 ms later than its turn
+  double reorder = 0.0005;  ///< delayed by 5 to 30 ms
 
   Faults times(double factor) const {
     Faults faults = *this;
@@ -39,8 +40,9 @@ struct Faults {
   }
 };
 
-/// A path between a joiner and a listener that fails by a seed: two links of the simulated world in
-/// real time, in a thread with two sockets, as a router is.
+/// A path between a joiner and a listener with random faults from a seed: a thread with two
+/// sockets, like a router. Bounded: at most kOnTheWayMax datagrams are in transit, further ones are
+/// lost.
 class FaultyPath {
  public:
   struct Counts {

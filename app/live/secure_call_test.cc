@@ -225,7 +225,7 @@ TEST(SecureCall, AloneItSendsNothingAndPlaysNothing) {
   EXPECT_EQ(played.samples, media::AudioFrame{});
 }
 
-TEST(SecureCall, WhoComesLaterLearnsWhatChangedBefore) {
+TEST(SecureCall, LaterPeerLearnsEarlierChanges) {
   SimulatedCall world;
   VirtualEnd& lea = world.listen("Lea");
   lea.call->set_person(world.now(), {.name = "Lea B.", .muted = true});
@@ -295,7 +295,7 @@ TEST_F(SecureCallTest, ItsLinkIsReportedForStatistics) {
   EXPECT_EQ(sample.loss_up, 0.25);
 }
 
-/// How large messages may be, compared with the smallest path.
+/// The largest message size, compared with that of the smallest path.
 DataSize gain(const VirtualEnd& end) {
   app::CallOptions options;
   options.endpoint.datagram_max = secure::kDatagramBase - secure::kRecordOverhead;

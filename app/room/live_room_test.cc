@@ -19,7 +19,7 @@
 namespace cress::room {
 namespace {
 
-/// One member with test devices, and all that came out of it.
+/// One member with test devices, and all its outputs.
 struct Guest {
   Guest(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, LiveRoomOptions options) {
     options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {160, 120}};
@@ -103,7 +103,7 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
   EXPECT_FALSE(ada.has(live::LiveEvent::Kind::kEnded));
 }
 
-TEST_F(LiveRoomTest, ARelayThatIsRestartedIsJoinedAgainWithoutAnybodysDoing) {
+TEST_F(LiveRoomTest, RestartedRelayIsRejoinedAutomatically) {
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   ASSERT_TRUE(

@@ -10,7 +10,7 @@
 namespace cress::room {
 namespace {
 
-/// Lines about the members of a room: one for each a period, one for each event.
+/// Lines about the members of a room: one per member and period, one per event.
 class MembersHistory {
  public:
   explicit MembersHistory(SimulatedRoom& room) : room_(room) {}
@@ -100,7 +100,7 @@ class MembersHistory {
 
 // Four members, one on a slow and lossy leg, one that joins late and one that falls silent and
 // comes back under its name. Keys are random, but no size or time depends on them.
-TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
+TEST(RoomMemberGolden, MembersReceiveMediaAsRecorded) {
   const std::string versions = media::codec_versions();
   if (!golden_begins("members", versions)) {
     GTEST_SKIP() << "recorded with other codecs than " << versions;

@@ -45,7 +45,7 @@ Duration delay_p95(const std::vector<const RoomShown*>& shown) {
   return delays.empty() ? Duration::max() : delays[delays.size() * 95 / 100];
 }
 
-/// What a receiver saw is what all others saw of the same frame, and what was captured.
+/// A receiver displayed the same as all others of the same frame, and what was captured.
 void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Seat& sender,
                               size_t at_least) {
   std::map<uint32_t, media::PicturePtr> seen;
@@ -118,13 +118,13 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
       EXPECT_LE(other.key_frames_asked, 4U) << other.person.name;
     }
   }
-  // Narrow is fewer pictures, not none, and they are fresh.
+  // A narrow link means fewer frames, not none, and they are recent.
   const auto shown = dia.shown_of(ben.number, kTimeZero + 5s);
   EXPECT_GT(shown.size(), 20U);
   EXPECT_LE(delay_p95(shown), 600ms);
 }
 
-TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
+TEST(RoomMember, NewMemberSeesAllWithinASecondWithoutDisturbance) {
   SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
@@ -146,7 +146,7 @@ TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
   EXPECT_LE(delay_p95(during), before * 12 / 10 + 5ms);
 }
 
-TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
+TEST(RoomMember, LeavingMemberDisappearsWithoutOtherEffects) {
   SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
@@ -167,7 +167,7 @@ TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
   EXPECT_EQ(room.room().members(), 2U);
 }
 
-TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
+TEST(RoomMember, CardsCarryNamesAndMuteState) {
   SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .loss = 0.2, .seed = 2});
@@ -180,7 +180,7 @@ TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
   EXPECT_TRUE(ben.has(RoomEvent::Kind::kChanged, ada.number));
 }
 
-TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
+TEST(RoomMember, MemberWhoseVideoIsNotRequestedSendsNone) {
   relay::RoomOptions options;
   SimulatedRoom room{options};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
@@ -209,9 +209,9 @@ TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
   }
 }
 
-// ---- A relay of our own making: what changes on the way is not shown.
+// ---- A relay of our own making: frames modified in transit are not displayed.
 
-/// The relay's end of a leg and the keys of a member with the room's link, in one hand.
+/// The relay's end of a leg together with the keys of a member with the room's link.
 class LyingRelay {
  public:
   explicit LyingRelay(bool welcomes = true) : endpoint_(kTimeZero, {}, test_control()) {
@@ -296,7 +296,7 @@ class LyingRelay {
   std::vector<RoomShown> shown_;
 };
 
-TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
+TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -336,11 +336,11 @@ TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
   });
   expect_refused("a byte", [](auto& frame) { frame.data.back() ^= std::byte{1}; });
   expect_refused("cut", [](auto& frame) { frame.data.pop_back(); });
-  // What follows and is whole is shown again, for the sender's encoder has gone on.
+  // Later complete frames are displayed again, because the sender's encoder has continued.
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
-TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
+TEST(RoomMember, ReplayedOrMisattributedFrameIsNotDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -354,9 +354,9 @@ TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
   EXPECT_EQ(relay.member().others().size(), 1U) << "who has no card is not there";
 }
 
-TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
+TEST(RoomMember, FramesBeforeTheProofAreDisplayedAfterIt) {
   LyingRelay relay;
-  // The helper's first card knows nobody: it could be a recording.
+  // The helper's first card greets no member: it could be a replay.
   relay.introduce_helper();
   ASSERT_EQ(relay.member().others().size(), 1U);
   EXPECT_FALSE(relay.member().others().front().is_live);
@@ -369,7 +369,7 @@ TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
   EXPECT_EQ(relay.shown().size(), 5U);
 }
 
-TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
+TEST(RoomMember, FramesWithoutProofOfPresenceAreBounded) {
   LyingRelay relay;
   relay.introduce_helper();
   for (uint32_t id = 0; id < RoomMember::kWaitingMax + 20; ++id) {
@@ -379,7 +379,7 @@ TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
   EXPECT_EQ(relay.member().others().front().frames_unopened, 20U);
 }
 
-TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
+TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
   LyingRelay relay{false};
   relay.introduce_helper();
   relay.send_frame(relay.seal(relay.code(0)));
@@ -392,7 +392,7 @@ TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
   EXPECT_EQ(relay.shown().size(), 1U);
 }
 
-TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
+TEST(RoomMember, MembersWithoutAValidCardAreIgnored) {
   LyingRelay relay;
   secure::Secret other_room;
   secure::RoomKeys stranger{kTimeZero, other_room, 3};

@@ -32,7 +32,7 @@ inline std::unique_ptr<control::Control> test_control() {
   return std::make_unique<control::CressControl>(control::call_control());
 }
 
-/// A link that always carries `rate`, which divides 12 Mbit/s.
+/// A link with constant rate `rate`, which divides 12 Mbit/s.
 inline std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
   const Duration every = sim::kOpportunitySize / rate;
@@ -179,7 +179,7 @@ class SimulatedRoom {
     world_.connect(kRoom, seat.id, seat.down);
     return seat;
   }
-  /// As when somebody hangs up: word to the relay, then the end of the session.
+  /// As when a person hangs up: a message to the relay, then the end of the session.
   void leave(Seat& seat) {
     seat.member->leave(now());
     crash(seat);

@@ -107,7 +107,7 @@ struct Person final : Machine {
   std::vector<LegEvent> leg_events;
 };
 
-/// People and a relay in the simulated world, 20 ms from each to each.
+/// People, a relay, and a network with a delay of 20 ms to anywhere.
 class Net {
  public:
   Net() {
@@ -122,12 +122,12 @@ class Net {
     world_.add(*people_.back(), {.address = people_.back()->own});
     return *people_.back();
   }
-  /// Its program ends without a word.
+  /// Its program ends without a close.
   void crash(const Person& person) {
     const auto at = std::ranges::find(people_, &person, [](const auto& one) { return one.get(); });
     world_.replace(static_cast<size_t>(at - people_.begin()) + 1, nullptr);
   }
-  /// False: the relay is gone without a word; true: another is there.
+  /// Null: the relay has gone without a close.
   void set_relay(bool is_there) {
     auto next = is_there ? std::make_unique<TestRelay>(now(), secret_) : nullptr;
     world_.replace(0, next.get());
@@ -151,7 +151,7 @@ class Net {
   sim::World world_;
 };
 
-TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
+TEST(SecureRoom, MemberWithTheLinkJoinsAndIsSeen) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -165,7 +165,7 @@ TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
   EXPECT_GT(ada.room->member()->others().front().sound_played, 50U);
 }
 
-TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
+TEST(SecureRoom, WrongSecretEndsAndIsReported) {
   Net net;
   const auto right = net.secret();
   net.secret() = secure::make_secret();
@@ -176,7 +176,7 @@ TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
   EXPECT_TRUE(eve.room->is_finished());
 }
 
-TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
+TEST(SecureRoom, KickedMemberIsNotifiedAndStaysOut) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -189,7 +189,7 @@ TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
   EXPECT_TRUE(ada.room->member()->others().empty());
 }
 
-TEST(SecureRoom, AfterADrainEverybodyIsBackByThemselves) {
+TEST(SecureRoom, MembersRejoinAutomaticallyAfterADrain) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -265,7 +265,7 @@ TEST(SecureRoom, AMemberWhoseAddressChangesStaysTheSameMember) {
       ada.events, [](const RoomEvent& event) { return event.kind == RoomEvent::Kind::kLeft; }));
 }
 
-TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
+TEST(SecureRoom, CrashedMemberIsListedTwiceForAtMostTwoSeconds) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -275,22 +275,22 @@ TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
   net.run_for(500ms);
   net.join("Ben");
   net.run_for(1s);
-  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // who left has not been missed yet
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // the relay has not noticed yet who left
   net.run_for(1500ms);
   auto others = ada.room->member()->others();
   ASSERT_EQ(others.size(), 1U);
   EXPECT_NE(others.front().number, before);
   EXPECT_GT(others.front().frames_shown, 20U);
-  // Nor is a namesake who is there taken for a remainder of the other.
+  // Nor is a namesake who is present taken for a leftover of the other.
   net.join("Ben");
   net.run_for(5s);
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
-  net.run_for(15s);  // the relay has missed the first one, too
+  net.run_for(15s);  // the relay has removed the first one, too
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
   EXPECT_EQ(net.relay().room().members(), 3U);
 }
 
-TEST(SecureRoom, WhoHangsUpIsGoneForTheOthersAtOnce) {
+TEST(SecureRoom, MemberWhoHangsUpDisappearsAtOnce) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");

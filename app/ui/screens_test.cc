@@ -35,7 +35,7 @@ struct DrawnFrame {
   std::vector<std::string> texts;  ///< "x y colour words", in whole pixels
 };
 
-/// The screens without a window: Dear ImGui makes its triangles, and nobody shows them.
+/// The screens without a window: Dear ImGui makes its triangles, and they are not displayed.
 class Drawer {
  public:
   explicit Drawer(Scale scale) : scale_(scale), context_(ImGui::CreateContext()) {
@@ -145,7 +145,7 @@ class Drawer {
     words.finish(frame.texts);
   }
 
-  // Puts letters that follow each other into one text.
+  // Joins consecutive letters into one text.
   class Words {
    public:
     void add(const Letter& letter, const ImDrawVert& low, std::vector<std::string>& texts) {
@@ -211,7 +211,7 @@ Texture texture_of(uintptr_t number, int width, int height) {
   return {reinterpret_cast<void*>(number), width, height};
 }
 
-/// One screen that somebody looks at, with what lives from frame to frame.
+/// One screen, with the state that is kept from frame to frame.
 struct Sight {
   CallView view;
   UiState state{};
@@ -671,7 +671,7 @@ std::string scenes_in(const Look& look, const std::vector<Scene>& scenes, bool w
     Sight sight{.view = scene.view};
     sight.area = {0, 0, look.width, look.height};
     sight.drawer = &drawer;
-    sight.state.active_at = kShownAt;  // somebody has just moved
+    sight.state.active_at = kShownAt;  // there was input just now
     Scene themed = scene;
     themed.view.theme = look.theme;
     all += line_of(sight, themed, with_texts);
@@ -679,7 +679,7 @@ std::string scenes_in(const Look& look, const std::vector<Scene>& scenes, bool w
   return all;
 }
 
-/// What the letters are made of: another version of either has other widths.
+/// Versions of the font's sources: another version of either has other widths.
 std::string letters() {
   Drawer drawer{{}};
   const float width =
@@ -768,7 +768,7 @@ TEST(Screens, EachIconIsDrawnAsCommitted) {
   expect_golden("icons", all);
 }
 
-TEST(Screens, WhatIsWiderThanItsPlaceEndsInDots) {
+TEST(Screens, TooWideTextEndsInDots) {
   Drawer drawer{{}};
   std::vector<std::string> texts;
   for (const auto& [width, align] : {std::pair{200.0F, Align::kLeft},

@@ -17,7 +17,7 @@
 namespace cress::ui {
 namespace {
 
-/// Mostly well, with one or two troubles whose sizes lie around the limits.
+/// Mostly good, with one or two problems whose sizes are around the limits.
 LinkHealth draw_health(Rng& rng) {
   LinkHealth h;
   h.peer_name = rng.chance(0.7) ? "Ana" : "";
@@ -60,7 +60,7 @@ LinkHealth draw_health(Rng& rng) {
   return h;
 }
 
-TEST(WordsModel, WhatIsSaidOfALinkIsAsCommitted) {
+TEST(WordsModel, SentencesAboutALinkAreAsCommitted) {
   Rng rng{4};
   std::string all;
   PlainWords words;
@@ -113,7 +113,7 @@ TEST(WordsModel, NumbersAreWrittenAsCommitted) {
   expect_golden("numbers", all + "\n");
 }
 
-TEST(WordsModel, WhatKeysDoIsAsCommitted) {
+TEST(WordsModel, EffectsOfKeysAreAsCommitted) {
   constexpr std::array kScreens{Screen::kStart, Screen::kWaiting, Screen::kConnecting,
                                 Screen::kInCall, Screen::kEnded};
   constexpr std::array<const char*, 4> kClipboards{"", " cress://x ", "text",

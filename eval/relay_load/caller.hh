@@ -7,7 +7,7 @@
 
 namespace cress::relay_load {
 
-/// A member on a socket of its own.
+/// A member with a socket of its own.
 struct Caller {
   Caller(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, int in,
          const Address& from, relay::LoadMemberOptions options)

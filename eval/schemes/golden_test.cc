@@ -1,5 +1,5 @@
-// What every scheme did over generated links, as recorded. A packet, a frame or a window that
-// changes shows here; why a scheme does what it does is tested next to it.
+// Every scheme over generated links, as recorded. A packet, a frame or a window that changes shows
+// here; the reasons for a scheme's behaviour are tested next to it.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ std::shared_ptr<const sim::DeliveryTrace> walk(uint64_t seed, double least, doub
   return trace;
 }
 
-/// A deep queue with random loss, one that is short or managed, and datagrams that come twice, late
-/// or cut.
+/// A deep queue with random loss, a short or managed one, and datagrams that are duplicated, late
+/// or truncated.
 struct Conditions {
   double rate_min;
   double rate_max;
@@ -76,7 +76,7 @@ std::unique_ptr<sim::Queue> queue_of(const Conditions& conditions, std::string_v
   return conditions.short_queue ? std::make_unique<sim::DropTailQueue>(DataSize{30'000}) : nullptr;
 }
 
-/// Hands an end some datagrams twice, some after the next few, and some cut short.
+/// Passes an end some datagrams twice, some after the next few, and some truncated.
 class Shaken final : public Machine {
  public:
   Shaken(Machine& host, bool shakes, uint64_t seed) : host_(host), shakes_(shakes), rng_(seed) {}
@@ -147,7 +147,7 @@ std::string text_of(const sim::Link& link) {
   return text;
 }
 
-/// What comes out of a call at one end.
+/// One end's output in a call.
 std::string drained(CallHost& end) {
   std::string text;
   while (const auto coded = end.poll_coded()) {
@@ -171,8 +171,8 @@ std::string drained(CallHost& end) {
 }
 std::string drained(SchemeHost& /*end*/) { return {}; }
 
-/// A word each second (kilobytes in, the sender's window in kilobytes and forecast in kbit/s), and
-/// a digest of every packet, frame and sample.
+/// A line per second (kilobytes in, the sender's window in kilobytes and forecast in kbit/s), and a
+/// digest of every packet, frame and sample.
 template <typename Pair>
 std::string outcome(Pair& pair, Path& path, const Conditions& conditions, Duration length) {
   Shaken left_end{*pair.left, conditions.shaken, 5};
@@ -231,7 +231,7 @@ void expect_calls(std::string_view golden, std::initializer_list<std::string_vie
   for (const std::string_view name : names) {
     for (const Conditions& conditions : kCallConditions) {
       Path path{conditions, {}};
-      // The second call shows one side alone, silently: half of the work.
+      // The second call has media in one direction only, without audio: half of the work.
       const bool both = !conditions.short_queue;
       CallPair pair = make_call(
           name, context, conditions.seed, both ? media(1) : silent(name),
@@ -243,8 +243,8 @@ void expect_calls(std::string_view golden, std::initializer_list<std::string_vie
   expect_golden(golden, text);
 }
 
-/// Of each datagram every cut, lengths beyond, and every byte as another; of a long one the same of
-/// its first and last bytes: what is read.
+/// For each datagram every truncation, extensions, and every byte changed; for a long one the same
+/// of its first and last bytes: the parsed part.
 template <typename Describe>
 std::string readings(const std::vector<std::vector<std::byte>>& datagrams, Describe describe) {
   constexpr size_t kEnds = 24;

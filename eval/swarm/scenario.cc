@@ -150,7 +150,7 @@ std::unique_ptr<Person> Scenario::make_person(const Seat& seat) {
   return std::make_unique<Person>(local, seat.name, std::move(options), seed);
 }
 
-/// Of a room: between the member and the relay. Of a call: Ada's links are between her and Bo.
+/// Of a room: between the member and the relay. Of a call: Ada's links connect her with Bo.
 void Scenario::wire_up(Seat& seat) {
   seat.up = make_link(seat.plan, seed_ * 100 + ++links_);
   seat.down = make_link(seat.plan, seed_ * 100 + ++links_);

@@ -42,7 +42,7 @@ TEST(Scenario, MembersComeAndGo) {
   EXPECT_EQ(scenario.report(), "");
 }
 
-TEST(Scenario, WhatDoesNotHoldIsReportedWithItsSeedAndStep) {
+TEST(Scenario, ViolationsAreReportedWithSeedAndStep) {
   Scenario scenario{6};
   scenario.call().run(1s).expect("pigs fly", [](Scenario&) { return false; });
   EXPECT_EQ(scenario.report(), "seed 6: pigs fly (at 1.0 s, after \"1.0 s pass\")\n");

@@ -10,7 +10,7 @@
 
 namespace cress::relay {
 
-// Members of a RelayMachine, with their connections. For tests and benchmarks.
+// Members of a RelayMachine with their connections. For tests and benchmarks.
 
 inline Address address_of(uint32_t n) {
   Address address;

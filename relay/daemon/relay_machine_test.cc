@@ -111,7 +111,7 @@ class SimulatedRelay {
   sim::World world_;
 };
 
-TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
+TEST(RelayMachine, MembersSeeOnlyTheirRoom) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -141,7 +141,7 @@ TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
   EXPECT_GT(world.relay.room_stats().sounds_out, 2 * 4 * 40U);
 }
 
-TEST(RelayMachine, WhoHasNoRoomsKeyIsNotLetIn) {
+TEST(RelayMachine, PeerWithoutARoomsKeyIsRejected) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   const Caller& stranger = world.call(access_of(9));
@@ -179,7 +179,7 @@ TEST(RelayMachine, NamesAndKeysBelongTogether) {
   EXPECT_TRUE(world.relay.open({.name = "garden", .access = access_of(1)}));
 }
 
-TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
+TEST(RelayMachine, MemberBeyondTheMaximumIsNotified) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 2}));
   world.call(access_of(1));
@@ -194,7 +194,7 @@ TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
   EXPECT_EQ(third.closed(), secure::CloseReason::kFull);
 }
 
-TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
+TEST(RelayMachine, KickedMemberLeavesAndTheOthersStay) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   Caller& a = world.call(access_of(1));
@@ -210,7 +210,7 @@ TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
   EXPECT_TRUE(a.member()->others().empty());
 }
 
-TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
+TEST(RelayMachine, BatchedDatagramsKeepTheirArrivalTimes) {
   constexpr size_t kMembers = 8;
   SimulatedRelay world;
   world.host.gather = 20ms;
@@ -219,7 +219,7 @@ TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
     world.call(access_of(1), true);
   }
   world.run_for(2s);
-  // Last words come together with what others say after them.
+  // Close messages arrive together with the datagrams that others send after them.
   for (size_t i = 2; i < kMembers; ++i) {
     const Caller& kicked = *world.callers[i];
     ASSERT_TRUE(kicked.member());
@@ -232,7 +232,7 @@ TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
   EXPECT_TRUE(world.callers[1]->seen().contains(world.callers[0]->member()->number()));
 }
 
-TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
+TEST(RelayMachine, ClosedRoomSendsItsMembersAway) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -249,7 +249,7 @@ TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
   EXPECT_EQ(world.relay.live_rooms(), 1U);
 }
 
-TEST(RelayMachine, DrainingTellsEverybodyToComeBackAndEnds) {
+TEST(RelayMachine, DrainingAsksMembersToReconnectAndEnds) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -325,7 +325,7 @@ TEST(RelayMachine, AFloodIsIgnoredForATenthOfASecond) {
   ASSERT_TRUE(caller.connection().is_connected());
   const TimePoint flood = world.now() + 1s;
   uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
-  // The relay looks at what came when it is asked for what it sends.
+  // The relay processes arrived datagrams when its output is polled.
   const auto say = [&](TimePoint now) {
     wire::Header header;
     header.sequence = wire::WireSeq::wrap(sequence += 1000);
@@ -377,7 +377,7 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   EXPECT_EQ(garden - to.begin(), 16);
 }
 
-TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
+TEST(RelayMachine, EventsNameJoinsAndReasonsOfLeaves) {
   RelayMachineOptions options;
   options.live_rooms_max = 4;
   SimulatedRelay world{options};
@@ -454,7 +454,7 @@ TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
   EXPECT_EQ(world.relay.room_stats().joins, 1U);
 }
 
-TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
+TEST(RelayMachine, SilentMemberIsNoLongerHeard) {
   RelayMachineOptions options;
   options.room.lost_after = 2s;
   SimulatedRelay world{options};
@@ -472,7 +472,7 @@ TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
   EXPECT_STREQ(events[0].words, "was not heard any more");
 }
 
-/// Lines about a world: one each period, one for each event.
+/// Lines about a world: one per period, one per event.
 class RelayHistory {
  public:
   explicit RelayHistory(SimulatedRelay& world) : world_(world) {
@@ -544,10 +544,10 @@ class RelayHistory {
   std::ostringstream sent_;
 };
 
-// What a relay does with rooms that fill, empty, close and expire, a stranger, a flood, one who
-// moves and one who falls silent. What it says is sealed with random keys, but how much, when and
-// to which member it speaks is the same each time.
-TEST(RelayMachine, WhatItDoesIsAsItWas) {
+// A relay with rooms that fill, empty, close and expire, a stranger, a flood, a member that moves
+// and one that falls silent. Its datagrams are encrypted with random keys, but their number, times
+// and destinations are the same each time.
+TEST(RelayMachine, BehavesAsRecorded) {
   RelayMachineOptions options;
   options.live_rooms_max = 2;
   options.listener.hands_out_work = true;

@@ -27,7 +27,7 @@ class RoomStoreFile : public ::testing::Test {
     std::ranges::fill(room.door.access.bytes(), std::byte{key});
     return room;
   }
-  /// What opening, or reading, complains about.
+  /// The error of opening, or of reading.
   std::string complaint() const {
     try {
       (void)RoomStore{file()}.rooms();
@@ -70,7 +70,7 @@ TEST_F(RoomStoreFile, ANameIsTakenOnce) {
   EXPECT_TRUE(store.create(room("kitchen", 2)));
 }
 
-TEST_F(RoomStoreFile, ARunningRelayNoticesWhatOthersChange) {
+TEST_F(RoomStoreFile, RunningRelayNoticesExternalChanges) {
   RoomStore relay{file()};
   RoomStore terminal{file()};
   const int64_t before = relay.version();
@@ -80,7 +80,7 @@ TEST_F(RoomStoreFile, ARunningRelayNoticesWhatOthersChange) {
   EXPECT_EQ(relay.rooms().size(), 1U);
 }
 
-TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
+TEST_F(RoomStoreFile, RequestsToTheRelayAreTakenOnce) {
   RoomStore relay{file()};
   RoomStore terminal{file()};
   terminal.ask_to_kick("kitchen", 3);
@@ -90,14 +90,14 @@ TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
   EXPECT_EQ(relay.take_kicks(), Kicks{});
 }
 
-TEST_F(RoomStoreFile, NobodyElseMayReadIt) {
+TEST_F(RoomStoreFile, OnlyTheOwnerMayReadIt) {
   (void)RoomStore{file()}.create(room("kitchen", 1));
   struct stat status {};
   ASSERT_EQ(stat(file().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(RoomStoreFile, WhatIsNoRoomFileIsLeftAsItIs) {
+TEST_F(RoomStoreFile, OtherFilesAreLeftUnchanged) {
   const std::string text = "This is a letter, not a database. " + std::string(5000, 'x');
   std::ofstream{file()} << text;
   EXPECT_NE(complaint().find("is not a room file"), std::string::npos) << complaint();
@@ -105,7 +105,7 @@ TEST_F(RoomStoreFile, WhatIsNoRoomFileIsLeftAsItIs) {
   EXPECT_EQ((std::string{std::istreambuf_iterator<char>{again}, {}}), text);
 }
 
-TEST_F(RoomStoreFile, ATruncatedFileIsToldAsDamaged) {
+TEST_F(RoomStoreFile, TruncatedFileIsReportedAsDamaged) {
   {
     RoomStore store{file()};
     for (uint8_t i = 0; i < 200; ++i) {
@@ -117,7 +117,7 @@ TEST_F(RoomStoreFile, ATruncatedFileIsToldAsDamaged) {
   EXPECT_NE(complaint().find("damaged"), std::string::npos) << complaint();
 }
 
-TEST_F(RoomStoreFile, AFolderThatIsNotThereIsToldByName) {
+TEST_F(RoomStoreFile, MissingFolderIsReportedByName) {
   try {
     const RoomStore store{folder_ / "no" / "rooms.db"};
     FAIL();

@@ -1,5 +1,5 @@
-// What forwarding costs: one fragment of one member to all others, parsing, plan, window, session
-// and datagrams included; beside it the same bytes merely copied.
+// The cost of forwarding: one fragment of one member to all others, including parsing, plan,
+// window, session and datagrams; compared with merely copying the same bytes.
 
 #include <benchmark/benchmark.h>
 
@@ -56,7 +56,7 @@ class TimedRoom final : public Machine {
   Duration clock_cost_{};  // what asking it adds to each call
 };
 
-// A second of everybody's pictures and sound; time is counted inside the room only.
+// One second of every member's video and audio; only the time inside the room is counted.
 void BM_ForwardFragment(benchmark::State& state) {
   SimulatedRoom world{RoomOptions{.member_rate_max = DataRate::kilobits_per_second(50'000),
                                   .member_datagrams_per_second = 10'000,
@@ -88,7 +88,7 @@ void BM_ForwardFragment(benchmark::State& state) {
 }
 BENCHMARK(BM_ForwardFragment)->ArgName("members")->Arg(2)->Arg(4)->Arg(10)->UseManualTime();
 
-// The least there is: a fragment's bytes into a new datagram for each leg.
+// The minimum: copying a fragment's bytes into a new datagram for each leg.
 void BM_CopyFragment(benchmark::State& state) {
   const std::vector<std::byte> fragment(1128);
   for (auto _ : state) {

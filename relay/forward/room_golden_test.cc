@@ -13,8 +13,8 @@
 namespace cress::relay {
 namespace {
 
-// What a room does in varied conditions, as golden files: its rules work on each other, and no
-// expectation for each would say when what reaches a leg changes.
+// A room's behaviour in varied conditions, as golden files: its rules interact, and no expectation
+// of a single rule would show when the data that reaches a leg changes.
 
 constexpr Duration kPeriod = 500ms;
 
@@ -36,7 +36,7 @@ std::shared_ptr<const sim::DeliveryTrace> dip_trace(int64_t kbps, int64_t low_kb
   return trace;
 }
 
-/// Lines about a world: one for the room each period, and now and then one for each leg.
+/// Lines about a world: one for the room per period, and occasionally one for each leg.
 class RoomHistory {
  public:
   explicit RoomHistory(SimulatedRoom& world) : world_(world) {
@@ -119,7 +119,7 @@ RoomOptions small_pictures() {
   return options;
 }
 
-// Who joins late, leaves, is sent away; who speaks; views; slow, lossy and changing links.
+// Members that join late, leave, are sent away; speakers; views; slow, lossy and changing links.
 TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
   SimulatedRoom world{small_pictures()};
   RoomHistory history{world};
@@ -170,7 +170,7 @@ TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
   expect_golden("room", history.finish());
 }
 
-// Two that see each other well and one that says everything that must not be said.
+// Two that request each other and one that sends everything it must not.
 TEST(RoomGolden, AFourthThatFloodsAndLies) {
   RoomOptions options = small_pictures();
   options.cache.bytes_max = DataSize{150'000};
@@ -187,7 +187,7 @@ TEST(RoomGolden, AFourthThatFloodsAndLies) {
   uint32_t frame_id = 1000;
   uint64_t sequence = 1U << 20U;
   for (int i = 0; i < 4; ++i) {
-    // Each time more, up to twice as many as are allowed.
+    // Increasing amounts, up to twice the limit.
     for (const TimePoint end = world.now() + kPeriod; world.now() < end;) {
       for (int k = 0; k <= i; ++k) {
         world.push_up(hostile, hostile_datagram(rng, frame_id, sequence));

@@ -32,9 +32,9 @@ std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::Fl
         break;
     }
   } else if (flow == session::kAudioFlow) {
-    return std::vector<std::byte>(14 + rng.below(900));  // level 0: as loud as can be
+    return std::vector<std::byte>(14 + rng.below(900));  // level 0: the loudest possible
   } else if (rng.chance(0.8)) {
-    // Frames of all kinds that refer to anything and claim any size.
+    // Frames of all kinds with arbitrary references and sizes.
     frame_id += static_cast<uint32_t>(rng.chance(0.01) ? rng.below(2000) : rng.below(3));
     const bool key = rng.chance(0.3);
     const auto layer = static_cast<int>(key ? 0 : rng.below(3));
@@ -48,8 +48,8 @@ std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::Fl
         .anchor = layer == 0 && rng.chance(0.7),
         .data = std::vector<std::byte>(1 + rng.below(50'000))};
     const auto pieces = media::fragment(frame, DataSize{1100}, static_cast<int>(rng.below(3)));
-    const auto member =
-        static_cast<room::MemberNumber>(rng.next());  // not in any order as an argument
+    const auto member = static_cast<room::MemberNumber>(
+        rng.next());  // a separate statement: arguments are evaluated in no particular order
     return room::build_member_message(member, pieces[rng.below(pieces.size())]);
   }
   std::vector<std::byte> noise(rng.below(1100));
@@ -66,7 +66,7 @@ std::vector<std::byte> hostile_datagram(Rng& rng, uint32_t& frame_id, uint64_t& 
   const auto flow = static_cast<session::FlowId>(rng.below(3));
   (void)builder.add_message(flow, hostile_message(rng, frame_id, flow));
   if (rng.chance(0.1)) {
-    // It has received everything, and long ago.
+    // It claims to have received everything, long ago.
     const uint64_t made = rng.next() >> 20U;
     (void)builder.add_forecast({.received_or_lost = rng.next() >> 8U,
                                 .time_100us = made,
@@ -82,7 +82,7 @@ std::vector<std::byte> hostile_datagram(Rng& rng, uint32_t& frame_id, uint64_t& 
   auto datagram = builder.finish(header);
   sequence += static_cast<uint64_t>(payload.bytes() + 50);
   if (rng.chance(0.1) && payload > DataSize{}) {
-    // Not in the head: a record could not carry it.
+    // Not in the header: a record could not carry it.
     const auto size = static_cast<uint64_t>(payload.bytes());
     datagram[datagram.size() - size + rng.below(size)] = static_cast<std::byte>(rng.next());
   }

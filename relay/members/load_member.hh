@@ -34,7 +34,7 @@ class LoadMember : public Machine {
   TimePoint poll_timeout() const override;
 
   void hang_up(TimePoint now);
-  /// `watcher` is called with each datagram received and its size in bytes. Must not throw.
+  /// `watcher` is called for each datagram received, with its size in bytes. Must not throw.
   void watch(std::function<void(TimePoint, size_t)> watcher) { watcher_ = std::move(watcher); }
   bool is_finished() const { return connection_.is_finished(); }
   /// Null before it is in.

@@ -52,7 +52,7 @@ std::vector<SaturateDatagram> one_of_each() {
       {SaturatePath::kLink, true, SaturateUpdate{}}};
 }
 
-TEST(SaturateWire, WhatIsWrittenIsReadAgain) {
+TEST(SaturateWire, WrittenMessageIsReadBack) {
   const SaturateKey key = key_of_token("t");
   for (const SaturateDatagram& datagram : one_of_each()) {
     const auto bytes = encode_saturate(datagram, key, 1452);
@@ -80,7 +80,7 @@ TEST(SaturateWire, EveryTruncationIsAnErrorAndNoChangeKeepsItsTag) {
   }
 }
 
-TEST(SaturateWire, PaddingIsNobodysBusiness) {
+TEST(SaturateWire, PaddingIsIgnored) {
   const SaturateKey key = key_of_token("t");
   auto bytes = encode_saturate({SaturatePath::kLink, true, full_update()}, key, 1472);
   bytes.back() = std::byte{0xff};
@@ -97,7 +97,7 @@ TEST(SaturateWire, AnAnswerToAHelloIsSmallerThanTheHello) {
   EXPECT_LT(challenge.size(), hello.size());
 }
 
-TEST(SaturateWire, NamesWhatIsWrong) {
+TEST(SaturateWire, NamesTheError) {
   const SaturateKey key = key_of_token("t");
   const auto good = encode_saturate({SaturatePath::kLink, true, full_update()}, key);
   const auto error_with = [&](size_t index, uint8_t value) {

@@ -118,8 +118,8 @@ bool RouteSocket::configure(const InterfaceOptions& options) {
   body.ifi_family = AF_UNSPEC;
   body.ifi_index = static_cast<int>(index);
   {
-    // Not up yet: no address is made from the interface's identity, not even a link-local one.
-    // Without IPv6 the kernel refuses this, and nothing is lost.
+    // Not up yet: no address is derived from the interface's identity, not even a link-local one.
+    // Without IPv6 the kernel refuses this, which is harmless.
     NetlinkRequest request{RTM_NEWLINK, NLM_F_ACK, body};
     const size_t families = request.begin(IFLA_AF_SPEC);
     const size_t ipv6 = request.begin(AF_INET6);

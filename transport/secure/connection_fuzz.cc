@@ -1,10 +1,10 @@
-// Whatever strangers send at whatever moment, forged senders and true bytes changed included, two
-// connections that are up keep their call and hear each other at the latest a second after the
-// strangers fall silent; nobody fails a check, and an address that has proven
-// nothing gets little more than it sent. Input: 1 byte: even to let the call come up first; then a
-// sequence of (1 byte: ms until then, 1 byte: whom it goes to and from where, 1 byte: 255 to
-// take the bytes as they are, else which of the newest true datagrams they are XORed into, 1 byte:
-// length, that many bytes).
+// Whatever strangers send at whatever moment, including forged senders and modified real bytes, two
+// connections that are up keep their call and exchange datagrams again at most a second after the
+// strangers stop; no check fails, and an address that has proven nothing gets little more than it
+// sent. Input: 1 byte: even to let the call come up first; then a sequence of (1 byte: ms until
+// then, 1 byte: the destination and the source, 1 byte: 255 to take the bytes as they are,
+// otherwise which of the newest real datagrams they are XORed into, 1 byte: length, that many
+// bytes).
 
 #include <algorithm>
 #include <cstdint>

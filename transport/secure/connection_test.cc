@@ -21,7 +21,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Every datagram that came is one that was sent, whole, and came once.
+/// Every datagram that arrived was sent, is complete, and arrived once.
 void expect_faithful(const Node& from, const Node& to) {
   std::set<std::string> sent;
   for (const auto& bytes : from.sent) {
@@ -32,7 +32,7 @@ void expect_faithful(const Node& from, const Node& to) {
   }
 }
 
-TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
+TEST(Connection, IsUpAfterThreeRoundTrips) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -72,7 +72,7 @@ TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
   EXPECT_LT(took.back(), 2000) << "slowest of 60";
 }
 
-TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
+TEST(Connection, WrongSecretIsReportedWithinASecond) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& wrong = network.join(kRight, kLeft, {.secret = test_secret(8)});
@@ -88,7 +88,7 @@ TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
+TEST(Connection, ForgedAlertsNeverPreventAJoin) {
   // A plain DTLS alert: fatal, unknown_psk_identity or handshake_failure.
   for (const int description : {115, 40}) {
     const std::array<int, 15> raw{21, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, description};
@@ -111,7 +111,7 @@ TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
 }
 
 TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
-  // The same address joins again at any moment of an attempt that was given up.
+  // The same address joins again at any moment of an attempt that was abandoned.
   for (Duration at = 5ms; at < 120ms; at += 5ms) {
     SecureWorld network;
     network.listen(kLeft);
@@ -124,7 +124,7 @@ TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
   }
 }
 
-TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
+TEST(Connection, NoAnswerIsReportedAfterTheTimeout) {
   SecureWorld network;
   Node& right = network.join(kRight, kLeft, {.connect_max = 7s});
   network.run_for(10s);
@@ -150,7 +150,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   uint64_t records = 0;
   for (const Flight& flight : all) {
     const bool is_record = flight.bytes[0] == kRecordKind || flight.bytes[0] == kControlKind;
-    // Datagrams still in the air are not replays yet.
+    // Datagrams still in transit are not replays yet.
     if (flight.to == kLeft && is_record && network.now() - flight.sent_at > 20ms) {
       network.inject(kRight, kLeft, flight.bytes);
       network.inject(kElsewhere, kLeft, flight.bytes);
@@ -164,7 +164,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(network.sent_to.count(kElsewhere), 0U);
 }
 
-TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
+TEST(Connection, ReflectedDatagramsAreRejected) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -230,7 +230,7 @@ std::vector<std::byte> first_hello() {
   return joiner.poll_transmit(kTimeZero)->bytes;
 }
 
-TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
+TEST(Connection, ForgedHelloFloodCostsNoMemoryAndIsNotAmplified) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
@@ -261,7 +261,7 @@ TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
   }
 }
 
-TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
+TEST(Connection, InventedCookiesAreCheckedAtALimitedRate) {
   // What a true joiner sends second, its cookie changed.
   SecureWorld network;
   Node& left = network.listen(kLeft);
@@ -291,10 +291,10 @@ TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
   EXPECT_LT(after.bytes_sent - before.bytes_sent, 50'000 * forged.size() / 10);
 }
 
-TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
+TEST(Connection, OneNetworkCannotExhaustTheHandshakeBudget) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
-  // 60 callers with a wrong link, who really are where they say they are, within a second.
+  // 60 joiners with a wrong link and verified addresses, within a second.
   for (int i = 0; i < 60; ++i) {
     network.join(test_address(9, uint16_t(1000 + i)), kLeft, {.secret = test_secret(8)});
     network.run_for(10ms);
@@ -334,7 +334,7 @@ TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
   }
 }
 
-TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
+TEST(Connection, MovesWithoutNoticingTheAddressChange) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -347,7 +347,7 @@ TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
   EXPECT_TRUE(right.connection->is_connected());
 }
 
-TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
+TEST(Connection, FasterEavesdropperCannotMoveThePath) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -368,8 +368,8 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   EXPECT_FALSE(left.when<PathChanged>());
   EXPECT_GT(network.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(network.sent_to[kElsewhere].second, 3 * bytes_there);
-  // Of one datagram copied every 4 s a challenge's 3 s could make much more than three times its
-  // size; three times is what they are used for.
+  // For one datagram copied every 4 s a challenge's 3 s could produce much more than three times
+  // its size; three times is the limit.
   network.watch = nullptr;
   network.run_for(4s);
   TimePoint copied_at{};
@@ -402,13 +402,13 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   std::vector<Flight> kept;
   network.watch = [&](const Flight& flight) {
     if (flight.to == kElsewhere) {
-      kept.push_back(flight);  // the attacker hears its challenges, and passes them on
+      kept.push_back(flight);  // the attacker receives its challenges, and passes them on
     }
     return true;
   };
   right.heartbeat = 1h;
   right.next_heartbeat = kNever;
-  // One fresh record of the right end reaches the left from elsewhere.
+  // One fresh record of the right end reaches the left from another address.
   right.say(network.now(), 20);
   auto transmit = right.connection->poll_transmit(network.now());
   ASSERT_TRUE(transmit);
@@ -423,11 +423,11 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   EXPECT_FALSE(left.when<PathChanged>());
 }
 
-TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheNextDatagramIsLive) {
+TEST(Connection, HalfMinuteBlackoutIsSurvived) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
-  left.heartbeat = 1h;  // only the keep-alive is there to notice the return
+  left.heartbeat = 1h;  // only the keep-alive can notice the return
   right.heartbeat = 1h;
   network.run_for(1s);
   bool is_dark = true;
@@ -455,7 +455,7 @@ TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheNextDatagramIsLive) {
   EXPECT_EQ(left.received.size(), count + 1);
 }
 
-TEST(Connection, SilenceEndsACallAfterAMinuteAndTheListenerListensOn) {
+TEST(Connection, SilenceEndsACallOnlyAfterTheTimeout) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -475,7 +475,7 @@ TEST(Connection, SilenceEndsACallAfterAMinuteAndTheListenerListensOn) {
   EXPECT_TRUE(again.connection->is_connected());
 }
 
-TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
+TEST(Connection, HangUpArrivesDespiteHalfLoss) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     for (const bool joiner_ends : {true, false}) {
       SecureWorld network{seed};
@@ -495,7 +495,7 @@ TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
   }
 }
 
-TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
+TEST(Connection, SecondJoinerGetsBusyAndTheCallContinues) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -512,7 +512,7 @@ TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
   expect_faithful(right, left);
 }
 
-TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
+TEST(Connection, CrashedPeerReturnsToItsPlace) {
   for (const Duration restart : {100ms, 1500ms, 5000ms}) {
     for (const Address& address : {kRight, kElsewhere}) {
       SecureWorld network;
@@ -536,7 +536,7 @@ TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
   }
 }
 
-TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
+TEST(Connection, PeerReplacedDuringAnOutageIsNotified) {
   SecureWorld network;
   network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -564,7 +564,7 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
     Node& again = network.listen(kLeft);
     network.run_for(4s);
     ASSERT_TRUE(again.when<Connected>()) << to_milliseconds(away);
-    // A second until the silence is noticed, half a one between hellos, three round trips.
+    // A second until the silence is noticed, half a second between hellos, three round trips.
     const TimePoint noticed = std::max(crashed_at + away, crashed_at + 1s);
     EXPECT_LE(*again.when<Connected>() - noticed, 650ms) << to_milliseconds(away);
     EXPECT_LE(*again.when<Connected>() - (crashed_at + away), 1100ms);
@@ -575,7 +575,7 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostOrReordered) {
+TEST(Connection, AListenerThatIsBackIsJoinedAgainUnderFaults) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SecureWorld network{seed};
     network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
@@ -596,7 +596,7 @@ TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostOrReordered) {
   }
 }
 
-TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
+TEST(Connection, OutageNeitherEndsNorRestartsACall) {
   for (Duration dark = 200ms; dark < 12s; dark += 370ms) {
     SecureWorld network;
     Node& left = network.listen(kLeft);
@@ -641,7 +641,7 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   }
 }
 
-TEST(Connection, AListenerBackWithAnotherLinkIsToldWhenTheSilenceEnds) {
+TEST(Connection, AListenerThatIsBackWithAnotherLinkIsReported) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
@@ -676,7 +676,7 @@ TEST(Connection, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   }
 }
 
-TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
+TEST(Connection, UnreachableAddressFamilyCausesNoDelay) {
   std::vector<Address> dead(4, kElsewhere);
   for (size_t i = 0; i < dead.size(); ++i) {
     dead[i].ip = {0x20, 0x01, 0x0d, 0xb8};
@@ -701,7 +701,7 @@ TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, AWrongLinkIsToldAlsoWhereOnlyOneOfSeveralAddressesAnswers) {
+TEST(Connection, WrongLinkIsReportedByOneAnsweringAddress) {
   SecureWorld network;
   network.listen(kLeft);
   Node& wrong =
@@ -761,7 +761,7 @@ TEST(Connection, LossWithoutABlackHoleDoesNotShrinkDatagrams) {
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
 }
 
-TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
+TEST(Connection, DatagramsBeforeTheConnectionAreDropped) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   left.connection->send(network.now(), plain_datagram(0));
@@ -801,7 +801,7 @@ TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
   EXPECT_EQ(left.connection->stats().handshakes_failed, 2U) << "the oldest went";
 }
 
-TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
+TEST(Connection, PeerHeardHalfASecondLaterIsAlive) {
   SecureWorld network;
   network.listen(kLeft);
   network.join(kRight, kLeft);
@@ -816,7 +816,7 @@ TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
   EXPECT_LE(*second.when<Closed>() - came_at, 690ms);
 }
 
-TEST(Connection, WhatIsRefusedIsCountedUnderItsName) {
+TEST(Connection, RefusalsAreCountedByName) {
   SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);

@@ -1,4 +1,4 @@
-// What is counted, kept and forgotten at the edges of connections and listeners.
+// What is counted, kept and discarded at the limits of connections and listeners.
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ const Address kListens = test_address(1);
 const Address kJoins = test_address(2, 6000);
 const Address kOther = test_address(3, 7000);
 
-/// Where the cookie is in a second hello without a session id, and how large.
+/// The position and size of the cookie in a second hello without a session id.
 constexpr size_t kCookieAt = 13 + 12 + 2 + 32 + 1 + 1;
 constexpr size_t kCookieBytes = 16;
 
-/// First and second hello of one joiner, who goes no further.
+/// First and second hello of one joiner, which goes no further.
 struct Hellos {
   std::vector<std::byte> first;
   std::vector<std::byte> second;
@@ -191,7 +191,7 @@ struct Rejoin : ::testing::Test {
   Node& right = network.join(kJoins, kListens);
 };
 
-TEST_F(Rejoin, ARefusalBeforeTheCallWentOnIsForgotten) {
+TEST_F(Rejoin, RefusalBeforeTheCallResumedIsForgotten) {
   network.run_for(1s);
   network.stop(left);
   Node& stranger = network.listen(kListens, {.secret = test_secret(8)});
@@ -262,13 +262,13 @@ TEST_F(Rejoin, TheNewCallHasTenSecondsToBeHeard) {
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
 }
 
-TEST_F(Rejoin, ANewcomerReplacesWhoWasNotHeardForTwoSeconds) {
+TEST_F(Rejoin, NewcomerReplacesAPeerSilentForTwoSeconds) {
   network.run_for(1s);
   network.stop(right);
   network.join(kOther, kListens);
   network.run_for(4s);
   ASSERT_TRUE(left.when<Closed>());
-  // The last heartbeat came in the 50 ms before.
+  // The last heartbeat arrived in the 50 ms before.
   EXPECT_GE(*left.when<Closed>(), kTimeZero + 2950ms);
   EXPECT_LE(*left.when<Closed>(), kTimeZero + 3020ms);
 }
@@ -286,7 +286,7 @@ TEST_F(Rejoin, AReplacedPeerIsNotifiedForAMinute) {
     dark.run_for(200ms);
     ASSERT_TRUE(other.when<Connected>());
     at = *other.when<Connected>() - 20ms;  // the listener's decision
-    // The close was sent three times, to nobody.
+    // The close was sent three times, to no one.
     dark.run_until(*at + 60s + (is_late ? 1ms : -60ms));
     const uint64_t before = dark.sent_to[kJoins].first;
     replaced.connection->send(dark.now() - 70s, plain_datagram(1'000'000));
@@ -315,7 +315,7 @@ TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
   ASSERT_EQ(left.connection->stats().busy, 9U);
   network.watch = [&](const Flight& flight) {
     const size_t i = flight.from.ip[14] - 20U;
-    if (i < 9 && flight.bytes[0] == kRoutedKind) {  // as it is not answered
+    if (i < 9 && flight.bytes[0] == kRoutedKind) {  // because it is not answered
       records[i] = flight.bytes;
     }
     return flight.to == kJoins || flight.from == kJoins;
@@ -334,7 +334,7 @@ TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
 
 // ---- a listener of many
 
-/// Another network each.
+/// Each in another network.
 Address place(uint8_t i) { return test_address(i, 6000); }
 
 /// What a joiner sends up to its second flight, which is lost; the datagrams, in order.
@@ -355,7 +355,7 @@ std::vector<std::vector<std::byte>> flights_of(ListenerWorld& relay, const Addre
   return sent;
 }
 
-TEST(Listener, KnowsNobodyBeforeAnybodyCame) {
+TEST(Listener, StartsWithoutPeers) {
   ListenerWorld relay;
   relay.listener->send(relay.now(), PeerId{}, plain_datagram(0));
   EXPECT_EQ(relay.listener->stats().not_connected, 1U);
@@ -363,7 +363,7 @@ TEST(Listener, KnowsNobodyBeforeAnybodyCame) {
   EXPECT_EQ(relay.listener->path(PeerId{}), std::nullopt);
 }
 
-TEST(Listener, WhoIsGoneIsNotClosedAgainWhenItStops) {
+TEST(Listener, GonePeerIsNotClosedAgainOnStop) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& gone = relay.join(place(1), 1);
@@ -412,7 +412,7 @@ TEST(Listener, RepeatsItsLastFlightForTenSeconds) {
     const TimePoint in_at = kTimeZero + 100ms;
     relay.run_for(in_at + 10s - relay.now() + (is_late ? 1ms : -1ms));
     const auto before = relay.listener->stats();
-    // The second hello: a repeat while the last flight is kept, then an attempt of its own.
+    // The second hello: a repetition while the last flight is kept, then an attempt of its own.
     relay.inject(from, sent[1]);
     EXPECT_EQ(relay.listener->stats().handshakes_begun,
               before.handshakes_begun + (is_late ? 1 : 0));
@@ -439,7 +439,7 @@ TEST(Listener, ARefusalIsRepeatedForASecond) {
   EXPECT_EQ(relay.listener->stats().handshakes_failed, 0U);
 }
 
-TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
+TEST(Listener, DatagramsDuringAHandshakeComputationAreIgnored) {
   ListenerWorld relay{{.pending_max = 2, .hands_out_work = true}};
   relay.open_room(1);
   relay.set_works(true);
@@ -459,7 +459,7 @@ TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
   EXPECT_FALSE(relay.listener->poll_work()) << "one at a time";
   work->run();
   relay.listener->handle_work(relay.now(), *std::move(work));
-  // Two attempts of the second are being computed, as many as may be: the first has to wait.
+  // Two attempts of the second are being computed, the maximum: the first has to wait.
   relay.inject(two, second[1]);
   const auto given_up = relay.listener->poll_work();
   ASSERT_TRUE(given_up);
@@ -501,7 +501,7 @@ TEST(Listener, WorkThatComesBackAfterTheEndChangesNothing) {
   EXPECT_EQ(relay.listener->poll_timeout(), kNever);
 }
 
-TEST(Listener, WhatItsNetworkMayNotBeginIsCounted) {
+TEST(Listener, HandshakesBeyondTheNetworksBudgetAreCounted) {
   HandshakeLimits::Options limits = ListenerOptions{}.limits;
   limits.handshakes_of_network = {.per_second = 0.001, .burst = 1};
   ListenerWorld relay{{.limits = limits}};

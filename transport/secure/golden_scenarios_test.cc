@@ -1,6 +1,6 @@
 // Goal: notice what no single test expects. Method: connections and a listener on networks in
-// virtual time go through what happens to calls; each event, each datagram that is not an ordinary
-// record, and the counters are written down and compared with what they were.
+// virtual time go through typical events of calls; each event, each datagram that is not an
+// ordinary record, and the counters are recorded and compared with the golden text.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ std::string numbers_of(const Stats& stats) {
   return text;
 }
 
-/// What passes on a network, a line each; ordinary records are counted only.
+/// The traffic of a network, one line each; ordinary records are only counted.
 class FlightLog {
  public:
   /// False: the datagram is lost.

@@ -1,9 +1,9 @@
-// Whatever strangers send to a listener with two members, from wherever, true bytes changed and ids
-// stolen included: the members are heard and answered afterwards, nobody is let in, and an address
-// that has proven nothing gets little more than it sent. Input: a sequence of (1 byte: ms until
-// then, 1 byte: from where, and whether a member's id is put before it, 1 byte: 255 to take the
-// bytes as they are, else which of the newest true datagrams they are XORed into, 1 byte: length,
-// that many bytes).
+// Whatever strangers send to a listener with two members, from wherever, including modified real
+// bytes and stolen ids: the members are received and answered afterwards, no stranger is admitted,
+// and an address that has proven nothing gets little more than it sent. Input: a sequence of (1
+// byte: ms until then, 1 byte: the source, and whether a member's id is put before it, 1 byte: 255
+// to take the bytes as they are, otherwise which of the newest real datagrams they are XORed into,
+// 1 byte: length, that many bytes).
 
 #include <algorithm>
 #include <cstdint>

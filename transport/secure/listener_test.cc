@@ -11,7 +11,7 @@
 namespace cress::secure {
 namespace {
 
-/// Another network each: 10.x.y.z.
+/// Each in another network: 10.x.y.z.
 Address address_of(size_t i, uint16_t port = 6000) {
   Address address = test_address(9, port);
   address.ip[13] = static_cast<uint8_t>(i >> 8U);
@@ -49,7 +49,7 @@ TEST(TimerHeap, NamesTheNextLikeASearchThroughAll) {
   }
 }
 
-TEST(Listener, MembersOfManyRoomsComeInAndEachIsAnsweredAlone) {
+TEST(Listener, MembersOfManyRoomsAreServedSeparately) {
   ListenerWorld relay;
   std::vector<Node*> joiners;
   for (uint8_t room = 1; room <= 5; ++room) {
@@ -92,7 +92,7 @@ TEST(Listener, AJoinerIsInAfterThreeRoundTripsAndSilentOnesToo) {
   EXPECT_EQ(joiner.when<Connected>(), kTimeZero + 120ms);
 }
 
-TEST(Listener, ARoomThatIsNotOpenIsToldAndAWrongProofNeverComesIn) {
+TEST(Listener, UnopenedRoomIsReportedAndAWrongProofRejected) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& stranger = relay.join(address_of(1), 2);
@@ -128,7 +128,7 @@ TEST(Listener, RoomsComeAndGoWhileItRuns) {
   EXPECT_TRUE(early.connection->is_connected()) << "who is in stays until closed";
 }
 
-TEST(Listener, WhoIsOneTooManyIsToldAndNobodyElseNotices) {
+TEST(Listener, PeerBeyondTheMaximumIsNotified) {
   ListenerWorld relay{{.peers_max = 3, .leaving_max = 1}};
   relay.open_room(1);
   std::vector<Node*> in;
@@ -154,7 +154,7 @@ TEST(Listener, WhoIsOneTooManyIsToldAndNobodyElseNotices) {
   EXPECT_EQ(relay.count<Connected>(), 3U);
 }
 
-TEST(Listener, ClosingOneTellsItAndStoppingTellsAll) {
+TEST(Listener, CloseAndStopNotifyPeers) {
   ListenerWorld relay;
   relay.open_room(1);
   std::vector<Node*> joiners;
@@ -186,7 +186,7 @@ TEST(Listener, ClosingOneTellsItAndStoppingTellsAll) {
   EXPECT_EQ(relay.listener->peers() + relay.listener->pending(), 0U);
 }
 
-TEST(Listener, WhoHangsUpOrFallsSilentIsGoneAndItsPlaceIsFree) {
+TEST(Listener, ClosedOrSilentPeerFreesItsPlace) {
   ListenerWorld relay{{.peers_max = 2}};
   relay.open_room(1);
   Node& polite = relay.join(address_of(1), 1);
@@ -215,7 +215,7 @@ TEST(Listener, WhoHangsUpOrFallsSilentIsGoneAndItsPlaceIsFree) {
 
 // ---- moving
 
-TEST(Listener, FindsAMemberInOneRoundTripWhenTheChangeWasNoticed) {
+TEST(Listener, FindsAMovedMemberInOneRoundTripAfterANotice) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& other = relay.join(address_of(1), 1);
@@ -233,7 +233,7 @@ TEST(Listener, FindsAMemberInOneRoundTripWhenTheChangeWasNoticed) {
   EXPECT_GE(relay.listener->stats().routed, 2U);
 }
 
-TEST(Listener, FindsAMemberAlsoWhenNobodyNoticedTheChange) {
+TEST(Listener, FindsAMovedMemberWithoutANotice) {
   ListenerWorld relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -253,7 +253,7 @@ TEST(Listener, FindsAMemberWhoStillHearsItButIsNotHeard) {
   relay.open_room(1);
   Node& mover = relay.join(address_of(1), 1);
   relay.run_for(1s);
-  // What leaves comes from elsewhere; what is sent to the old address still arrives, and the
+  // What it sends comes from another address; datagrams to the old address still arrive, and the
   // listener keeps on sending.
   const TimePoint moved_at = relay.now();
   const auto peer = relay.events().front().second.peer;
@@ -303,7 +303,7 @@ TEST(Listener, MovesThatFollowEachOtherLeaveNoTrace) {
     relay.run_for(200ms);
   }
   EXPECT_EQ(relay.count<PathChanged>(), 30U);
-  // Somebody else gets an address that the mover had.
+  // Another peer gets an address that the moved one had.
   relay.move(other, address_of(1028));
   relay.notice(other);
   const TimePoint since = relay.now();
@@ -313,7 +313,7 @@ TEST(Listener, MovesThatFollowEachOtherLeaveNoTrace) {
   EXPECT_LE(other.longest_gap(since, relay.now()), 160ms);
 }
 
-TEST(Listener, WhoCopiesARoutedDatagramMovesNobodyAndIsNotShoutedAt) {
+TEST(Listener, CopiedRoutedDatagramMovesNoPeer) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& victim = relay.join(address_of(1), 1);
@@ -334,7 +334,7 @@ TEST(Listener, WhoCopiesARoutedDatagramMovesNobodyAndIsNotShoutedAt) {
   EXPECT_EQ(relay.count<PathChanged>(), 0U);
   EXPECT_GT(relay.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(relay.sent_to[kElsewhere].second, 3 * bytes_there);
-  // One alone: challenges could go on for 3 s and amplify it, and do not.
+  // A single datagram: challenges could go on for 3 s and amplify it, and do not.
   relay.run_for(4s);
   const auto sent_before = relay.sent_to[kElsewhere].second;
   bytes_there = 0;
@@ -354,7 +354,7 @@ TEST(Listener, WhoCopiesARoutedDatagramMovesNobodyAndIsNotShoutedAt) {
   EXPECT_FALSE(newcomer.received.empty());
 }
 
-TEST(Listener, WhoComesBackFromACrashAtTheSameAddressIsAnotherPeerAtOnce) {
+TEST(Listener, CrashedPeerReturnsAsAnotherPeer) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& before = relay.join(address_of(1), 1);
@@ -374,7 +374,7 @@ TEST(Listener, WhoComesBackFromACrashAtTheSameAddressIsAnotherPeerAtOnce) {
       << "and took no address of the living along";
 }
 
-TEST(Listener, WhoKnockedAnewAndThenWentOnAsBeforeIsHeardAgain) {
+TEST(Listener, PeerThatAbandonsARejoinContinues) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& joiner = relay.join(address_of(1), 1);
@@ -439,7 +439,7 @@ std::vector<std::byte> second_hello(ListenerWorld& relay, const Address& from) {
   return second ? second->bytes : std::vector<std::byte>{};
 }
 
-TEST(Listener, TenThousandHalfOpenJoinsAreBoundedAndHurtNobodyPresent) {
+TEST(Listener, TenThousandHalfOpenJoinsAreBoundedAndHarmless) {
   ListenerWorld relay;
   relay.open_room(1);
   std::vector<Node*> present;
@@ -474,7 +474,7 @@ TEST(Listener, TenThousandHalfOpenJoinsAreBoundedAndHurtNobodyPresent) {
   EXPECT_TRUE(late.connection->is_connected());
 }
 
-TEST(Listener, WhatJoiningCostsIsDoneElsewhereAndNobodyWaitsForIt) {
+TEST(Listener, HandshakeWorkIsDoneElsewhereWithoutDelay) {
   ListenerWorld relay{{.hands_out_work = true}};
   relay.open_room(1);
   relay.set_works(true);
@@ -498,7 +498,7 @@ TEST(Listener, WhatJoiningCostsIsDoneElsewhereAndNobodyWaitsForIt) {
   EXPECT_EQ(relay.listener->stats().bad_handshake, 0U);
 }
 
-TEST(Listener, WorkThatNobodyDoesIsBoundedAndLateResultsAreForgotten) {
+TEST(Listener, UndoneWorkIsBoundedAndLateResultsDiscarded) {
   ListenerWorld relay{{.pending_max = 8, .hands_out_work = true}};
   relay.open_room(1);
   for (size_t i = 0; i < 40; ++i) {
@@ -512,7 +512,7 @@ TEST(Listener, WorkThatNobodyDoesIsBoundedAndLateResultsAreForgotten) {
     out.push_back(*std::move(work));
   }
   ASSERT_EQ(out.size(), 8U);
-  // Another attempt from an address: the work on the one before is worth nothing.
+  // Another attempt from an address: the work for the one before is discarded.
   out[0].run();
   relay.listener->handle_work(relay.now(), std::move(out[0]));
   relay.inject(address_of(1), second_hello(relay, address_of(1)));
@@ -528,7 +528,7 @@ TEST(Listener, WorkThatNobodyDoesIsBoundedAndLateResultsAreForgotten) {
   EXPECT_EQ(relay.listener->pending(), 0U);
 }
 
-TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
+TEST(Listener, SlowJoinIsDroppedAfterFiveSeconds) {
   ListenerWorld relay;
   relay.open_room(1);
   std::vector<std::pair<Address, std::vector<std::byte>>> slow;
@@ -550,7 +550,7 @@ TEST(Listener, WhoJoinsSlowlyIsDroppedAfterFiveSecondsWhateverItRepeats) {
   EXPECT_EQ(relay.listener->peers(), 0U);
 }
 
-TEST(Listener, OneNetworkCannotUseUpWhatIsThereForOthers) {
+TEST(Listener, OneNetworkCannotExhaustTheBudget) {
   ListenerWorld relay;
   relay.open_room(1);
   for (uint16_t i = 0; i < 200; ++i) {
@@ -578,7 +578,7 @@ TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
   }
   relay.run_for(1s);
   relay.watch = nullptr;
-  relay.run_for(30ms);  // nothing of it is in the air any more
+  relay.run_for(30ms);  // none of it is in transit any more
   const auto before = relay.listener->stats();
   const auto events = relay.events().size();
   uint64_t records = 0;
@@ -599,7 +599,7 @@ TEST(Listener, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(relay.events().size(), events);
 }
 
-TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
+TEST(Listener, IgnoredPeersDatagramsAreNotDecrypted) {
   ListenerWorld relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -621,13 +621,13 @@ TEST(Listener, WhoIsIgnoredIsNotOpenedUntilThenAndNobodyElseNotices) {
   EXPECT_GT(ignored, 3U);
   EXPECT_GT(of_one, 3U);
   EXPECT_LT(of_one, of_two);
-  EXPECT_LE(again, 1U);  // what came at that very instant
+  EXPECT_LE(again, 1U);  // what arrived at that very instant
   EXPECT_GT(of_two_again, of_one);
-  relay.listener->ignore(PeerId{}, relay.now() + 1s);  // nobody
+  relay.listener->ignore(PeerId{}, relay.now() + 1s);  // no peer
   EXPECT_EQ(relay.count<Closed>(), 0U);
 }
 
-TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
+TEST(Listener, HundredThousandRandomDatagramsAreHarmless) {
   ListenerWorld relay;
   relay.open_room(1);
   std::vector<Node*> present;
@@ -678,7 +678,7 @@ TEST(Listener, AHundredThousandRandomDatagramsChangeNothingForAnybody) {
   }
 }
 
-TEST(Listener, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
+TEST(Listener, ForgedHelloFloodCostsNoMemoryAndIsNotAmplified) {
   ListenerWorld relay;
   Connection joiner{kTimeZero,
                     {.role = Role::kJoiner,
@@ -728,7 +728,7 @@ TEST(Listener, ManyJoinAndLeaveUnderLossAndNothingRemains) {
   EXPECT_GE(relay.count<Connected>(), 115U);
 }
 
-TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
+TEST(Listener, DatagramForAGonePeerIsDroppedAndCounted) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& joiner = relay.join(address_of(1), 1);
@@ -745,7 +745,7 @@ TEST(Listener, WhatIsSentToSomebodyGoneIsCountedAndDropped) {
   EXPECT_EQ(relay.listener->path(peer), std::nullopt);
 }
 
-// ---- whose an address is, and what is counted
+// ---- who owns an address, and what is counted
 
 /// The next datagram of that kind that the joiner sends; it is lost on its way.
 std::vector<std::byte> intercept(ListenerWorld& relay, const Node& joiner, std::byte kind) {
@@ -824,7 +824,7 @@ TEST(Listener, FourAddressesLeadToAPeerAndItsPathStays) {
   EXPECT_EQ(relay.listener->path(relay.events().front().second.peer), address_of(0));
 }
 
-TEST(Listener, WhatIsRefusedIsCountedUnderItsName) {
+TEST(Listener, RefusalsAreCountedByName) {
   ListenerWorld relay;
   relay.open_room(1);
   Node& joiner = relay.join(address_of(1), 1);
@@ -879,7 +879,7 @@ TEST(Listener, WhatIsRefusedIsCountedUnderItsName) {
   EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
 }
 
-TEST(Listener, WhatIsSentIsCountedWhoeverSendsIt) {
+TEST(Listener, SentDatagramsAreCountedForEveryPath) {
   ListenerWorld relay;
   relay.open_room(1);
   relay.join(address_of(1), 1);
@@ -903,7 +903,7 @@ TEST(Listener, WhatIsSentIsCountedWhoeverSendsIt) {
   EXPECT_EQ(relay.listener->stats().not_connected, 1U);
 }
 
-TEST(Listener, WhatIsSaidBringsItsTimerForward) {
+TEST(Listener, SendingBringsTheTimerForward) {
   for (const bool is_sealed : {true, false}) {
     ListenerWorld relay{{.peer = {.unreachable_after = 200ms}}};
     relay.open_room(1);
@@ -925,7 +925,7 @@ TEST(Listener, WhatIsSaidBringsItsTimerForward) {
   }
 }
 
-TEST(Listener, StoppingTellsThePeerOfEveryPlace) {
+TEST(Listener, StopNotifiesEveryPeer) {
   for (const size_t peers : {1, 2, 3}) {
     ListenerWorld relay{{.peers_max = 3, .leaving_max = 3}};
     relay.open_room(1);

@@ -83,7 +83,7 @@ TEST(Link, DuplicatesArriveTwiceInARow) {
   EXPECT_EQ(link.records().size(), static_cast<size_t>(kSent)) << "the link carried each once";
 }
 
-TEST(Link, WhileDownItLosesAllThatIsPushed) {
+TEST(Link, WhileDownItLosesEverything) {
   Link link{{.trace = nullptr, .propagation = 20ms, .queue = nullptr}};
   link.push(kTimeZero, numbered(1));
   link.set_down(true);

@@ -14,7 +14,7 @@ QueuedDatagram datagram(TimePoint sent, DataSize size = kFull) {
   return {.datagram = {.bytes = {}, .wire_size = size}, .sent = sent};
 }
 
-TEST(RedQueue, WhatCameInWentOutWasDroppedOrIsStillThere) {
+TEST(RedQueue, EveryDatagramIsDeliveredDroppedOrQueued) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng{seed};
     RedQueue queue{{.unit = seed % 2 == 0 ? RedUnit::kBytes : RedUnit::kDatagrams,

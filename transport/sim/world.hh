@@ -40,18 +40,15 @@ class World {
   explicit World(const Pair& pair);
 
   HostId add(Machine& machine, const HostOptions& options);
-  /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
-  /// Address{} takes its first link. A link may be shared by several pairs of hosts: it delivers a
-  /// datagram to the host that it is addressed to, and one for Address{} to the first host that was
-  /// connected through it.
+  /// Datagrams from `from` to `to` take `link`; without a link they are lost. Datagrams that `from`
+  /// sends to Address{} take its first link.
   void connect(HostId from, HostId to, Link& link);
   /// What no other link takes goes over `link`, to whichever host has the address when it arrives.
   void connect_all(Link& link);
 
   /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void move(HostId host, const Address& address);
-  /// Another machine takes the host's place, as after a restart; nullptr: the host is off, and
-  /// another may have its address.
+  /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void replace(HostId host, Machine* machine);
   /// The host is gone for good, and its links with it. Not while the world steps.
   void remove(HostId host);

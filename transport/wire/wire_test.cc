@@ -99,7 +99,7 @@ TEST(Datagram, ParseReturnsWhatWasBuilt) {
   }
 }
 
-TEST(Datagram, BuilderRefusesWhatDoesNotFitAndStaysAsItWas) {
+TEST(Datagram, BuilderRejectsWhatDoesNotFitWithoutChange) {
   DatagramBuilder builder{DataSize{100}};
   const std::vector<std::byte> message(81);
   EXPECT_FALSE(builder.fits_message(DataSize{81}));

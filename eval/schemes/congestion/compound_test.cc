@@ -15,7 +15,7 @@ TEST(Compound, DelayWindowGrowsByAnEighthOfTheWindowToThreeQuarters) {
   EXPECT_EQ(compound_increase(16), 0);        // 8 / 8 - 1
   EXPECT_EQ(compound_increase(256), 7);       // 64 / 8 - 1
   EXPECT_EQ(compound_increase(10'000), 124);  // 1000 / 8 - 1
-  EXPECT_EQ(compound_increase(1), 0);         // never less than nothing
+  EXPECT_EQ(compound_increase(1), 0);         // never negative
 }
 
 /// Out of slow start with no more than Reno's window.
@@ -40,7 +40,7 @@ TEST(Compound, GrowsBothWindowsWithoutAQueueAndYieldsTheBacklogAboveGamma) {
   const double grown = compound.delay_window();
   EXPECT_GT(grown, 8.4);
   EXPECT_LT(grown, 18.0);
-  EXPECT_NEAR(compound.loss_window(), 322, 0.5);  // Reno's one segment a round trip
+  EXPECT_NEAR(compound.loss_window(), 322, 0.5);  // Reno's one segment per round trip
   // 330 segments and a fifth of the round trip in the queue: 66 packets, above gamma.
   path.set_round_trip(125ms);
   path.run();

@@ -56,7 +56,7 @@ TEST(HandshakeLimits, AllNetworksTogetherHaveALimitToo) {
             2);
 }
 
-TEST(HandshakeLimits, WhatItsNetworkRefusesIsNotTakenFromAll) {
+TEST(HandshakeLimits, NetworkRefusalDoesNotUseTheCommonBudget) {
   HandshakeLimits limits{plenty_but(kTwo, kOne)};
   for (uint8_t i = 0; i < 50; ++i) {
     EXPECT_EQ(limits.allow_handshake(kTimeZero, in_network(7, i)), i == 0);
