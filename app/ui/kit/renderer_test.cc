@@ -50,7 +50,8 @@ class RendererTest : public ::testing::Test {
   }
   // As 0xrrggbb.
   uint32_t pixel(int x, int y) const {
-    const auto* row = static_cast<const uint8_t*>(surface_->pixels) + y * surface_->pitch;
+    const auto* row =
+        static_cast<const uint8_t*>(surface_->pixels) + static_cast<ptrdiff_t>(y) * surface_->pitch;
     return reinterpret_cast<const uint32_t*>(row)[x] & 0xffffffU;
   }
   static bool is_near(uint32_t pixel, uint32_t wanted) {
