@@ -70,7 +70,7 @@ cress_folder(app/headless MAY transport/base transport/secure/link transport/run
   media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
-cress_folder(app/ui/screens MAY app/ui/model app/ui/kit)
+cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui TESTS media/source)
@@ -78,14 +78,14 @@ cress_folder(app MAY transport/runtime media/gst app/headless app/desktop)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics
-  eval/schemes/congestion)
-cress_folder(eval/schemes/congestion MAY transport/base eval/schemes/tcp)
+  eval/schemes/congestion eval/schemes)
+cress_folder(eval/schemes/congestion MAY transport/base eval/schemes/tcp TESTS eval/schemes)
 cress_folder(eval/schemes/webrtc MAY transport/base transport/sim media/frame media/source media/codec media/playout
-  eval/schemes/host)
+  eval/schemes/host TESTS eval/schemes)
 cress_folder(eval/schemes/like MAY transport/base media/frame media/source media/codec app/call eval/schemes/host
-  TESTS transport/sim eval/metrics)
+  TESTS transport/sim eval/metrics eval/schemes)
 cress_folder(eval/schemes/cress MAY transport/base transport/wire transport/control transport/session transport/sim
-  media/source relay/tunnel app/call eval/schemes/host)
+  media/source relay/tunnel app/call eval/schemes/host TESTS eval/schemes)
 cress_folder(eval/schemes MAY transport/base transport/wire transport/control/sprout transport/control/cress
   transport/sim media/source relay/tunnel eval/schemes/host eval/schemes/tcp eval/schemes/congestion
   eval/schemes/webrtc eval/schemes/like eval/schemes/cress TESTS media/codec eval/metrics)

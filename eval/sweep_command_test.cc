@@ -325,6 +325,10 @@ TEST_F(Sweep, WrongPlansAreReportedWithTheirLine) {
   expect_plan_refused(both + "loss = 1.5", "wrong.toml:3: loss");
   expect_plan_refused(both + "one_way = true", "wrong.toml:3: one_way");
   expect_plan_refused(both + "video = \"absent.y4m\"", "wrong.toml:3: ");
+  write("broken.wav", "no sound");
+  write("broken.y4m", "no picture");
+  expect_plan_refused(both + "video = \"synthetic\"\naudio = \"broken.wav\"", "wrong.toml:4: ");
+  expect_plan_refused(both + "video = \"broken.y4m\"\naudio = \"synthetic\"", "wrong.toml:3: ");
   expect_plan_refused(both + "video = \"synthetic:0x0@30\"", "wrong.toml:3: video synthetic:0x0");
   expect_plan_refused(both + "seed = [1, 2, 1]", "is in the plan twice");
   expect_plan_refused(both + "sede = 1", "wrong.toml:3: unknown key");

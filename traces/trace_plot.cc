@@ -59,9 +59,9 @@ std::string escaped(std::string_view text) {
 /// A rectangle on the page and the values its edges stand for, linear or (in decades) logarithmic.
 struct Panel {
   double left = 90;
-  double top = 0;
+  double top;
   double width = kWidth - 90 - 30;
-  double height = 0;
+  double height;
   double x_low = 0, x_high = 1, y_low = 0, y_high = 1;
 
   double x(double value) const { return left + (value - x_low) / (x_high - x_low) * width; }

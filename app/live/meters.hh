@@ -97,7 +97,7 @@ class DelayMeter {
   static constexpr size_t kRecentMax = 256;
   std::deque<Delay> recent_;
   std::array<Duration, 2> least_{Duration::max(), Duration::max()};
-  TimePoint bucket_start_ = kTimeZero - 1h;
+  TimePoint bucket_start_ = kTimeZero - kBucket;
 };
 
 }  // namespace cress::live

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/room/relay_test_tools.hh"
+#include "app/room/secure_room.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
@@ -19,7 +20,14 @@
 namespace cress::room {
 namespace {
 
-/// One member with test devices, and all its outputs.
+TEST(RoomOptions, WaitAsLongAsARoomWithoutDevices) {
+  EXPECT_EQ(LiveRoomOptions{}.connect_max, SecureRoomOptions{}.connect_max);
+  EXPECT_EQ(LiveRoomOptions{}.rejoin_max, SecureRoomOptions{}.rejoin_max);
+  EXPECT_EQ(LiveRoomOptions{}.connect_max, 30s);
+  EXPECT_EQ(LiveRoomOptions{}.rejoin_max, 5min);
+}
+
+/// One member with test devices, and all that came out of it.
 struct Guest {
   Guest(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, LiveRoomOptions options) {
     options.devices.camera = media::LiveCameraOptions{.id = media::kTestDevice, .size = {160, 120}};

@@ -57,6 +57,15 @@ TEST(Budget, AWalkStaysWithinItsBoundsReachesBothAndFollowsItsSeed) {
   EXPECT_EQ(std::set<DataSize>(still.begin(), still.end()).size(), 1U);
 }
 
+TEST(Budget, AWalkOfAnySpreadStaysWithinItsBounds) {
+  for (const char* text : {"walk:400,500,3", "walk:400,500,40"}) {
+    const FrameBudgets walk = make_budgets(text, context(2000));
+    const auto [low, high] = std::ranges::minmax(walk);
+    EXPECT_NEAR(static_cast<double>(low.bytes()), 2000, 3) << text;
+    EXPECT_NEAR(static_cast<double>(high.bytes()), 2500, 3) << text;
+  }
+}
+
 TEST(Budget, ATracesBudgetsAddUpToWhatItDelivers) {
   Rng rng{3};
   sim::DeliveryTrace trace;

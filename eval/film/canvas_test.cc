@@ -22,6 +22,12 @@ TEST(Canvas, ColoursAreStudioRangeBt601) {
   EXPECT_EQ(mix({10, 20, 30}, {20, 40, 60}, 128), (Colour{15, 30, 45}));
 }
 
+TEST(Canvas, ABoxWithoutWidthOrHeightIsEmpty) {
+  EXPECT_TRUE((Box{1, 1, 0, 2}).is_empty());
+  EXPECT_TRUE((Box{1, 1, 2, 0}).is_empty());
+  EXPECT_FALSE((Box{1, 1, 1, 1}).is_empty());
+}
+
 TEST(Canvas, BoxColoursItsPixelsAndChromaByCoverage) {
   Picture canvas = make_picture(8, 6);
   fill(canvas, {0, 0, 8, 6}, {50, 100, 200});

@@ -109,6 +109,23 @@ DataSize lawful_size(int quantizer, double level, double slope) {
   return DataSize{static_cast<int64_t>(level * std::pow(quantizer_step(quantizer), -slope))};
 }
 
+TEST(QuantizerModel, BeforeTheFirstFrameSizesAreGuessedByPixels) {
+  // A quarter of a bit for each pixel of a key frame at the middle of the scale (a step of 2^5.5),
+  // a tenth of that for others.
+  const QuantizerModel model{{.pixels = 640 * 360}};
+  const auto middle = [&](FrameType type) {
+    double between = 0;
+    for (int q = 0; q < 64; ++q) {
+      if (std::log2(quantizer_step(q)) <= 5.5) {
+        between = static_cast<double>(model.predict(q, type).bytes());
+      }
+    }
+    return between;
+  };
+  EXPECT_NEAR(middle(FrameType::kKey) / (640 * 360 * 0.25 / 8), 1, 0.1);
+  EXPECT_NEAR(middle(FrameType::kDelta) / (640 * 360 * 0.025 / 8), 1, 0.1);
+}
+
 TEST(QuantizerModel, LearnsALawUnlikeItsPrior) {
   QuantizerModel model;
   Rng rng{1};

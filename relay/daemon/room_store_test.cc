@@ -1,6 +1,7 @@
 #include "relay/daemon/room_store.hh"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -115,6 +116,34 @@ TEST_F(RoomStoreFile, TruncatedFileIsReportedAsDamaged) {
   ASSERT_GT(std::filesystem::file_size(file()), 8192U);
   std::filesystem::resize_file(file(), 6000);
   EXPECT_NE(complaint().find("damaged"), std::string::npos) << complaint();
+}
+
+/// Another program that has the file open.
+struct OtherProgram {
+  explicit OtherProgram(const std::filesystem::path& file) {
+    EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  }
+  ~OtherProgram() { sqlite3_close(database); }
+  OtherProgram(const OtherProgram&) = delete;
+  OtherProgram& operator=(const OtherProgram&) = delete;
+  void run(const char* sql) const {
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+  }
+  sqlite3* database = nullptr;
+};
+
+TEST_F(RoomStoreFile, AFileThatStaysLockedIsToldAfterTwoSeconds) {
+  EXPECT_EQ(complaint(), "nothing");
+  const OtherProgram other{file()};
+  other.run("BEGIN IMMEDIATE;");
+  EXPECT_NE(complaint().find("another program has kept it locked for 2 s; try again"),
+            std::string::npos);
+}
+
+TEST_F(RoomStoreFile, AFileOfANewerRelayIsLeftAlone) {
+  EXPECT_EQ(complaint(), "nothing");
+  OtherProgram{file()}.run("PRAGMA user_version = 99;");
+  EXPECT_NE(complaint().find("written by a newer cress-relay (layout 99)"), std::string::npos);
 }
 
 TEST_F(RoomStoreFile, MissingFolderIsReportedByName) {

@@ -152,7 +152,7 @@ class Running {
   std::optional<int> code_;
 };
 
-class LiveTunnels : public ::testing::Test {
+class TunnelsOfPrograms : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string why = netns::namespaces_forbidden();
@@ -162,7 +162,7 @@ class LiveTunnels : public ::testing::Test {
   }
 };
 
-TEST_F(LiveTunnels, StreamArrivesCompletelyUnderBothControls) {
+TEST_F(TunnelsOfPrograms, StreamArrivesCompletelyUnderBothControls) {
   for (const char* control : {"cress", "sprout"}) {
     const fs::path stats = fs::path{testing::TempDir()} / (std::string{control} + "-tunnel.json");
     Running listener{{"--listen", "127.0.0.1:0", "--control", control, "--exec"}, self("Sink")};
@@ -181,7 +181,7 @@ TEST_F(LiveTunnels, StreamArrivesCompletelyUnderBothControls) {
   }
 }
 
-TEST_F(LiveTunnels, NestedTunnelReturnsTheInnermostExitCode) {
+TEST_F(TunnelsOfPrograms, NestedTunnelReturnsTheInnermostExitCode) {
   const std::string program = std::string{CRESS_BIN} + "/cress-tunnel";
   Running outer{{"--listen", "127.0.0.1:0", "--exec", program, "--listen", "0.0.0.0:4500", "--host",
                  "100.65.0.1", "--address", "10.9.0.1/30", "--exec", "sleep", "60"}};
@@ -208,8 +208,8 @@ int sleepers(const std::string& marker) {
   return count;
 }
 
-TEST_F(LiveTunnels, SigtermEndsCleanlyAndNothingIsLeft) {
-  const std::string marker = std::to_string(70'000'000 + getpid());  // seconds, used only here
+TEST_F(TunnelsOfPrograms, SigtermEndsCleanlyAndNothingIsLeft) {
+  const std::string marker = std::to_string(70'000'000 + getpid());  // seconds, and ours alone
   Running listener{{"--listen", "127.0.0.1:0", "--exec", "sleep", marker}};
   const std::string link = listener.link();
   Running joiner{{link, "--exec", "sh", "-c", "(setsid sleep " + marker + " &) ; sleep " + marker}};
@@ -225,7 +225,7 @@ TEST_F(LiveTunnels, SigtermEndsCleanlyAndNothingIsLeft) {
   EXPECT_EQ(sleepers(marker), 0);
 }
 
-TEST_F(LiveTunnels, EndsWithDifferentControlsOrLinksAreRejected) {
+TEST_F(TunnelsOfPrograms, EndsWithDifferentControlsOrLinksAreRejected) {
   Running listener{{"--listen", "127.0.0.1:0", "--exec", "sleep", "60"}};
   const std::string link = listener.link();
   Running other{{link, "--control", "sprout", "--exec", "true"}};
@@ -284,7 +284,7 @@ TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsPrinted) {
   EXPECT_EQ(say({"--version"}).out.rfind("cress-tunnel ", 0), 0U);
 }
 
-TEST_F(LiveTunnels, UnrunnableCommandOrFileIsReported) {
+TEST_F(TunnelsOfPrograms, UnrunnableCommandOrFileIsReported) {
   EXPECT_EQ(say({"--listen", "127.0.0.1:0", "--exec", "no-such-program-at-all"}).code, 2);
   const Said said =
       say({"--listen", "127.0.0.1:0", "--stats", "/no/such/folder/x", "--exec", "true"});

@@ -388,6 +388,8 @@ TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
   EXPECT_EQ(slots.size(), FlowSlots::kSlots);
   slots.slot_of(kTimeZero + FlowSlots::kIdleMax + 2s, key_of(1), false, nothing);
   EXPECT_EQ(slots.size(), 1U) << "the others are over";
+  slots.slot_of(kTimeZero + 2 * FlowSlots::kIdleMax + 2s, key_of(2), false, nothing);
+  EXPECT_EQ(slots.size(), 2U) << "not yet";
 }
 
 TEST(FlowSlots, FlowKeepsItsQueueWhilePacketsWait) {

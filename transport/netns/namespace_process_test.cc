@@ -114,11 +114,42 @@ TEST_F(Namespaces, ExitCodeOfWorkOrCommandIsReturned) {
   EXPECT_EQ(run_in_namespace(command({"sh", "-c", "kill -TERM $$"})), 128 + SIGTERM);
 }
 
+/// What making a network, and starting what is in it, complains about.
+std::string complaint(NamespaceOptions options) {
+  try {
+    NamespaceProcess{std::move(options)}.start();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
 TEST_F(Namespaces, UnrunnableCommandIsReported) {
-  NamespaceProcess absent{command({"no-such-program-at-all"})};
-  EXPECT_THROW(absent.start(), std::runtime_error);
-  NamespaceProcess folder{command({"/proc"})};
-  EXPECT_THROW(folder.start(), std::runtime_error);
+  EXPECT_EQ(complaint(command({"no-such-program-at-all"})),
+            "no such program: no-such-program-at-all");
+  EXPECT_EQ(complaint(command({"/proc"})), "cannot run /proc: Permission denied");
+}
+
+TEST_F(Namespaces, SignalsThatAreBlockedHereReachTheCommand) {
+  sigset_t one{};
+  sigaddset(&one, SIGUSR1);
+  sigset_t before{};
+  pthread_sigmask(SIG_BLOCK, &one, &before);
+  EXPECT_EQ(run_in_namespace(command({"sh", "-c", "kill -USR1 $$; exit 3"})), 128 + SIGUSR1);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_F(Namespaces, Ipv6IsThereWhereTheMachineHasIt) {
+  NamespaceOptions options = command({"true"});
+  options.interface = interface();
+  EXPECT_EQ(NamespaceProcess{std::move(options)}.has_ipv6(), fs::exists("/proc/net/if_inet6"));
+}
+
+TEST_F(Namespaces, WhatCannotBeSetIsSaid) {
+  NamespaceOptions options = command({"true"});
+  options.settings = {{"net/no/such", "1"}};
+  EXPECT_EQ(complaint(std::move(options)),
+            "cannot set net/no/such to \"1\": No such file or directory");
 }
 
 TEST_F(Namespaces, CommandKeepsItsUserAndSeesOnlyItsNetwork) {

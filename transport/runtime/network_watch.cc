@@ -134,11 +134,10 @@ class NetworkWatch::Impl {
     struct {
       nlmsghdr header;
       ifaddrmsg body;
-    } request{};
+    } request{};  // AF_UNSPEC: of every family
     request.header.nlmsg_len = sizeof request;
     request.header.nlmsg_type = RTM_GETADDR;
     request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    request.body.ifa_family = AF_UNSPEC;
     if (send(netlink_.get(), &request, sizeof request, 0) < 0) {
       throw std::runtime_error("cannot ask for this machine's addresses: " +
                                std::system_category().message(errno));

@@ -239,7 +239,7 @@ std::vector<std::byte> DatagramBuilder::finish(const Header& header) {
                 kMessageOverhead == kFrameHeaderSize + DataSize{1});
   std::byte* at = bytes_.data();
   put<uint8_t>(at, static_cast<uint8_t>(kVersion << 4 | static_cast<int>(header.protection)));
-  put<uint8_t>(at + 1, 0);
+  // at + 1 is reserved, and 0 since the constructor.
   put<uint16_t>(at + 2, header.time_to_next_ms);
   put<uint32_t>(at + 4, header.sequence.raw());
   put<uint32_t>(at + 8, header.throwaway);

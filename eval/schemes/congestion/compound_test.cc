@@ -49,6 +49,28 @@ TEST(Compound, GrowsBothWindowsWithoutAQueueAndYieldsTheBacklogAboveGamma) {
   EXPECT_GT(compound.loss_window(), 322);
 }
 
+TEST(Compound, ARoundOfFewSamplesIsNotJudged) {
+  Compound compound;
+  RoundTrips path{compound, 100ms};
+  settle(compound, path);
+  path.run();
+  path.run();
+  const auto end_round = [&](int64_t round) {
+    compound.on_ack({.now = path.now(),
+                     .delivered = kTcpPayloadMax,
+                     .in_flight = compound.window(),
+                     .acknowledged = DataSize{1'000'000'000} * round,
+                     .sent = DataSize{1'000'000'000} * round,
+                     .round_trip = 100ms,
+                     .in_flight_now = compound.window()});
+    return compound.delay_window();
+  };
+  const double before = compound.delay_window();
+  const double judged = end_round(1);
+  EXPECT_GT(judged, before);        // a whole round's samples
+  EXPECT_EQ(end_round(2), judged);  // one sample
+}
+
 TEST(Compound, LossHalvesTheWholeAndSharesItOut) {
   Compound compound;
   RoundTrips path{compound, 100ms};

@@ -130,6 +130,14 @@ TEST(TcpReceiver, AnswersADuplicateAtOnceAndCountsItOnce) {
   EXPECT_EQ(talk.receiver.stats().duplicates, 1U);
 }
 
+TEST(TcpReceiver, CountsADuplicateAheadOfAGapOnce) {
+  Talk talk;
+  talk.send(kTimeZero, 2);
+  EXPECT_EQ(talk.receiver.stats().duplicates, 0U);
+  talk.send(kTimeZero, 2);
+  EXPECT_EQ(talk.receiver.stats().duplicates, 1U);
+}
+
 TEST(TcpReceiver, RejectsSegmentsBeyondItsWindow) {
   Talk talk{{.window = kTcpPayloadMax * 10, .quick_acks = 0}};
   EXPECT_EQ(talk.send(kTimeZero, 9)[0].sacks, (std::vector<TcpRange>{block(9, 9)}));
