@@ -1,6 +1,7 @@
-// Goal: a call of 1280x720 at 30 pictures a second leaves the computer to its person. Method: two
-// of the real program over the loopback interface, with test pictures and sound both ways; the
-// processor time of each by the kernel's account, all threads but the one that draws the pictures.
+// Goal: a call of 1280x720 at 30 frames per second leaves most of the computer to its user. Method:
+// two of the real program over the loopback interface, with test video and audio in both
+// directions; each one's processor time by the kernel's accounting, all threads except the one that
+// draws the pictures.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,10 +23,10 @@
 namespace cress::app {
 namespace {
 
-/// What a program's threads have taken of the processor so far.
+/// A program's processor time so far, by thread.
 struct Taken {
   double all_s = 0;
-  double drawing_s = 0;  ///< of it, the thread that makes up what a camera would have brought
+  double drawing_s = 0;  ///< of it, the thread that draws what a camera would have delivered
 
   double call_s() const { return all_s - drawing_s; }
 };
@@ -69,7 +70,7 @@ struct End {
   std::string process;
 };
 
-/// One end; the shell that becomes it tells its number first.
+/// One end; the shell that becomes it prints its process number first.
 End start(const std::string& arguments) {
   End end;
   end.output = popen(("echo $$; exec " CRESS_BIN "/cress-call --headless --size 1280x720 "

@@ -95,7 +95,7 @@ media::PictureSize parse_size(const std::string& text) {
   return {width, height};
 }
 
-/// What only a call without a screen does, if any was asked for.
+/// An option that only calls without a screen have, if any was given.
 std::string headless_only(const CLI::App& app) {
   for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
                              "--frames", "--duration", "--wait"}) {

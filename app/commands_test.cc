@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The program's answer to arguments that never begin a call.
+/// The program's reaction to arguments with which no call starts.
 struct Answer {
   int status = 0;
   std::string out;
@@ -100,7 +100,7 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
   }
 }
 
-/// Whether these arguments of a headless call are taken: what is wrong then is a later one.
+/// Whether these arguments of a headless call are accepted: the error is then a later one.
 bool are_taken(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "--headless");
   arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0", "--video-in", "/no/such/clip.y4m"});
@@ -135,7 +135,7 @@ TEST(CommandLine, SizesAndNumbersHaveLimits) {
   }
 }
 
-TEST(CommandLine, WhatNeedsNoScreenIsRefusedWithAWindow) {
+TEST(CommandLine, HeadlessOptionsAreRejectedWithAWindow) {
   for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
                              "--frames", "--duration", "--wait"}) {
     const Answer result = answer({option, "1"});
@@ -222,7 +222,7 @@ TEST(CommandLine, AWindowJoinsALinkAtOnce) {
   EXPECT_EQ(window.end(), 0);
 }
 
-TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
+TEST(CommandLine, TwoProgramsMakeACallAndRecordIt) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress-headless";
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -255,13 +255,13 @@ TEST(CommandLine, TwoProgramsMakeACallAndKeepWhatWasSeenAndHeard) {
   fs::remove_all(folder);
 }
 
-TEST(CommandLine, AListenerKeepsItsLinkOverAKillAndItsJoinerComesBackByItself) {
+TEST(CommandLine, KilledListenerKeepsItsLinkAndItsJoinerReturns) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress-link-file";
   fs::remove_all(folder);
   fs::create_directories(folder);
   const std::string listen = "--headless --listen 127.0.0.1:0 --video-in test --size 160x90 " +
                              std::string{"--link-file "} + (folder / "door.link").string();
-  // The shell's own number becomes the program's.
+  // The shell's own process number becomes the program's.
   const std::string killable = "echo $$; exec " CRESS_BIN "/cress-call " + listen;
   FILE* const first = popen(killable.c_str(), "r");
   ASSERT_NE(first, nullptr);
@@ -303,7 +303,7 @@ TEST(CommandLine, AHostOfSeveralAddressesIsFoundAtTheOneWhereItListens) {
   EXPECT_EQ(listener.wait(), 0);
 }
 
-TEST(CommandLine, NobodyThereIsStatusOneWithTheReason) {
+TEST(CommandLine, UnreachablePeerIsStatusOneWithTheReason) {
   const fs::path errors = fs::path{testing::TempDir()} / "cress-nobody.txt";
   Program joiner{"--headless --wait 1 'cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA' 2>" +
                  errors.string()};

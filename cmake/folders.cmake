@@ -29,7 +29,7 @@ cress_folder(transport/secure/group MAY transport/base transport/secure/crypto t
 cress_folder(transport/secure/link MAY transport/base transport/secure/crypto)
 cress_folder(transport/secure MAY transport/base transport/secure/crypto transport/secure/handshake
   transport/secure/path TESTS transport/control/cress transport/session transport/secure/records
-  transport/secure/group)
+  transport/secure/group transport/sim)
 cress_folder(transport/room MAY transport/base transport/session TESTS transport/control/cress)
 cress_folder(transport/runtime MAY transport/base TESTS transport/control/cress transport/session)
 cress_folder(transport/netns MAY transport/base transport/runtime)
@@ -45,9 +45,13 @@ cress_folder(media/playout MAY transport/base media/frame)
 cress_folder(media/gst MAY transport/base media/frame media/source)
 cress_folder(media/devices MAY transport/base media/frame media/source media/gst)
 cress_folder(relay/forward MAY transport/base transport/control/cress transport/session transport/room media/frame
-  TESTS transport/wire transport/sim traces media/playout)
+  TESTS transport/wire transport/sim traces relay/members)
+cress_folder(relay/members MAY transport/base transport/wire transport/control/cress transport/session
+  transport/secure/records transport/secure/handshake transport/secure transport/room media/frame media/playout
+  relay/forward)
 cress_folder(relay/daemon MAY transport/base transport/secure/records transport/secure/handshake
-  transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire)
+  transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
+  transport/room transport/sim relay/members)
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
   TESTS transport/sim)
@@ -58,7 +62,7 @@ cress_folder(app/call MAY transport/base transport/session media/frame media/sou
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
 cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/records
   transport/secure/link transport/secure transport/runtime media/frame media/source media/devices app/call TESTS
-  traces traces/emulate media/gst)
+  transport/sim traces traces/emulate media/gst)
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records
   transport/secure/handshake transport/secure/group transport/secure transport/room media/frame media/source app/call
   app/live TESTS transport/secure/link transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
@@ -66,7 +70,7 @@ cress_folder(app/headless MAY transport/base transport/secure/link transport/run
   media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
-cress_folder(app/ui/screens MAY app/ui/model app/ui/kit)
+cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui TESTS media/source)
@@ -74,14 +78,14 @@ cress_folder(app MAY transport/runtime media/gst app/headless app/desktop)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics
-  eval/schemes/congestion)
-cress_folder(eval/schemes/congestion MAY transport/base eval/schemes/tcp)
+  eval/schemes/congestion eval/schemes)
+cress_folder(eval/schemes/congestion MAY transport/base eval/schemes/tcp TESTS eval/schemes)
 cress_folder(eval/schemes/webrtc MAY transport/base transport/sim media/frame media/source media/codec media/playout
-  eval/schemes/host)
+  eval/schemes/host TESTS eval/schemes)
 cress_folder(eval/schemes/like MAY transport/base media/frame media/source media/codec app/call eval/schemes/host
-  TESTS transport/sim eval/metrics)
+  TESTS transport/sim eval/metrics eval/schemes)
 cress_folder(eval/schemes/cress MAY transport/base transport/wire transport/control transport/session transport/sim
-  media/source relay/tunnel app/call eval/schemes/host)
+  media/source relay/tunnel app/call eval/schemes/host TESTS eval/schemes)
 cress_folder(eval/schemes MAY transport/base transport/wire transport/control/sprout transport/control/cress
   transport/sim media/source relay/tunnel eval/schemes/host eval/schemes/tcp eval/schemes/congestion
   eval/schemes/webrtc eval/schemes/like eval/schemes/cress TESTS media/codec eval/metrics)
@@ -99,8 +103,8 @@ cress_folder(eval/compare MAY transport/base eval/report eval/sweep)
 cress_folder(eval/cellsim MAY transport/base transport/runtime transport/netns transport/sim traces/emulate
   eval/metrics TESTS traces media/gst eval/harness)
 cress_folder(eval/relay_load MAY transport/base transport/secure/crypto transport/secure/records
-  transport/secure/handshake transport/secure transport/runtime transport/sim media/playout relay/forward
-  relay/daemon)
+  transport/secure/handshake transport/secure transport/runtime transport/sim relay/forward relay/daemon
+  relay/members)
 cress_folder(eval/swarm MAY transport/base transport/secure/handshake transport/sim media/frame media/source
   relay/daemon app/live app/room)
 cress_folder(eval MAY transport/base transport/runtime transport/sim traces media/source media/gst eval/schemes

@@ -23,9 +23,9 @@ struct CellsimArguments {
   uint64_t seed = 1;
   std::string skip = "0s";
   std::string log;
-  std::string peer;  ///< a line for the shell
+  std::string peer;  ///< a shell command line
   std::string head_start = "300ms";
-  std::string far;  ///< "host" or "private"; empty: what the rights allow
+  std::string far;  ///< "host" or "private"; empty: as privileges permit
   bool internet = false;
   std::string tcp;
   std::string proxy;
@@ -33,22 +33,22 @@ struct CellsimArguments {
   std::string duration;
   bool json = false;
   bool quiet = false;
-  std::vector<std::string> command;  ///< what stands behind "--"
+  std::vector<std::string> command;  ///< the arguments after "--"
   std::string typed;                 ///< the whole line, for the logs
 };
 
-/// A command line up to the "--" that ends the program's own arguments, and what stands behind it.
+/// A command line up to the "--" that ends the program's own arguments, and the rest.
 struct SplitArguments {
   std::vector<const char*> own;
   std::vector<std::string> command;
 };
-/// Only for `cellsim`: other commands' lines stay whole.
+/// Only for `cellsim`: other commands' lines are not split.
 SplitArguments split_arguments(int argc, const char* const* argv);
 
 void add_cellsim_options(CLI::App& command, CellsimArguments& arguments);
-/// COMMAND's exit code, 128 + N when signal N ended it, or 2 when it was 0 but a log is not
-/// complete; 0 of a proxy. `data`: the folder with recorded links.
-/// Throws std::invalid_argument or std::runtime_error with one clear line.
+/// COMMAND's exit code, 128 + N if signal N ended it, or 2 if it was 0 but a log is incomplete; 0
+/// for a proxy. `data`: the folder with recorded links. Throws std::invalid_argument or
+/// std::runtime_error with one clear line.
 int execute_cellsim(const CellsimArguments& arguments, const std::string& data, std::ostream& out,
                     std::ostream& err);
 

@@ -1,5 +1,5 @@
-// Goal: `cress-eval cellsim` is what a person types: exit codes, signals, one line for each wrong
-// argument, and nothing left whenever it is killed. Method: runs the program itself.
+// Goal: `cress-eval cellsim` behaves correctly for its user: exit codes, signals, one line for each
+// wrong argument, and nothing left behind whenever it is killed. Method: runs the program itself.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Program {
  public:
   explicit Program(const std::vector<std::string>& arguments) {
     folder_ = fs::path{testing::TempDir()} / ("cellsim-command-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // what another one said
+    fs::remove_all(folder_);  // the output of an earlier one
     fs::create_directories(folder_);
     process_ = fork();
     if (process_ == 0) {
@@ -65,7 +65,7 @@ class Program {
   }
 
   ~Program() {
-    if (process_ > 0) {  // a test gave up
+    if (process_ > 0) {  // the test was aborted
       kill(process_, SIGKILL);
       waitpid(process_, nullptr, 0);
     }
@@ -76,7 +76,7 @@ class Program {
   void send_signal(int number) const { kill(process_, number); }
   std::string output() const { return bytes_of(folder_ / "output"); }
   std::string notes() const { return bytes_of(folder_ / "notes"); }
-  /// Waits until the output has this many lines; false when that takes over ten seconds.
+  /// Waits until the output has this many lines; false if that takes over ten seconds.
   bool has_said(long lines) const {
     for (int i = 0; i < 1000; ++i) {
       const std::string text = output();
@@ -106,7 +106,7 @@ class Program {
 
 Ended cellsim(const std::vector<std::string>& arguments) { return Program{arguments}.wait(); }
 
-/// A network's number, as a command inside tells it: "net:[4026532...]".
+/// A network's number, as printed by a command inside: "net:[4026532...]".
 const char* const kTellNetwork = "readlink /proc/self/ns/net; ";
 
 int processes_in(const std::string& network) {
@@ -130,7 +130,7 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
-TEST(CellsimArguments, WrongOnesAreOneLineAndExitTwo) {
+TEST(CellsimArguments, WrongArgumentsAreOneLineAndExitTwo) {
   const struct {
     std::vector<std::string> arguments;
     const char* says;
@@ -194,7 +194,7 @@ class CellsimCommand : public ::testing::Test {
   }
 };
 
-TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsCommands) {
+TEST_F(CellsimCommand, OutputAndExitCodeAreCommandsAndTheSummaryIsOnStderr) {
   const Ended ran = cellsim(shell("echo here $CRESS_NEAR $CRESS_FAR; exit 23"));
   EXPECT_EQ(ran.exit_code, 23);
   EXPECT_EQ(ran.output, "here 100.64.0.2 100.64.0.1\n");
@@ -204,14 +204,14 @@ TEST_F(CellsimCommand, OutputIsCommandsSummaryIsOnStandardErrorAndTheExitCodeIsC
   EXPECT_EQ(cellsim(shell("kill -KILL $$")).exit_code, 128 + SIGKILL);
 }
 
-TEST_F(CellsimCommand, AProgramThatIsNotThereIsOneLineAndExitTwo) {
+TEST_F(CellsimCommand, MissingProgramIsOneLineAndExitTwo) {
   const Ended ran =
       cellsim({"--link", "3g", "--far", "private", "--quiet", "--", "no-such-program"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_NE(ran.notes.find("no such program: no-such-program"), std::string::npos) << ran.notes;
 }
 
-TEST_F(CellsimCommand, WordsAfterTheDashesAreCommandsAlone) {
+TEST_F(CellsimCommand, ArgumentsAfterTheDashesBelongToCommand) {
   const Ended ran = cellsim(
       {"--link", "3g", "--far", "private", "--quiet", "--", "printf", "%s.", "--link", "--", "-x"});
   EXPECT_EQ(ran.output, "--link.--.-x.");
@@ -229,6 +229,7 @@ TEST_F(CellsimCommand, JsonIsTheLastThingPrinted) {
 TEST_F(CellsimCommand, TerminateInterruptAndHangUpReachCommand) {
   for (const auto& [number, name] :
        {std::pair{SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGHUP, "HUP"}}) {
+    std::signal(number, SIG_DFL);  // a shell cannot trap what it inherits as ignored (nohup, &)
     Program program{shell("trap 'echo got; exit 5' " + std::string{name} +
                           "; echo ready; while :; do sleep 0.02; done")};
     ASSERT_TRUE(program.has_said(1)) << program.notes();
@@ -240,7 +241,7 @@ TEST_F(CellsimCommand, TerminateInterruptAndHangUpReachCommand) {
   }
 }
 
-TEST_F(CellsimCommand, AFullDiskDoesNotStopCommandAndIsTold) {
+TEST_F(CellsimCommand, FullDiskIsReportedAndCommandContinues) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";
   }
@@ -292,7 +293,7 @@ TEST_F(CellsimCommand, KilledTwentyTimesAtAnyMomentNothingIsLeft) {
   EXPECT_EQ(interfaces(), before);
 }
 
-TEST(CellsimProxy, CarriesDatagramsThereAndBackAndEndsWhenTold) {
+TEST(CellsimProxy, CarriesDatagramsBothWaysAndEndsOnASignal) {
   const runtime::MonotonicClock clock;
   const auto any = *runtime::parse_address("127.0.0.1:0");
   runtime::UdpSocket server{clock, {.bind = any}};

@@ -12,14 +12,14 @@
 
 namespace cress::eval {
 
-/// What came of a command.
+/// The result of a command.
 struct Ran {
   int exit_code = -1;  ///< -1: a signal ended it
   std::string output;  ///< standard output and error
   long lines() const { return std::count(output.begin(), output.end(), '\n'); }
 };
 
-/// Runs `command` as a person at a shell would.
+/// Runs `command` as a user at a shell would.
 inline Ran shell(const std::string& command) {
   Ran ran;
   FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
@@ -36,7 +36,7 @@ inline Ran cress_eval(const std::string& arguments) {
   return shell(std::string{CRESS_BIN} + "/cress-eval " + arguments);
 }
 
-/// Empty where there is no such file.
+/// Empty if there is no such file.
 inline std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file{path, std::ios::binary};
   return {std::istreambuf_iterator<char>{file}, {}};

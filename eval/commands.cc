@@ -100,8 +100,8 @@ void write_report(const std::string& folder, std::ostream& out) {
   out << html.string() << "\n";
 }
 
-/// All commands: their options, and what is done for the one that was typed. Those that fork do so
-/// before GStreamer runs, which makes threads.
+/// All commands: their options, and the actions. Those that fork do so before GStreamer runs, which
+/// creates threads.
 class Commands {
  public:
   Commands(CLI::App& app, std::ostream& out, std::ostream& err) : app_(app), out_(out), err_(err) {

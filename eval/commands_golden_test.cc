@@ -1,5 +1,5 @@
-// Goal: what the program prints and writes stays as it was: its help, its words for what is wrong,
-// and the tables and files of small runs. Method: runs the program itself, as a person would.
+// Goal: the program's output stays as it was: its help, its error messages, and the tables and
+// files of small runs. Method: runs the program itself, as a user would.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ class CommandsGolden : public testing::Test {
     // Another compiler or commit has another build.
     return std::regex_replace(text, std::regex{" build [0-9a-f]{16}"}, " build BUILD");
   }
-  /// Digests of the files of a folder of results; the record without its commit and places.
+  /// Digests of the files of a folder of results; the record without its commit and paths.
   std::string files_of(const std::string& name) const {
     std::vector<fs::path> files;
     if (!fs::is_directory(folder_ / name)) {
@@ -98,7 +98,7 @@ TEST_F(CommandsGolden, HelpIsAsRecorded) {
   std::string golden = parser + "\n";
   for (const char* command : {"", "run", "encoder", "reproduce", "sweep", "compare", "cellsim",
                               "relay-load", "report", "schemes", "links"}) {
-    // Where lines end depends on the length of the data folder's path.
+    // Line breaks depend on the length of the data folder's path.
     const std::string text =
         std::regex_replace(ran(std::string{command} + " --help"), std::regex{"\\s+"}, " ");
     golden += fmt::format("{} {} {}\n", command, text.size(), golden_digest(text));
@@ -289,7 +289,7 @@ TEST_F(CommandsGolden, CallsAndEncodersLeaveTheFilesRecorded) {
   if (!golden_begins("calls", versions)) {
     GTEST_SKIP() << "golden calls were recorded with other codecs than " << versions;
   }
-  // Too long to be kept whole: what differs further on shows in the digest.
+  // Too long to be kept completely: later differences show in the digest.
   const std::string digest = golden_digest(golden);
   expect_golden("calls", golden.substr(0, 9'000) + "\n" + digest + "\n");
 }

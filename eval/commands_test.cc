@@ -1,5 +1,5 @@
-// Goal: whatever is typed wrong, or wrong on disk, gives exit 2 and one clear line, and finished
-// work stays. Method: runs the program itself, as a person would.
+// Goal: any wrong argument, or wrong file, gives exit 2 and one clear line, and finished work is
+// kept. Method: runs the program itself, as a user would.
 
 #include <gtest/gtest.h>
 
@@ -155,7 +155,7 @@ TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
   EXPECT_NE(result_of("--duplicate 0.5"), plain);
 }
 
-TEST_F(CommandLine, UnwritableOutputIsSaidBeforeTheWork) {
+TEST_F(CommandLine, UnwritableOutputIsReportedBeforeTheWork) {
   expect_refused("run --link wifi --duration 5 --out /proc/no", "/proc/no");
   write("a-file", "");
   expect_refused("run --link wifi --duration 5 --out " + file("a-file"), "a-file");
@@ -197,7 +197,7 @@ TEST_F(CommandLine, ACallsWorstMomentsAreInItsReportAndTheSameTwice) {
     return load_text(folder_ / out / name, DataSize{10'000'000});
   };
   const auto moments = nlohmann::json::parse(bytes("one", "worst.json"));
-  EXPECT_EQ(moments.size(), 12U);  // three, both ways, of two schemes
+  EXPECT_EQ(moments.size(), 12U);  // three, in both directions, of two schemes
   std::vector<std::string> names{"worst.json", "report.html"};
   for (const auto& moment : moments) {
     names.push_back(moment.at("picture"));

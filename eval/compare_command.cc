@@ -37,7 +37,7 @@ T value_or_throw(Result<T, report::ParseError> parsed, const std::filesystem::pa
 struct Side {
   compare::RecordedResults recorded;
   bool has_record = false;
-  /// Why nothing can be said of them for certain; empty: nothing is wrong.
+  /// Why nothing certain can be said about them; empty: no problem.
   std::string doubt{};
 };
 
@@ -133,7 +133,8 @@ int execute_compare(const CompareArguments& arguments, std::ostream& out) {
       compare::compare(before.recorded.results, after.recorded.results, options);
   const bool is_worse = count(comparison, compare::Verdict::kWorse) > 0;
   for (const Side* side : {&before, &after}) {
-    // What is worse is worse whoever wrote it; what is not must be what was measured.
+    // A regression is reported whatever tool wrote the file; a result without one must be as
+    // measured.
     if (!is_worse && !side->doubt.empty()) {
       throw std::runtime_error(side->doubt);
     }

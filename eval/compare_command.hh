@@ -21,7 +21,7 @@ struct CompareArguments {
 };
 
 void add_compare_options(CLI::App& command, CompareArguments& arguments);
-/// 0: nothing got worse; 1: something did, beyond noise. Throws std::invalid_argument or
+/// 0: nothing got worse; 1: something got worse, beyond noise. Throws std::invalid_argument or
 /// std::runtime_error with one clear line.
 int execute_compare(const CompareArguments& arguments, std::ostream& out);
 

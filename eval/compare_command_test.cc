@@ -1,5 +1,6 @@
-// Goal: `compare` cannot be fooled: other experiments are refused by the name of the option,
-// whoever is A; the same experiment is taken from any JSON tool. Method: runs the program itself.
+// Goal: `compare` cannot be misled: other experiments are refused with the name of the option,
+// whichever is first; the same experiment is accepted from any JSON tool. Method: runs the program
+// itself.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -122,7 +123,7 @@ TEST_F(CompareRuns, OtherExperimentsAreRefusedByOptionBothWays) {
   }
 }
 
-TEST_F(CompareRuns, OtherSeedsFoldersFilesAndSchemesAreNoOtherExperiment) {
+TEST_F(CompareRuns, SeedsFoldersAndSchemesDoNotMakeAnotherExperiment) {
   run("again",
       "--scheme cubic,reno --down %other/a.down --up %other/a.up --duration 10 --skip 2 --seed 9 "
       "--jobs 1 --loss 0.0");
@@ -134,7 +135,7 @@ TEST_F(CompareRuns, OtherSeedsFoldersFilesAndSchemesAreNoOtherExperiment) {
   EXPECT_EQ(report.exit_code, 0) << report.output;
 }
 
-TEST_F(CompareRuns, ASweepOfTheSameIsTheSame) {
+TEST_F(CompareRuns, SweepOfTheSamePlanComparesEqual) {
   write("plan.toml",
         "scheme = \"cubic\"\nlink = [{down = \"a.down\", up = \"a.up\"}]\nseed = 1\n"
         "duration = 10\nskip = 2\nloss = [0, 0.1]\n");
@@ -158,7 +159,7 @@ TEST_F(CompareRuns, ResultsWithoutTheirRecordAreRefusedUnlessUnchecked) {
   expect_refused(compare("base", "bare/results.json"), "bare/run.json");
   EXPECT_EQ(compare("bare", "base", "--unchecked --noise none").exit_code, 0);
   EXPECT_EQ(compare("base/results.json", "bare", "--unchecked --noise none").exit_code, 0);
-  // The record of another run does not become theirs.
+  // The record of another run is not accepted for them.
   fs::copy_file(at("call/run.json"), at("bare/run.json"), fs::copy_options::overwrite_existing);
   expect_refused(compare("bare", "base"), "the experiments differ");
   expect_refused(compare("base", "bare", "--unchecked"), "the experiments differ");
@@ -205,7 +206,7 @@ TEST_F(CompareRuns, RunJsonHoldsEveryOptionWithItsValue) {
   EXPECT_NE(experiment["inputs"]["down"]["digest"], experiment["inputs"]["up"]["digest"]);
 }
 
-// Goal: chance alone is no regression. Method: twenty repeats with other seeds.
+// Goal: chance alone is no regression. Method: twenty repetitions with other seeds.
 TEST_F(CompareRuns, TwentyRepeatsWithOtherSeedsAreNoRegression) {
   write("repeats.toml",
         "scheme = \"cubic\"\nlink = \"3g\"\nseed = \"1..84\"\nduration = 20\nloss = 0.01\n");

@@ -158,7 +158,7 @@ std::vector<std::string> encoders_of(const EncoderArguments& a) {
   return encoders;
 }
 
-/// The newest clip that was opened is kept: most commands have but one.
+/// The newest opened clip is kept: most commands have only one.
 class Clips {
  public:
   explicit Clips(const EncoderArguments& arguments) : arguments_(arguments) {}
@@ -183,7 +183,7 @@ struct PlannedCell {
   bench::CellSpec spec;
 };
 
-/// Budgets as reports call them: files without their folders, unless two would be called the same.
+/// Budgets as reports name them: files without their folders, unless two would have the same name.
 std::string budget_label(const std::string& text, const std::vector<std::string>& all) {
   const auto short_of = [](const std::string& budget) {
     const bool is_file = budget.starts_with("trace:") || budget.starts_with("csv:");
@@ -253,7 +253,7 @@ std::vector<PlannedCell> plan_clip(const EncoderArguments& a, size_t clip,
   return cells;
 }
 
-/// Two clips that describe themselves alike go by what was typed.
+/// Two clips with the same description are named as typed.
 void tell_apart(const EncoderArguments& a, std::vector<std::vector<PlannedCell>>& by_clip) {
   std::vector<std::string> names;
   names.reserve(by_clip.size());
@@ -273,7 +273,7 @@ bench::BudgetContext budget_context(const EncoderArguments& a, const media::Vide
   return {.frames = a.frames, .frame_rate = video.frame_rate(), .seed = a.seed, .data = data};
 }
 
-/// Opens and parses everything once, so that what is broken is told before any work.
+/// Opens and parses everything once, so that errors are reported before any work.
 std::vector<PlannedCell> plan(const EncoderArguments& a, const std::string& data, Clips& clips) {
   check_ranges(a);
   refuse_repeats(a.videos, "--video");

@@ -30,7 +30,7 @@ struct EncoderArguments {
 
 void add_encoder_options(CLI::App& command, EncoderArguments& arguments);
 /// `data`: the folder with recorded links. Throws std::invalid_argument or std::runtime_error with
-/// one clear line; what was finished is kept.
+/// one clear line; finished results are kept.
 void execute_encoder(const EncoderArguments& arguments, const std::string& data, std::ostream& out);
 
 }  // namespace cress::eval

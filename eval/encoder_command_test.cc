@@ -1,5 +1,5 @@
-// Goal: the encoder bench gives the same bytes for the same seed, keeps what was finished, and says
-// in one line what was typed wrong. Method: runs the program itself, as a person would.
+// Goal: the encoder bench gives the same bytes for the same seed, keeps finished results, and
+// reports wrong arguments in one line. Method: runs the program itself, as a user would.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class EncoderCommand : public testing::Test {
     EXPECT_TRUE(ran.output.starts_with("cress-eval: ")) << ran.output;
     EXPECT_NE(ran.output.find(says), std::string::npos) << arguments << "\n" << ran.output;
   }
-  /// What is typed wrong is told before anything is written.
+  /// Wrong arguments are reported before anything is written.
   void expect_refused_at_once(const std::string& arguments, const std::string& says) {
     expect_refused(arguments, says);
     EXPECT_FALSE(fs::exists(folder_ / "out")) << arguments;
@@ -85,7 +85,7 @@ TEST_F(EncoderCommand, TheSameSeedGivesTheSameBytesAndAnotherDoesNot) {
             bytes_of(folder_ / "other" / "results.json"));
 }
 
-TEST_F(EncoderCommand, ResultsAreWhatTheFramesAddUpTo) {
+TEST_F(EncoderCommand, ResultsAreTheSumsOfTheFrames) {
   const Ran ran =
       encoder(std::string{kSmall} + "--encoder cbr --budget constant:200 --skip 10 --json" + out());
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
@@ -218,7 +218,7 @@ TEST_F(EncoderCommand, BrokenFilesAreNamed) {
                          "bad.trace:3");
 }
 
-TEST_F(EncoderCommand, UnwritableOutputIsSaidBeforeTheWork) {
+TEST_F(EncoderCommand, UnwritableOutputIsReportedBeforeTheWork) {
   write("a-file", "");
   const Ran ran = encoder(std::string{kSmall} + "--out " + file("a-file"));
   EXPECT_EQ(ran.exit_code, 2);

@@ -32,7 +32,7 @@ Json trace_input(const RunArguments& arguments, const std::string& file, const s
           {"digest", digest}};
 }
 
-/// What the program makes itself follows the run's seed, which is not part of an experiment.
+/// Generated inputs depend on the run's seed, which is not part of an experiment.
 Json media_input(const std::string& name, const std::string& digest) {
   if (!digest.empty()) {
     return {{"file", name}, {"digest", digest}};

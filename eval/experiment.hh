@@ -6,10 +6,10 @@
 #include "eval/run_command.hh"
 #include "transport/sim/trace.hh"
 
-/// What `run` and `sweep` write into run.json. Threads: none inside.
+/// The contents of run.json for `run` and `sweep`. Threads: none inside.
 namespace cress::eval {
 
-/// The digests of what a run reads. Of a synthetic clip or none: empty.
+/// The digests of a run's input files. Empty for a synthetic clip or no clip.
 struct InputDigests {
   std::string down{};
   std::string up{};
@@ -19,20 +19,20 @@ struct InputDigests {
 
 bool is_video_file(const std::string& video);
 bool is_audio_file(const std::string& audio);
-/// Of when it delivers, whatever the file's spaces and line ends.
+/// Of the delivery times, independent of the file's spaces and line ends.
 std::string digest_of(const sim::DeliveryTrace& trace);
 /// Reads the files. Throws std::runtime_error "PATH: what".
 InputDigests digests_of(const RunArguments& arguments, const harness::LinkSpec& link);
 
-/// The `options` of a result: each with the value that holds, given or not. `video` and `audio`:
-/// the words for them, as a user gave them.
+/// The `options` of a result: each with its value, given or default. `video` and `audio`: the names
+/// for them, as given by the user.
 nlohmann::ordered_json options_of(const RunArguments& arguments, const harness::RunSpec& spec,
                                   const std::string& video, const std::string& audio);
 
 compare::Experiment experiment_of(const RunArguments& arguments, const harness::RunSpec& spec,
                                   nlohmann::ordered_json options, const InputDigests& digests);
 
-/// Program and commit filled in.
+/// With program and commit filled in.
 compare::RunRecord new_record(const std::string& command);
 
 }  // namespace cress::eval

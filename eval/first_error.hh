@@ -4,8 +4,8 @@
 
 namespace cress::eval {
 
-/// Keeps the first exception of several steps, so that the others are still done: what was finished
-/// is not lost because something else failed. Threads: none inside; one owner.
+/// Keeps the first exception of several steps while the others are still executed, so that finished
+/// work is not lost because another step failed. Threads: none inside; one owner.
 class FirstError {
  public:
   template <class Act>

@@ -7,9 +7,9 @@
 
 namespace cress::eval {
 
-/// One line on a terminal that says how far several tasks are and how long they will still take.
-/// Silent for the first two seconds, and always where standard error is no terminal. Threads:
-/// `report` may be called from any.
+/// One line on a terminal with the progress of several tasks and the remaining time. Silent for the
+/// first two seconds, and always if standard error is not a terminal. Threads: `report` may be
+/// called from any.
 class Progress {
  public:
   explicit Progress(size_t tasks);
@@ -17,7 +17,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Task `task` is at `share` (0..1) of its work.
+  /// Task `task` has done `share` (0..1) of its work.
   void report(size_t task, double share);
 
  private:

@@ -17,7 +17,7 @@ struct RelayLoadArguments {
   double duration_s = 20;
   double skip_s = 5;
   int churn_per_minute = 0;
-  std::string hostile;  ///< empty: nobody
+  std::string hostile;  ///< empty: no attack
   bool empties = false;
   bool goes_first = false;
   bool against_turn = false;
@@ -26,11 +26,11 @@ struct RelayLoadArguments {
 };
 
 void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments);
-/// 0: all members were let in and stayed; 1: not all.
-/// Throws std::runtime_error with one clear line. The caller has one thread: the relay is forked.
+/// 0: all members joined and stayed; 1: not all. Throws std::runtime_error with one clear line. The
+/// caller must have only one thread: the relay is forked.
 int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, std::ostream& err);
 
-/// What is printed of a result: lines for people, or one JSON object.
+/// The printed form of a result: lines for people, or one JSON object.
 std::string relay_load_text(const relay_load::RelayLoadResult& result);
 std::string relay_load_json(const relay_load::RelayLoadResult& result);
 

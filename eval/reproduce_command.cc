@@ -51,7 +51,7 @@ std::optional<Duration> duration_of(const ReproduceArguments& arguments) {
   return duration;
 }
 
-/// Before the work: a folder that can be written to.
+/// Before the work: checks that the folder is writable.
 void prepare(const fs::path& folder) {
   std::error_code trouble;
   fs::create_directories(folder, trouble);

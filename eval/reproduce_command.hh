@@ -14,7 +14,7 @@ struct ReproduceArguments {
   std::string duration;
   std::string out = "cress-reproduce";
   uint64_t seed = 1;
-  unsigned jobs = 0;  ///< 0: one a core
+  unsigned jobs = 0;  ///< 0: one per core
   bool json = false;
 };
 

@@ -35,7 +35,7 @@ constexpr Duration kShortTrace = 200s;
 constexpr Duration kSkipLong = 60s;
 constexpr Duration kSkipShort = 10s;
 
-/// What the path does beside delivering: propagation, loss, queue.
+/// The path's other properties: propagation, loss, queue.
 void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
   link.delay = parse_duration(arguments.delay, "--delay");
   if (link.delay > 10s) {
@@ -93,7 +93,7 @@ std::shared_ptr<media::VideoSource> synthetic_camera(const std::string& text, ui
     }
   }
   options.frame_rate = {.numerator = rate, .denominator = 1};
-  // Two seconds: most frames are shown and scored by then.
+  // Two seconds: most frames are displayed and scored by then.
   const size_t kept = static_cast<size_t>(rate) * 2;
   return std::make_shared<media::RecentPictures>(std::make_unique<media::SyntheticCamera>(options),
                                                  kept);
@@ -130,7 +130,7 @@ void check_film_schemes(const RunArguments& arguments) {
   const std::vector<std::string> names = filmed_schemes(arguments);
   if (names.size() > 2 || (names.size() == 2 && names.front() == names.back())) {
     throw std::invalid_argument(
-        "--film shows two schemes beside each other, or one beside the original: name them, "
+        "--film shows two schemes side by side, or one next to the original: name them, "
         "--film A,B");
   }
   for (const std::string& name : names) {
@@ -167,7 +167,7 @@ unsigned jobs_of(const RunArguments& arguments, size_t runs) {
   return std::min(wanted, static_cast<unsigned>(runs));
 }
 
-/// A run that is over. `error`: of its movies; the output is whole all the same.
+/// A finished run. `error`: of its movies; the output is complete even with one.
 struct Finished {
   harness::RunOutput output;
   FirstError error;
@@ -175,7 +175,7 @@ struct Finished {
 
 using Show = film::ProducedFeed::Show;
 
-/// `show` (may be empty) is told of each picture of the forward direction.
+/// `show` (may be empty) is called for each picture of the forward direction.
 Finished run_one(const RunArguments& arguments, const schemes::SchemeContext& context,
                  harness::RunSpec spec, const std::function<void(double)>& on_progress,
                  const Show& show = {}) {
@@ -215,11 +215,12 @@ Finished run_one(const RunArguments& arguments, const schemes::SchemeContext& co
   return finished;
 }
 
-/// One a spec; empty where it has not run.
+/// One per spec; empty if it has not run.
 using FinishedRuns = std::vector<std::optional<Finished>>;
 
-/// Runs those of `specs` that are not `done`, a few at a time, and files each output in order as
-/// soon as it is there. After an `error` none is begun, but those that are running are still filed.
+/// Runs those of `specs` that are not `done`, a few at a time, and writes each output in order as
+/// soon as it is available. After an `error` no further one is started, but those that are running
+/// are still written.
 void run_and_file(const RunArguments& arguments, const schemes::SchemeContext& context,
                   const std::vector<harness::RunSpec>& specs, FinishedRuns done, Progress& progress,
                   harness::OutputFolder& folder, FirstError& error) {
@@ -255,7 +256,7 @@ void run_and_file(const RunArguments& arguments, const schemes::SchemeContext& c
   }
 }
 
-/// "lte-slow, 20 ms, synthetic camera, seed 1": what the film is of.
+/// "lte-slow, 20 ms, synthetic camera, seed 1": the film's title.
 std::string film_title(const RunArguments& arguments, const harness::RunSpec& spec) {
   std::string title = spec.link.name + ", " + arguments.delay;
   if (spec.link.loss > 0) {
@@ -264,8 +265,8 @@ std::string film_title(const RunArguments& arguments, const harness::RunSpec& sp
   return title + ", " + spec.forward_video->description();
 }
 
-/// Runs those of `specs` that are to be filmed, side by side, while the film of them is drawn.
-/// `probe`: one of the specs with its media, which no run uses.
+/// Runs those of `specs` that are to be filmed, side by side, while their film is drawn. `probe`:
+/// one of the specs with its media, which no run uses.
 FinishedRuns run_filmed(const RunArguments& arguments, const schemes::SchemeContext& context,
                         const std::vector<harness::RunSpec>& specs, const harness::RunSpec& probe,
                         Progress& progress, FirstError& error) {
@@ -289,7 +290,7 @@ FinishedRuns run_filmed(const RunArguments& arguments, const schemes::SchemeCont
   return finished;
 }
 
-/// Throws the first error after what is finished was filed.
+/// Throws the first error after finished results were written.
 void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>& specs,
              harness::RunSpec probe, harness::OutputFolder& folder) {
   const schemes::SchemeContext context;
@@ -304,7 +305,7 @@ void run_all(const RunArguments& arguments, const std::vector<harness::RunSpec>&
   error.rethrow();
 }
 
-/// What these results are of, for `compare`; nothing where no run finished.
+/// The experiment of these results, for `compare`; nothing if no run finished.
 void save_record(const RunArguments& a, const harness::RunSpec& spec, const InputDigests& digests,
                  const harness::OutputFolder& folder) {
   if (folder.results().empty()) {
@@ -458,9 +459,10 @@ void add_run_options(CLI::App& command, RunArguments& a) {
       ->default_str("webm")
       ->check(CLI::IsMember({"webm", "y4m"}));
   command
-      .add_option("--film", a.film,
-                  "With --video: write film.webm, two schemes side by side (one: beside the "
-                  "original) with the age of their pictures drawn in; of more schemes: --film A,B")
+      .add_option(
+          "--film", a.film,
+          "With --video: write film.webm, two schemes side by side (one: next to "
+          "the original) with the age of their pictures drawn in; of more schemes: --film A,B")
       ->expected(0, 1)
       ->default_str(kFilmAll);
   command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; filmed ones go together");
@@ -470,9 +472,9 @@ void execute_run(const RunArguments& arguments, std::ostream& out) {
   check_films(arguments);
   const std::vector<harness::RunSpec> specs = specs_of(arguments, load_link(arguments));
   harness::RunSpec probe = specs.front();
-  // Opened once before anything runs, so that a broken file is told at once.
+  // Opened once before anything runs, so that a broken file is reported at once.
   set_media(arguments, probe);
-  // Before the runs: what is in the files now is what they read.
+  // Before the runs: the current contents of the files are what they read.
   const InputDigests digests = digests_of(arguments, specs.front().link);
   harness::OutputFolder folder{arguments.out};
   remove_watchable_files(folder.path());

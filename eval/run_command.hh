@@ -11,7 +11,7 @@
 
 namespace cress::eval {
 
-/// What a bare --film stands for.
+/// The value of --film without an argument.
 inline constexpr const char* kFilmAll = "all";
 
 /// The arguments of `cress-eval run`, as typed.
@@ -36,24 +36,23 @@ struct RunArguments {
   bool no_report = false;
   std::string save;   ///< "webm" or "y4m": each viewer's movie; empty: none
   std::string film;   ///< of these schemes, one or two; kFilmAll: of all; empty: none
-  unsigned jobs = 0;  ///< 0: one a core
+  unsigned jobs = 0;  ///< 0: one per core
   std::string data;
 };
 
 void add_run_options(CLI::App& command, RunArguments& arguments);
-/// Throws std::invalid_argument or std::runtime_error with one clear line; what was finished is
+/// Throws std::invalid_argument or std::runtime_error with one clear line; finished results are
 /// kept.
 void execute_run(const RunArguments& arguments, std::ostream& out);
 
-/// What a run is made of, for those who run it elsewhere (cress-eval sweep). All throw
-/// std::invalid_argument or std::runtime_error with one clear line.
-/// The link's name, traces, queue, jitter and loss.
+/// The parts of a run, for code that executes it elsewhere (cress-eval sweep). All throw
+/// std::invalid_argument or std::runtime_error with one clear line. The link's name and traces.
 harness::LinkSpec load_link(const RunArguments& arguments);
-/// One spec a scheme, without its media, over `link` with the path's options of `arguments`.
+/// One spec per scheme, without its media, over `link` with the path options of `arguments`.
 std::vector<harness::RunSpec> specs_of(const RunArguments& arguments,
                                        const harness::LinkSpec& link);
-/// Opens the pictures and sound of a call. Each run gets its own: sources are not shared between
-/// threads. GStreamer is started.
+/// Opens video and audio of a call. Each run gets its own: sources are not shared between threads.
+/// Initializes GStreamer.
 void set_media(const RunArguments& arguments, harness::RunSpec& spec);
 
 }  // namespace cress::eval

@@ -17,8 +17,8 @@ std::string movie_name(std::string_view scheme, std::string_view direction,
   return std::string{scheme} + "-" + std::string{direction} + "." + std::string{ending};
 }
 
-/// The clip's own, so that no picture is left out or stands twice as long as its neighbour; a slow
-/// camera is filmed faster, because the ages move on between its pictures.
+/// The clip's own rate, so that no picture is left out or displayed twice as long as its neighbour;
+/// a slow camera is filmed faster, because the ages change between its pictures.
 media::FrameRate film_rate(media::FrameRate clip) {
   constexpr int64_t kSlowest = 24;
   constexpr int64_t kFastest = 60;
@@ -57,7 +57,7 @@ std::vector<std::filesystem::path> watchable_files(const std::filesystem::path& 
 
 void remove_watchable_files(const std::filesystem::path& folder) {
   for (const std::filesystem::path& file : watchable_files(folder)) {
-    std::error_code trouble;  // a file that stays is told when it cannot be replaced
+    std::error_code trouble;  // a file that stays is reported when it cannot be replaced
     if (std::filesystem::symlink_status(file, trouble).type() ==
         std::filesystem::file_type::regular) {
       std::filesystem::remove(file, trouble);
@@ -88,12 +88,12 @@ void ViewerMovie::attempt(const std::function<void(media::MovieWriter&)>& act) {
   }
   error_.attempt([&] { act(*movie_); });
   if (error_) {
-    movie_.reset();  // with the part of a file that is there
+    movie_.reset();  // with the part of a file that exists
   }
 }
 
 void ViewerMovie::show(const schemes::ShownFrame& frame) {
-  // Two pictures shown within a moment may change places by what coding them took.
+  // Two pictures displayed in quick succession may change places because of their decoding times.
   last_shown_ = std::max(last_shown_, Duration{frame.shown - kTimeZero});
   if (last_shown_ + tick_ > length_) {
     return;  // after the run's end, or so shortly before that the movie would become longer

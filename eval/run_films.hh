@@ -13,37 +13,36 @@
 #include "media/gst/gst_movie_writer.hh"
 #include "media/source/video_source.hh"
 
-/// What a run leaves behind to be looked at: what each viewer saw and heard, and the film of two
-/// viewers beside each other.
+/// The movies of a run: what each viewer saw and heard, and the film of two viewers side by side.
 namespace cress::eval {
 
 inline constexpr const char* kFilmName = report::kFilmName;
 
-/// Every name under which a run may leave something to be looked at in `folder`.
+/// Every name under which a run may leave a movie in `folder`.
 std::vector<std::filesystem::path> watchable_files(const std::filesystem::path& folder);
-/// Removes them, so that none stays of an earlier command: they would not match the new results.
-/// What is no regular file is left alone.
+/// Removes them, so that none of an earlier command remains: they would not match the new results.
+/// Anything that is not a regular file is kept.
 void remove_watchable_files(const std::filesystem::path& folder);
 
-/// What one direction's viewer saw, at the camera's size, and heard, from the run's first moment to
-/// its last: FOLDER/SCHEME-DIRECTION.webm, or .y4m without sound.
-/// Errors: the constructor throws as MovieWriter does, before any work is done; what fails later is
-/// kept until `finish`, because a movie that cannot be written is no reason to stop a run.
-/// Threads: the run's; one owner.
+/// The video of one direction's viewer, at the camera's size, with audio, from the run's first
+/// moment to its last: FOLDER/SCHEME-DIRECTION.webm, or .y4m without audio. Errors: the constructor
+/// throws as MovieWriter does, before any work is done; later errors are kept until `finish`,
+/// because a movie that cannot be written is no reason to stop a run. Threads: the run's; one
+/// owner.
 class ViewerMovie {
  public:
-  /// `direction`: "forward" or "reverse", with pictures in `spec`. `ending`: "webm" or "y4m".
+  /// `direction`: "forward" or "reverse", with video in `spec`. `ending`: "webm" or "y4m".
   ViewerMovie(const harness::RunSpec& spec, const std::string& direction,
               const std::filesystem::path& folder, const std::string& ending);
 
   const std::string& direction() const { return direction_; }
   void show(const schemes::ShownFrame& frame);
   void play(const app::PlayedAudio& sound);
-  /// The file is there, or the first error is thrown. Call once, last.
+  /// Completes the file, or throws the first error. Call once, last.
   void finish();
 
  private:
-  /// Unless something failed before.
+  /// Executes `act` unless there was an error before.
   void attempt(const std::function<void(media::MovieWriter&)>& act);
 
   std::string direction_;
@@ -55,7 +54,7 @@ class ViewerMovie {
   FirstError error_;
 };
 
-/// A run to be filmed: tells `show` of each picture of the forward direction and runs to its end.
+/// A run to be filmed: calls `show` for each picture of the forward direction and runs to its end.
 struct FilmedRun {
   std::string name;
   film::ProducedFeed::Make make;
@@ -67,10 +66,10 @@ struct RunFilmOptions {
   Duration length{};  ///< the runs'
 };
 
-/// Does one run or two, each in a thread of its own, side by side with the film of them at `path`;
-/// one run is shown beside `video` itself. Few pictures are in memory at any time.
-/// A path that cannot be written is thrown before the runs begin. What fails later does not stop
-/// them: each is run to its end, then the first error is thrown.
+/// Executes one run or two, each in a thread of its own, together with the film of them at `path`;
+/// a single run is displayed next to `video` itself. Few pictures are in memory at any time. A path
+/// that cannot be written throws before the runs begin. Later errors do not stop the runs: each is
+/// run to its end, then the first error is thrown.
 void film_runs(const RunFilmOptions& options, media::VideoSource& video,
                std::vector<FilmedRun> runs);
 

@@ -1,5 +1,5 @@
-// Goal: what a run leaves to be looked at is what its viewers saw, and costs no result. Method:
-// runs the program itself over short calls of a small synthetic camera and opens its files again.
+// Goal: a run's movies are what its viewers saw, and do not change its results. Method: runs the
+// program itself over short calls of a small synthetic camera and opens its files again.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ media::SyntheticCamera camera(uint64_t seed) {
                                  .seed = seed}};
 }
 
-/// A picture that frames.csv says was shown.
+/// A picture that is displayed according to frames.csv.
 struct ShownRow {
   uint64_t frame = 0;
   double display_s = 0;
@@ -79,14 +79,14 @@ class RunFilms : public testing::Test {
   }
   ~RunFilms() override { fs::remove_all(folder_); }
 
-  /// Runs into folder `name` and expects it to go well.
+  /// Runs into folder `name` and expects success.
   fs::path run(const std::string& name, const std::string& arguments) const {
     const Ran ran = cress_eval("run" + std::string{kCall} + arguments + " --no-report --out " +
                                (folder_ / name).string());
     EXPECT_EQ(ran.exit_code, 0) << ran.output;
     return folder_ / name;
   }
-  /// One line that says `says`, exit 2.
+  /// One line that contains `says`, exit 2.
   void expect_refused(const std::string& arguments, const std::string& says) const {
     const Ran ran = cress_eval(arguments + " --no-report --out " + (folder_ / "out").string());
     EXPECT_EQ(ran.exit_code, 2) << arguments << "\n" << ran.output;
@@ -120,7 +120,7 @@ int loud_frames(const fs::path& movie, int seconds) {
   return loud;
 }
 
-TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
+TEST_F(RunFilms, SavedMoviesHoldVideoAndAudioAndChangeNoResult) {
   const fs::path plain = run("plain", "--scheme sprout-ewma,skype-like");
   const fs::path saved = run("saved", "--scheme sprout-ewma,skype-like --save");
   expect_same_results(plain, saved);
@@ -135,7 +135,7 @@ TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
       ASSERT_GT(rows.size(), 30U) << movie;
       const auto in_time = std::ranges::count_if(
           rows, [](const ShownRow& row) { return row.display_s < kSeconds - 1.0 / kRate; });
-      // Black first; two that come within a millisecond are one.
+      // Black first; two within a millisecond count as one.
       EXPECT_NEAR(static_cast<double>(video.clip_length()), static_cast<double>(in_time + 1), 2)
           << movie;
       EXPECT_GT(loud_frames(movie, kSeconds), 50) << movie;
@@ -143,7 +143,7 @@ TEST_F(RunFilms, SavedMoviesHoldEachShownPictureAndTheSoundAndChangeNoResult) {
   }
 }
 
-TEST_F(RunFilms, AnUncompressedMovieShowsAtEachTickTheNewestPictureByThen) {
+TEST_F(RunFilms, UncompressedMovieHasTheNewestPictureAtEachTick) {
   const fs::path out = run("out", "--scheme skype-like --save y4m");
   for (const auto& [direction, seed] : {std::pair{"forward", 1}, std::pair{"reverse", 2}}) {
     const fs::path movie = out / ("skype-like-" + std::string{direction} + ".y4m");
@@ -175,14 +175,14 @@ TEST_F(RunFilms, AnUncompressedMovieShowsAtEachTickTheNewestPictureByThen) {
   }
 }
 
-TEST_F(RunFilms, OneWayCallsLeaveOneMovieAndNoSoundLeavesNone) {
+TEST_F(RunFilms, OneWayCallLeavesOneMovieAndSilentEndsNoAudio) {
   const fs::path out = run("out", "--scheme skype-like --one-way --audio none --save webm");
   EXPECT_GT(media::GstFileSource{out / "skype-like-forward.webm"}.clip_length(), 30U);
   EXPECT_FALSE(fs::exists(out / "skype-like-reverse.webm"));
   EXPECT_THROW(media::open_audio(out / "skype-like-forward.webm"), std::runtime_error);
 }
 
-TEST_F(RunFilms, TheFilmIsOfBothSchemesAsLongAsTheRunAndChangesNoResult) {
+TEST_F(RunFilms, FilmHasBothSchemesAndChangesNoResult) {
   const fs::path plain = run("plain", "--scheme sprout-ewma,skype-like");
   const fs::path filmed = run("filmed", "--scheme sprout-ewma,skype-like --film --jobs 1");
   expect_same_results(plain, filmed);
@@ -213,7 +213,7 @@ double difference(const media::Picture& a, const media::Picture& film, int x, in
   return sum / static_cast<double>(a.luma_size());
 }
 
-TEST_F(RunFilms, OneSchemeIsFilmedBesideTheOriginal) {
+TEST_F(RunFilms, OneSchemeIsFilmedNextToTheOriginal) {
   const fs::path out = run("out", "--scheme skype-like --film");
   media::GstFileSource film{out / "film.webm"};
   media::SyntheticCamera original = camera(1);
@@ -238,7 +238,7 @@ TEST_F(RunFilms, WrongCombinationsAreRefusedWithOneLine) {
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
-TEST_F(RunFilms, AMovieOfAnEarlierRunGoesUnlessItIsThisRunsInput) {
+TEST_F(RunFilms, OldMovieIsRemovedUnlessItIsTheInput) {
   const std::string mine = "my-forward.webm";
   const fs::path out = run("out", "--scheme skype-like --one-way --save y4m");
   const fs::path movie = out / "skype-like-forward.y4m";
@@ -251,7 +251,7 @@ TEST_F(RunFilms, AMovieOfAnEarlierRunGoesUnlessItIsThisRunsInput) {
   EXPECT_TRUE(fs::exists(out / mine));
 }
 
-TEST_F(RunFilms, AFullDiskCostsTheMovieAndNoResult) {
+TEST_F(RunFilms, FullDiskLosesTheMovieButNoResult) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";
   }
@@ -274,7 +274,7 @@ TEST_F(RunFilms, AFullDiskCostsTheMovieAndNoResult) {
   }
 }
 
-TEST_F(RunFilms, AMovieThatCannotBeOpenedIsToldBeforeTheWork) {
+TEST_F(RunFilms, UnopenableMovieIsReportedBeforeTheWork) {
   for (const char* name : {"skype-like-forward.webm", "film.webm"}) {
     fs::create_directories(folder_ / "out" / name);
     expect_refused("run" + std::string{kCall} + "--scheme skype-like" +

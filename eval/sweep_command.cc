@@ -30,7 +30,7 @@ using sweep::Json;
 
 constexpr const char* kAllJobs = "all";
 constexpr int kFailedExit = 1;
-constexpr int kInterruptedExit = 130;  // as a shell tells of SIGINT
+constexpr int kInterruptedExit = 130;  // a shell's code for SIGINT
 constexpr const char* kExamples = R"(Examples:
   cress-eval sweep plan.toml --dry-run
   cress-eval sweep plan.toml --out build/sweep        again after a kill: goes on
@@ -43,7 +43,7 @@ A plan:
   seed = "1..5"
   duration = "60s")";
 
-/// Version and build: other code may give other numbers, so its runs are filed under another name.
+/// Version and build: other code may give other numbers, so its runs are stored under another name.
 std::string this_program(const SweepArguments& arguments) {
   if (!arguments.program.empty()) {
     return arguments.program;
@@ -57,7 +57,7 @@ size_t jobs_of(const SweepArguments& arguments) {
   return arguments.jobs > 0 ? arguments.jobs : std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// A plan, its folder, and which of its runs this command has to do with.
+/// A plan, its folder, and the runs of this command.
 struct Sweep {
   const SweepArguments& arguments;
   std::vector<PlannedRun> runs;
@@ -104,7 +104,7 @@ void print_plan(const Sweep& sweep, std::ostream& out) {
   }
 }
 
-/// What calls this program from anywhere on this machine.
+/// A command line for this program that works anywhere on this machine.
 std::string own_path() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -124,7 +124,7 @@ void print_jobs(const Sweep& sweep, std::ostream& out) {
     }
     count = std::min(wanted, count);
   }
-  // A command is words of its user's, a path is one word.
+  // A user's command may have several words, a path is one word.
   const std::string program = a.command.empty() ? sweep::shell_word(own_path()) : a.command;
   for (size_t i = 1; i <= count; ++i) {
     out << program << (a.is_data_given ? " --data " + sweep::shell_word(a.data) : "") << " sweep "
@@ -172,7 +172,7 @@ std::string summary_table(const std::string& results) {
   return text + "(± : 95 % confidence, over seeds)\n";
 }
 
-/// What the results are of, each experiment once, for `compare`.
+/// The experiments of the results, each once, for `compare`.
 void save_record(const Sweep& sweep, const sweep::RunStore& store, const std::string& results) {
   const SweepArguments& a = sweep.arguments;
   compare::RunRecord record = new_record("sweep");
@@ -196,7 +196,7 @@ void save_record(const Sweep& sweep, const sweep::RunStore& store, const std::st
   sweep::save_whole(compare::record_json(std::move(record), results), file);
 }
 
-/// Results in the plan's order. Throws when a run is missing and that is not allowed.
+/// Results in the plan's order. Throws if a run is missing and that is not allowed.
 std::string merged(const Sweep& sweep, const sweep::RunStore& store) {
   Json all = Json::array();
   size_t missing = 0;
@@ -257,7 +257,7 @@ int merge(const Sweep& sweep, std::ostream& out) {
   return 0;
 }
 
-/// The processes' work and what is told of it.
+/// The processes' work and its progress.
 class Running {
  public:
   Running(const Sweep& sweep, const sweep::RunStore& store, std::ostream& err)
@@ -277,7 +277,7 @@ class Running {
     if (todo.empty()) {
       return sweep::PoolEnd::kAllDone;
     }
-    const schemes::SchemeContext context;  // made once; the workers share its memory
+    const schemes::SchemeContext context;  // computed once; the workers share its memory
     const auto work = [&](size_t i, const std::function<void(double)>& on_progress) {
       return results_of(sweep_.runs[i], context, on_progress).dump();
     };

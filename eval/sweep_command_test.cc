@@ -1,5 +1,5 @@
-// Goal: a sweep ends with the same bytes whatever was done to it, and wrong plans are told in one
-// line. Method: runs the program itself, as a person, an engine or an accident would.
+// Goal: a sweep gives the same bytes whatever was done to it, and wrong plans are reported in one
+// line. Method: runs the program itself, as a user, a batch system or an accident would.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ class Background {
   }
   pid_t pid() const { return pid_; }
   void send(int number) const { kill(pid_, number); }
-  /// Its status, as waitpid tells it.
+  /// Its status, as returned by waitpid.
   int wait() const {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -84,7 +84,7 @@ class Sweep : public testing::Test {
   std::string results(const std::string& name) const {
     return bytes_of(folder_ / name / "results.json");
   }
-  /// Of the finished runs: by name, which file it is.
+  /// The finished runs: for each name its file number.
   std::map<std::string, ino_t> finished(const std::string& name) const {
     std::map<std::string, ino_t> files;
     std::error_code none_yet;
@@ -132,7 +132,7 @@ TEST_F(Sweep, GivesTheObjectsThatRunGivesAndTheirOptions) {
   EXPECT_EQ(list, nlohmann::ordered_json::parse(run.output));
 }
 
-TEST_F(Sweep, ACallsPicturesAndSoundComeFromThePlan) {
+TEST_F(Sweep, CallsVideoAndAudioComeFromThePlan) {
   const std::string plan = write("call.toml",
                                  "scheme = \"cress\"\nlink = \"wifi\"\nduration = 4\nskip = 1\n"
                                  "video = \"synthetic:160x96@15\"\none_way = [true, false]\n");
@@ -219,7 +219,7 @@ TEST_F(Sweep, GnuParallelRunsItsJobsOverSshlogin) {
   EXPECT_EQ(cress_eval("sweep " + plan_ + " --print-jobs --out x").lines(), 24);
 }
 
-/// A child of `parent` other than those in `known`; nothing within five seconds.
+/// A child of `parent` other than those in `known`; nullopt after five seconds.
 std::optional<pid_t> new_child(pid_t parent) {
   const std::string path =
       "/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children";
@@ -233,8 +233,8 @@ std::optional<pid_t> new_child(pid_t parent) {
   return std::nullopt;
 }
 
-TEST_F(Sweep, ARunThatDiesTakesNoOtherAlongAndIsMadeAgainNextTime) {
-  // Runs of more than half a second: none is over before it is killed.
+TEST_F(Sweep, CrashedRunAffectsNoOtherAndIsRepeatedNextTime) {
+  // Runs of more than half a second: none ends before it is killed.
   const std::string plan = write("slow.toml",
                                  "scheme = [\"cubic\", \"reno\"]\nlink = \"lte-fast\"\n"
                                  "seed = \"1..2\"\nduration = 3000\n");
@@ -266,10 +266,10 @@ TEST_F(Sweep, CtrlCEndsItCleanlyAndTheSameCommandGoesOn) {
   EXPECT_EQ(finished("stopped").size(), 24U);
 }
 
-TEST_F(Sweep, AFullDiskIsToldAndLosesNothing) {
+TEST_F(Sweep, FullDiskIsReportedAndLosesNothing) {
   ASSERT_EQ(cress_eval("sweep " + plan_ + " --shard 1/2 --out " + out("full")).exit_code, 0);
   const auto before = finished("full");
-  // A file of no more than a block: as a full disk, but for this command only.
+  // A maximum file size of one block: like a full disk, but for this command only.
   const Ran full =
       shell("trap '' XFSZ; ulimit -f 1; " + kProgram + " sweep " + plan_ + " --out " + out("full"));
   EXPECT_EQ(full.exit_code, 2) << full.output;
@@ -281,7 +281,7 @@ TEST_F(Sweep, AFullDiskIsToldAndLosesNothing) {
   EXPECT_EQ(finished("full").size(), 24U);
 }
 
-TEST_F(Sweep, DryRunSaysWhatIsDoneAndMakesNothing) {
+TEST_F(Sweep, DryRunListsFinishedRunsAndMakesNothing) {
   const Ran before = cress_eval("sweep " + plan_ + " --dry-run --out " + out("dry"));
   EXPECT_EQ(before.exit_code, 0);
   EXPECT_NE(before.output.find("24 runs, 0 done, 24 to do"), std::string::npos) << before.output;
@@ -294,7 +294,7 @@ TEST_F(Sweep, DryRunSaysWhatIsDoneAndMakesNothing) {
   EXPECT_EQ(std::ranges::count_if(list, [](const auto& run) { return run["done"] == true; }), 6);
 }
 
-TEST_F(Sweep, WhatARunReadsIsPartOfItsName) {
+TEST_F(Sweep, RunsNameDependsOnItsInputs) {
   write("my.down", "10\n20\n1000\n");
   write("my.up", "10\n20\n1000\n");
   const std::string plan = write("traces.toml",
@@ -314,7 +314,7 @@ TEST_F(Sweep, WhatARunReadsIsPartOfItsName) {
       "another program");
 }
 
-TEST_F(Sweep, WrongPlansAreToldWithTheirLine) {
+TEST_F(Sweep, WrongPlansAreReportedWithTheirLine) {
   const std::string link = "link = \"3g\"\n";
   const std::string both = "scheme = \"cress\"\n" + link;
   expect_plan_refused(link + "scheme = [\"cress\",\n\"sprotu\"]", "wrong.toml:3: unknown scheme");
@@ -325,6 +325,10 @@ TEST_F(Sweep, WrongPlansAreToldWithTheirLine) {
   expect_plan_refused(both + "loss = 1.5", "wrong.toml:3: loss");
   expect_plan_refused(both + "one_way = true", "wrong.toml:3: one_way");
   expect_plan_refused(both + "video = \"absent.y4m\"", "wrong.toml:3: ");
+  write("broken.wav", "no sound");
+  write("broken.y4m", "no picture");
+  expect_plan_refused(both + "video = \"synthetic\"\naudio = \"broken.wav\"", "wrong.toml:4: ");
+  expect_plan_refused(both + "video = \"broken.y4m\"\naudio = \"synthetic\"", "wrong.toml:3: ");
   expect_plan_refused(both + "video = \"synthetic:0x0@30\"", "wrong.toml:3: video synthetic:0x0");
   expect_plan_refused(both + "seed = [1, 2, 1]", "is in the plan twice");
   expect_plan_refused(both + "sede = 1", "wrong.toml:3: unknown key");
@@ -350,7 +354,7 @@ TEST_F(Sweep, WrongArgumentsAreRefusedByName) {
 
 class Compare : public Sweep {};
 
-TEST_F(Compare, IdenticalIsWellARegressionIsNotAndNoiseIsNone) {
+TEST_F(Compare, OnlyARegressionFails) {
   const std::string plan = write("schemes.toml",
                                  "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
                                  "seed = \"1..4\"\nduration = 60\n");
@@ -362,7 +366,7 @@ TEST_F(Compare, IdenticalIsWellARegressionIsNotAndNoiseIsNone) {
   const Ran bold = cress_eval("compare " + folders + " --pair cress-cautious=cress-bold");
   EXPECT_EQ(bold.exit_code, 1) << bold.output;
   EXPECT_NE(bold.output.find("delay95_ms"), std::string::npos) << bold.output;
-  // The same scheme with other seeds: what moves is noise.
+  // The same scheme with other seeds: differences are noise.
   const std::string again = write("again.toml",
                                   "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
                                   "seed = \"5..8\"\nduration = 60\n");

@@ -76,7 +76,7 @@ class PlanReader {
     const PlanValue* value = plan_.value(i, key);
     return value == nullptr ? 0 : value->line;
   }
-  /// Files of a plan are looked for beside it.
+  /// Files of a plan are relative to its folder.
   std::string beside(const std::string& file) const { return (folder_ / file).string(); }
 
   RunArguments arguments(size_t i) const {
@@ -146,7 +146,7 @@ class PlanReader {
 
   void define(size_t i, const NamedLink& link, PlannedRun& run) {
     const RunArguments& a = run.arguments;
-    // Files as the plan says them: on another machine the same clip lies elsewhere.
+    // File names as in the plan: on another machine the same clip is elsewhere.
     const Json options =
         options_of(a, run.spec, text(i, Key::kVideo), text(i, Key::kAudio, a.audio));
     InputDigests digests{.down = link.down_digest, .up = link.up_digest};
@@ -167,8 +167,8 @@ class PlanReader {
     run.experiment = experiment_of(a, run.spec, options, digests);
   }
 
-  /// The error of an option of run `i`, told as one of a plan: without dashes, with the line of the
-  /// first option it names, else that of `otherwise`.
+  /// The error of an option of run `i`, in the form of a plan's error: without dashes, with the
+  /// line of the first option it names, otherwise that of `otherwise`.
   std::string blamed(size_t i, const std::string& what, Key otherwise) const {
     Key guilty = otherwise;
     size_t first = std::string::npos;
@@ -187,8 +187,8 @@ class PlanReader {
     return plan_error(path_, line(i, guilty), told);
   }
 
-  /// Opens each pair of pictures and sound once, in processes of their own: a broken clip is told
-  /// before anything runs, and GStreamer's threads never meet a fork.
+  /// Opens each pair of video and audio once, in processes of their own: a broken clip is reported
+  /// before anything runs, and GStreamer's threads never exist at a fork.
   void check_media(const std::vector<PlannedRun>& all) const {
     std::map<std::pair<std::string, std::string>, size_t> distinct;
     for (size_t i = 0; i < all.size(); ++i) {

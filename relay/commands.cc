@@ -28,7 +28,7 @@ constexpr const char* kExamples = R"(Examples:
 The link that `room create` prints is the room's key: it is shown once, and the relay keeps only
 what lets members in. Give it to the members with cress-call 'cress://...'.)";
 
-/// What was asked, but cannot be: exit code 1, unlike bad arguments.
+/// A valid request that failed: exit code 1, unlike bad arguments.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -176,7 +176,7 @@ void add_name(CLI::App* command, Arguments& arguments) {
   command->add_option("NAME", arguments.name, "The room's")->required();
 }
 
-/// Parses, and does what was asked.
+/// Parses the arguments, and executes the command.
 int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& wall_clock,
             std::ostream& out, std::ostream& err) {
   Arguments arguments;

@@ -133,7 +133,7 @@ TEST_F(RelayCommands, BadArgumentsAreOneClearLine) {
   expect_refused({"room", "kick", "attic", "3"}, "no room \"attic\"", 1);
 }
 
-TEST_F(RelayCommands, HelpHasExamplesAndVersionIsTold) {
+TEST_F(RelayCommands, HelpHasExamplesAndVersionIsPrinted) {
   const Answer help = answer({"--help"});
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.out.find("room create kitchen"), std::string::npos);

@@ -22,12 +22,11 @@
 
 namespace cress::relay {
 
-// The programs themselves, as a person runs them: a relay, its members, and what is in their
-// memory.
+// The real programs, as a user runs them: a relay, its members, and the contents of their memory.
 
 namespace fs = std::filesystem;
 
-/// One of our programs in the background; what it says goes into files. Killed at the end.
+/// One of our programs in the background; its output goes to files. Killed at the end.
 class Program {
  public:
   Program(const fs::path& folder, const std::string& label, const std::string& program,
@@ -77,7 +76,7 @@ class Program {
   pid_t pid_ = -1;
 };
 
-/// Whether `holds` comes true within half a minute: a busy machine may take long.
+/// Whether `holds` becomes true within half a minute: a busy machine may take long.
 template <class Condition>
 bool eventually(const Condition& holds) {
   for (int i = 0; i < 300; ++i) {
@@ -97,8 +96,7 @@ inline size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// All memory of a child that can be read, but for files as they are on the disk and a sanitizer's
-/// own.
+/// All readable memory of a child, except files mapped unchanged from disk and a sanitizer's own.
 inline std::string memory_of(pid_t pid) {
   std::ifstream maps{"/proc/" + std::to_string(pid) + "/maps"};
   std::ifstream memory{"/proc/" + std::to_string(pid) + "/mem", std::ios::binary};
@@ -111,7 +109,7 @@ inline std::string memory_of(pid_t pid) {
         rights[0] != 'r' || (rights[1] != 'w' && line.find('/') != std::string::npos)) {
       continue;
     }
-    // A sanitizer's own maps are of terabytes.
+    // A sanitizer's own maps are terabytes large.
     constexpr unsigned long kLargest = 1UL << 32U;
     if (to - from > kLargest) {
       continue;
@@ -140,7 +138,7 @@ class RelayProgram : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// A port that is free now.
+  /// A port that is currently free.
   std::string relay_address() {
     if (address_.empty()) {
       const int port = 20'000 + getpid() % 20'000 + 7 * static_cast<int>(folder_.string().size());
@@ -162,7 +160,7 @@ class RelayProgram : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  /// What a command of the relay's says, when it has succeeded.
+  /// The output of a command of the relay, which must succeed.
   std::string ask_relay(const std::vector<std::string>& command) {
     Program program{folder_, "command", "cress-relay", relay_arguments(command)};
     EXPECT_EQ(program.wait(), 0) << program.err();

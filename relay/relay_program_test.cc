@@ -28,7 +28,7 @@ TEST_F(RelayProgram, MembersMeetAndComeBackWhenTheRelayIsReplaced) {
   EXPECT_TRUE(eventually(together)) << stats("ann");
 }
 
-TEST_F(RelayProgram, ARunningRelayOpensKicksAndClosesAsItIsTold) {
+TEST_F(RelayProgram, RunningRelayOpensKicksAndClosesOnRequest) {
   const auto relay = start_relay("relay");
   const std::string link = ask_relay({"room", "create", "attic"});
   const auto ann = start_member("ann", link);

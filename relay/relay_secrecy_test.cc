@@ -36,14 +36,14 @@
 #include "transport/secure/link/link.hh"
 #include "transport/secure/records/records.hh"
 
-// What a relay can know is looked for where it would be: in its memory, and in all that it received
-// and sent. What members said is known from one more member, who opens it as they do.
+// Searches for what a relay could know in its memory, and in everything that it received and sent.
+// The members' data is known from one more member, who decrypts it as they do.
 
 namespace cress::relay {
 namespace {
 
-/// Pieces of what was said, and how often a text holds one. A piece is taken from a place where it
-/// is like nothing else: no run of one byte, no head that all frames share.
+/// Pieces of the members' data, and how often a text contains one. A piece is taken from a
+/// distinctive place: no run of one byte, no header that all frames share.
 class Needles {
  public:
   void add(std::span<const std::byte> said) {
@@ -89,7 +89,7 @@ class Needles {
   std::unordered_map<uint64_t, std::string> pieces_;
 };
 
-/// A member that keeps what it opens, in the two forms in which it travels: sealed and coded.
+/// A member that keeps what it receives, encrypted and decrypted.
 class Witness final : public Machine {
  public:
   Witness(TimePoint start, const secure::Link& link, Address relay)
@@ -128,7 +128,7 @@ class Witness final : public Machine {
                      outbox_.poll_timeout()});
   }
 
-  /// Bytes of coded media, and of the same sealed; how many frames and sounds that were.
+  /// Bytes of encoded media, and of the same encrypted; the number of frames and audio messages.
   Needles coded_frames;
   Needles coded_sounds;
   Needles sealed_frames;
@@ -217,8 +217,8 @@ class Witness final : public Machine {
   std::map<room::MemberNumber, media::Assembler> assemblers_;
 };
 
-/// A wire that is tapped: a port for members, behind which each of them has one towards the relay.
-/// Keeps every datagram of either direction.
+/// A tapped wire: a port for members, behind which each of them has a port towards the relay. Keeps
+/// every datagram of either direction.
 class Tap {
  public:
   explicit Tap(const std::string& relay) : relay_(*runtime::parse_address(relay)), front_(open()) {
@@ -239,7 +239,7 @@ class Tap {
   Tap& operator=(const Tap&) = delete;
 
   uint16_t port() const { return port_of(front_); }
-  /// Cuts the wire; gives all that went by.
+  /// Cuts the wire; returns all captured data.
   const std::string& stop() {
     is_over_ = true;
     if (thread_.joinable()) {
@@ -268,7 +268,7 @@ class Tap {
     getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
     return ntohs(at.sin_port);
   }
-  // Takes a datagram from `fd`; gives the port of who sent it.
+  // Takes a datagram from `fd`; returns the sender's port.
   uint16_t take(int fd) {
     sockaddr_in from{};
     socklen_t size = sizeof from;
@@ -313,7 +313,7 @@ class Tap {
   std::thread thread_;
 };
 
-// A picture like no other, somewhat noisy, that goes slowly from left to right.
+// A distinctive picture, somewhat noisy, that moves slowly from left to right.
 Needles write_picture(const fs::path& path) {
   constexpr int kWidth = 160;
   constexpr int kHeight = 96;
@@ -339,7 +339,7 @@ Needles write_picture(const fs::path& path) {
   return rows;
 }
 
-// A tone of 440 Hz and what a room adds.
+// A tone of 440 Hz with room noise.
 Needles write_tone(const fs::path& path) {
   Rng rng{8};
   media::WavWriter wav{path};
@@ -366,7 +366,7 @@ std::string frozen_memory_of(const Program& program) {
   return memory;
 }
 
-TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrShow) {
+TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldsMembersMedia) {
 #ifdef CRESS_LEAK_CHECK
   GTEST_SKIP() << "a sanitizer's programs have gigabytes of their own to be searched";
 #endif
@@ -385,7 +385,7 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrSh
     Tap tap{relay_address()};
     link.port = tap.port();
     const std::string tapped = secure::format_link(link);
-    // Names are told to members only: one more text that is known.
+    // Names are sent to members only: one more known text.
     const auto ann =
         start_member("Annabelle-Plaintext", tapped, folder_ / "picture.y4m", folder_ / "tone.wav");
     const auto bob = start_member("Bartholomew-Plaintext", tapped);
@@ -404,7 +404,7 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrSh
     captured = tap.stop();
   }
 
-  // What travels: coded frames and sounds, the picture and the tone themselves, names, keys.
+  // The data sent: encoded frames and audio, the picture and the tone themselves, names, keys.
   const std::map<std::string, const Needles*> said{{"coded frames", &witness->coded_frames},
                                                    {"coded sounds", &witness->coded_sounds},
                                                    {"pixels", &pixels},
@@ -422,10 +422,10 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldAByteOfWhatMembersSayOrSh
   }
   EXPECT_GT(count(member_memory, "Bartholomew-Plaintext"), 0U);
 
-  // The searches find what is there: in the relay's memory the same frames as they were sealed, the
-  // room's name and its key to the door; on the wire every datagram of the witness.
+  // The searches do find data that is present: in the relay's memory the encrypted frames, the
+  // room's name and its access key; on the wire every datagram of the witness.
   EXPECT_GT(witness->sealed_frames.count_in(relay_memory), 0U);
-  EXPECT_EQ(witness->sealed_frames.count_in(captured), 0U);  // records seal them once more
+  EXPECT_EQ(witness->sealed_frames.count_in(captured), 0U);  // records encrypt them a second time
   EXPECT_GT(count(relay_memory, "cellar-of-secrets"), 0U);
   EXPECT_GT(count(relay_memory, as_text(secrets.access.bytes())), 0U);
   Needles sent;

@@ -48,7 +48,7 @@ struct ConvertOptions {
   double interval_s = 0.2;
 };
 
-/// A bar that is redrawn in place and removed at the end; silent where there is no terminal.
+/// A bar that is redrawn in place and removed at the end; silent without a terminal.
 class ProgressBar {
  public:
   ProgressBar(const CommandStreams& streams, std::string what)
@@ -105,7 +105,7 @@ void generate_command(const GenerateOptions& options, const CommandStreams& stre
   const Direction direction = options.direction == "up" ? Direction::kUp : Direction::kDown;
   const LinkModelParameters parameters =
       options.model.empty() ? embedded_model(options.link, direction) : load_model(options.model);
-  // Without a seed an embedded link is the very trace that its name stands for.
+  // Without a seed an embedded link is exactly the trace of that name.
   const uint64_t default_seed = options.model.empty() ? embedded_seed(options.link, direction) : 1;
   const Duration length = std::chrono::milliseconds{std::llround(options.seconds * 1e3)};
   ProgressBar bar{streams, "generating"};

@@ -6,7 +6,7 @@
 
 namespace cress::traces {
 
-/// Where a command prints. Nothing else is touched but the files it is told of.
+/// Where a command prints. Only these and the files in its arguments are written.
 struct CommandStreams {
   std::ostream& out;       ///< results
   std::ostream& messages;  ///< notes and the progress bar

@@ -24,7 +24,7 @@ struct Outcome {
   std::string messages;
 };
 
-/// Runs the real program, as somebody at a shell would, in a folder of the test's own.
+/// Runs the real program, as a user at a shell would, in a folder of the test's own.
 class TraceProgram : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class TraceProgram : public ::testing::Test {
     outcome.messages = read("messages.txt");
     return outcome;
   }
-  /// That the run failed as a bad one should: exit 2, nothing printed, one line that says why.
+  /// The run failed correctly: exit 2, nothing printed, one line with the reason.
   void expect_refused(const std::string& arguments, const std::string& why) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments << '\n' << outcome.messages;
@@ -128,7 +128,7 @@ TEST_F(TraceProgram, StatPrintsTheSameNumbersAsWordsAndAsJson) {
   EXPECT_TRUE(json["tail_exponent"].is_null());
 }
 
-TEST_F(TraceProgram, StatOfATraceShorterThanASecondSaysSo) {
+TEST_F(TraceProgram, StatReportsATraceShorterThanASecond) {
   write("a.down", "1\n");
   EXPECT_NE(run("stat a.down").out.find("shorter than a second"), std::string::npos);
   EXPECT_TRUE(nlohmann::json::parse(run("stat --json a.down").out)["rate_1s_kbps_p50"].is_null());
@@ -180,7 +180,7 @@ TEST_F(TraceProgram, ConvertsThroughEveryFormatAndBack) {
   EXPECT_NEAR(lines(read("c.down")), lines(read("a.down")), 1);
 }
 
-TEST_F(TraceProgram, WhatItPrintsIsAsRecorded) {
+TEST_F(TraceProgram, OutputIsAsRecorded) {
   std::string golden;
   for (const std::string arguments :
        {"--help", "generate --help", "fit --help", "stat --help", "convert --help",
@@ -315,8 +315,8 @@ TEST_F(TraceProgram, WritesToAPipeWhenAskedTo) {
                                        embedded_seed("3g", Direction::kDown))));
 }
 
-// Two opportunities are enough to fit.
-// Method: the command in this process, with a stream that stands for the terminal.
+// Two opportunities are enough to fit. Method: the command in this process, with a stream in place
+// of the terminal.
 TEST_F(TraceProgram, ShowsProgressOnATerminalOnlyAndWipesIt) {
   write("a.down", "1\n20\n");
   for (const bool terminal : {true, false}) {

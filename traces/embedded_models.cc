@@ -9,13 +9,13 @@ using P = LinkModelParameters;
 
 constexpr DataRate kbps(int64_t rate) { return DataRate::kilobits_per_second(rate); }
 
-// How these came about: `cress-trace fit FILE` prints each row's numbers (here rounded to three
+// Origin of the numbers: `cress-trace fit FILE` prints each row's numbers (here rounded to three
 // digits) for the recording named above it; the recordings themselves are not in this repository
-// but in the data folder, traces/cellular. What a fit keeps of a recording is what TraceStatistics
-// measures; link_model_test.cc says how well. Scales bring a link to the rate that its description
-// promises; each seed is the first (down from 1, up from 101, so that the two directions do not
-// wander together) whose two minutes have a rate well inside that promise and, for `outages` down,
-// a silence of three seconds.
+// but in the data folder, traces/cellular. A fit preserves what TraceStatistics measures;
+// link_model_test.cc has the precision. Scales adjust a link to the rate in its description; each
+// seed is the first (down from 1, up from 101, so that the two directions vary independently) whose
+// two minutes have a rate well within that description and, for `outages` down, a silence of three
+// seconds.
 const std::array kModels{
     // nyc-trace-3114405-bus.down
     EmbeddedModel{.name = "lte-fast",

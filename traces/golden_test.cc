@@ -1,4 +1,4 @@
-// What models, statistics and plots give for traces of many kinds, as recorded.
+// The results of models, statistics and plots for traces of many kinds, as recorded.
 
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(GoldenTraces, StatisticsPlotsAndTablesAreAsRecorded) {
   for (const std::string_view name : {"lte-fast", "outages"}) {
     text += golden_digest(plot_svg(embedded_trace(name, Direction::kDown), name)) + "\n";
   }
-  // The longest trace there may be, a single opportunity, and a title beyond its 80 characters.
+  // The longest possible trace, a single opportunity, and a title beyond its 80 characters.
   text += golden_digest(plot_svg({{{0ms}, {sim::kTraceLengthMax}}}, std::string(81, 'x'))) + "\n";
   text += golden_digest(plot_svg({{{1ms}}}, "\x7f ~")) + "\n";
   expect_golden("statistics", text);

@@ -10,14 +10,15 @@ namespace cress::traces {
 namespace {
 
 constexpr int kRounds = 16;
-// As much link time as makes this many opportunities, within bounds: a slow link needs longer for
-// statistics as sure. Half an hour sees a correlation time of ten seconds two hundred times over.
+// As much link time as gives this many opportunities, within bounds: a slow link needs longer for
+// equally certain statistics. Half an hour contains a correlation time of ten seconds two hundred
+// times.
 constexpr double kSimulatedOpportunities = 1e6;
 constexpr Duration kSimulatedMin = 30min;
 constexpr Duration kSimulatedMax = 4h;
 constexpr uint64_t kFitSeed = 0x5EED0FF17;
-// Each round corrects this much of what is missing: the moments lean on each other, and a full step
-// swings.
+// Each round corrects this share of the difference: the moments depend on each other, and a full
+// step oscillates.
 constexpr double kStep = 0.6;
 
 LinkModelParameters first_guess(const TraceStatistics& target) {
@@ -42,7 +43,7 @@ LinkModelParameters first_guess(const TraceStatistics& target) {
   return p;
 }
 
-/// The parameters pulled into the range that `generate` accepts, rate_max last: it must leave the
+/// The parameters clamped into the range that `generate` accepts, rate_max last: it must leave the
 /// mean room between the silences.
 LinkModelParameters in_range(LinkModelParameters p, const TraceStatistics& target) {
   p.mean_rate = std::clamp(p.mean_rate, DataRate::kilobits_per_second(1),
@@ -59,8 +60,8 @@ double move(double value, double missing, double low, double high) {
   return std::clamp(value + kStep * missing, low, high);
 }
 
-/// `p` corrected by what its simulated statistics `got` miss of `target`. Shares move by
-/// differences, because a wandering rate makes outages of its own; lengths by ratios.
+/// `p` corrected by the difference between its simulated statistics `got` and `target`. Shares are
+/// corrected by differences, because a varying rate creates outages of its own; lengths by ratios.
 LinkModelParameters corrected(LinkModelParameters p, const TraceStatistics& target,
                               const TraceStatistics& got) {
   const auto square = [](double x) { return x * x; };
@@ -94,13 +95,13 @@ LinkModelParameters corrected(LinkModelParameters p, const TraceStatistics& targ
   return in_range(p, target);
 }
 
-/// How unlike the two are: relative errors, shares by their difference in tenths.
+/// The distance between the two: relative errors, shares by their difference in tenths.
 double unlikeness(const TraceStatistics& target, const TraceStatistics& got) {
   const auto relative = [](double wanted, double had) {
     return wanted > 0 ? (had - wanted) / wanted : 0;
   };
   const std::array misses{
-      // What a call feels first counts most.
+      // What matters most to a call has the largest weight.
       3 * relative(target.spread_1s, got.spread_1s),
       20 * (got.outage_share - target.outage_share),
       relative(target.spread_200ms, got.spread_200ms),

@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 
 // The rate is redrawn once a Sprout tick; inside one it is constant.
 constexpr int64_t kRateStepMs = 20;
-// A quarter of an hour of link time takes some ten milliseconds.
+// A quarter of an hour of link time takes about ten milliseconds.
 constexpr int64_t kProgressStepMs = 900'000;
-// Of the mean rate that rate_max allows, the share that a wandering rate may use: at 1 there is no
-// room left to wander.
+// Of the mean rate that rate_max allows, the share that a varying rate may use: at 1 there is no
+// room left to vary.
 constexpr double kMeanOfMaxLimit = 0.98;
 constexpr double kShapeMin = 0.01;
 constexpr double kShapeMax = 50;
@@ -46,7 +46,7 @@ double median_for_mean(double mean, double spread, double max) {
   return std::exp((low + high) / 2);
 }
 
-/// A power law cut off at both ends, in milliseconds: density ~ t^-(shape + 1) on [min, max].
+/// A truncated power law, in milliseconds: density ~ t^-(shape + 1) on [min, max].
 struct CutPareto {
   double min_ms = 1;
   double max_ms = 2;
@@ -86,7 +86,7 @@ CutPareto cut_pareto_with_mean(double min_ms, double max_ms, double mean_ms) {
 
 /// What the link must carry on average while it is up, in bits per second.
 double mean_bps_when_up(const LinkModelParameters& p) {
-  // The first of those that slip through between outages come on top of what an up link carries.
+  // The first opportunities that pass between outages are in addition to what an up link carries.
   const double slipped_bps = p.outage_share / to_seconds(p.outage_mean) * p.outage_repeat *
                              static_cast<double>(sim::kOpportunitySize.bits());
   return (static_cast<double>(p.mean_rate.bits_per_second()) - slipped_bps) /
@@ -147,24 +147,24 @@ class Silences {
         repeat_(p.outage_repeat),
         slipped_mean_(p.slipped_mean),
         rng_(rng) {
-    // Up time is what neither takes: stalls have their share of what outages leave.
+    // Up time is what neither takes: stalls have their share of the time outside outages.
     const double up_share = (1 - p.outage_share) * (1 - p.stall_share);
     const double stall_share = (1 - p.outage_share) * p.stall_share;
     outages_per_up_ms_ = p.outage_share / outage_.mean_ms() * (1 - p.outage_repeat) / up_share;
     stalls_per_up_ms_ = stall_share / stall_.mean_ms() / up_share;
-    // Starting in the middle of an outage as often as the link is in one, so that the first second
-    // is like any other.
+    // Starts in the middle of an outage as often as the link is in one, so that the first second is
+    // like any other.
     in_outage_ = rng_.chance(p.outage_share);
     silent_ms_ = in_outage_ ? outage_.draw_ms(rng_) : 0;
     draw_up_time();
   }
 
   enum class State { kUp, kSilent, kOneSlipsThrough };
-  // A silence is counted from one opportunity to the next, as a trace shows it: of its milliseconds
-  // one is that of an opportunity.
+  // A silence is counted from one opportunity to the next, as a trace shows it: one of its
+  // milliseconds is that of an opportunity.
 
-  /// The state of the next millisecond, after `left_before` opportunities in this one. The parts of
-  /// a millisecond left over are carried on, so that no time is lost to rounding.
+  /// The state of the next millisecond, after `left_before` opportunities in this one. Fractions of
+  /// a millisecond are carried over, so that no time is lost to rounding.
   State step(int64_t left_before) {
     if (slipping_ > 0) {
       slipping_ -= left_before;
@@ -204,7 +204,7 @@ class Silences {
 
   CutPareto outage_;
   CutPareto stall_;
-  // A slow link that lets a few through may take this long over it, no longer.
+  // A slow link that lets a few opportunities pass may take this long for it, no longer.
   static constexpr int64_t kSlippingMsMax = 1000;
   double repeat_;
   double slipped_mean_;

@@ -54,7 +54,8 @@ LinkModelParameters random_parameters(Rng& rng) {
   return p;
 }
 
-// Property: any accepted parameters give a valid trace of the asked length, the same every time.
+// Property: any accepted parameters give a valid trace of the requested length, the same every
+// time.
 TEST(LinkModel, EveryTraceIsValidExactInLengthAndRepeatable) {
   Rng rng{1};
   for (uint64_t round = 0; round < 60; ++round) {
@@ -165,7 +166,7 @@ TEST(LinkModel, StallsFollowTheirPowerLaw) {
   EXPECT_NEAR(statistics(generate(p, 10min, 9)).tail_exponent, 3.27, 0.25);
 }
 
-TEST(LinkModel, NamesWhatIsOutOfRange) {
+TEST(LinkModel, NamesParametersOutOfRange) {
   EXPECT_FALSE(problem_with(busy()));
   LinkModelParameters p = busy();
   p.slow_spread = std::nan("");
@@ -246,7 +247,7 @@ TEST(LinkModel, RatesAreAcceptedUpToTheirLimits) {
   EXPECT_EQ(problem_with(p), std::nullopt);
   p.mean_rate = DataRate::bits_per_second(980'010);
   EXPECT_EQ(problem_with(p), "maximum rate: too low to reach the mean rate between the silences");
-  // What slips through: 1500 bytes at a tenth of 0.5 of five outages a second.
+  // Opportunities that pass: 1500 bytes at a tenth of 0.5 of five outages per second.
   p = plain(100);
   p.outage_share = 0.5;
   p.outage_mean = 200ms;
@@ -268,8 +269,8 @@ struct Likeness {
   double outage_share = 0;
 };
 
-// The mean of a rate that remembers for a minute is known to 1.5 % only after two days: the length
-// goes by slow_time, so that what is compared with the 5 % below is the model and not its luck.
+// The mean of a rate with a memory of a minute is known to 1.5 % only after two days: the length
+// depends on slow_time, so that the 5 % below test the model and not chance.
 Likeness likeness_of(const LinkModelParameters& p) {
   constexpr uint64_t kSeeds = 4;
   const Duration length = std::chrono::floor<std::chrono::milliseconds>(
@@ -302,7 +303,7 @@ TEST(LinkModelFit, RecoversTheMomentsOfAGeneratedTrace) {
   EXPECT_NEAR(got.same_millisecond_share, wanted.same_millisecond_share, 0.05);
 }
 
-TEST(LinkModelFit, TellsProgressInOrderAndIsRepeatable) {
+TEST(LinkModelFit, ReportsProgressInOrderAndIsRepeatable) {
   const sim::DeliveryTrace trace = generate(busy(), 60s, 13);
   double last = 0;
   const LinkModelParameters one = fit(trace, [&last](double share) {
@@ -333,8 +334,8 @@ TEST(LinkModelFit, OddTracesGiveAcceptedParameters) {
   }
 }
 
-// Goal: what is generated from a recording's fit is like the recording: mean within 5 %, spread of
-// ln(1 s rate) within 25 %, outage share within 25 % of itself plus a hundredth of the time.
+// Goal: a trace generated from a recording's fit resembles the recording: mean within 5 %, spread
+// of ln(1 s rate) within 25 %, outage share within 25 % of itself plus a hundredth of the time.
 void expect_fit_is_like(const std::filesystem::path& recorded) {
   const sim::DeliveryTrace recording = sim::load_trace(recorded);
   const TraceStatistics wanted = statistics(recording);

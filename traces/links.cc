@@ -40,7 +40,7 @@ const EmbeddedModel& entry_of(std::string_view name, Direction direction) {
                            known);
 }
 
-/// The files of one recorded link; at least one of the two is there.
+/// The files of one recorded link; at least one of the two exists.
 struct Recording {
   std::optional<std::filesystem::path> down;
   std::optional<std::filesystem::path> up;
@@ -90,7 +90,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Up to kNearMatchesMax names that somebody who typed `name` may have meant.
+/// Up to kNearMatchesMax names that a user who typed `name` may have meant.
 std::vector<std::string> near_matches(std::string_view name,
                                       const std::vector<LinkSummary>& links) {
   std::vector<std::pair<size_t, std::string>> ranked;

@@ -91,7 +91,7 @@ TEST(EmbeddedLinks, SilentOnesAreSilentAndFastOnesAreNot) {
   EXPECT_LT(quantile(counts, 0.05) * 10, quantile(counts, 0.5));
 }
 
-// 50 ms is the promise; sanitizers and a busy machine are given ten times that.
+// 50 ms is the specified limit; sanitizers and a busy machine get ten times that.
 TEST(EmbeddedLinks, AreMadeWithinAnInstant) {
   const auto start = std::chrono::steady_clock::now();
   embedded_trace("wifi", Direction::kDown);

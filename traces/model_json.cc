@@ -12,7 +12,7 @@ namespace cress::traces {
 namespace {
 
 constexpr DataSize kModelFileMax{1'000'000};
-// Whatever a number in a file says, its conversion to nanoseconds must not overflow.
+// Whatever a number in a file is, its conversion to nanoseconds must not overflow.
 constexpr double kSecondsMax = 1e6;
 constexpr double kKbpsMax = 1e9;
 

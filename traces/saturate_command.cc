@@ -48,7 +48,7 @@ struct SaturateCommand::Arguments {
   int packet_bytes = 1500;
   std::string out;
   bool json = false;
-  // What was given at all, possibly without a value.
+  // The options given at all, possibly without a value.
   CLI::Option* listens = nullptr;
   CLI::Option* feedback_listens = nullptr;
   CLI::Option* one_ways = nullptr;

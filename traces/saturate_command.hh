@@ -7,7 +7,7 @@
 
 namespace cress::traces {
 
-/// `cress-trace saturate`: its arguments, and what they start.
+/// `cress-trace saturate`: its arguments, and their execution.
 class SaturateCommand {
  public:
   explicit SaturateCommand(CLI::App& app);

@@ -59,7 +59,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void interrupt() const { kill(pid_, SIGINT); }
-  /// The exit code; -1 when a signal ended it.
+  /// The exit code; -1 if a signal ended it.
   int wait() {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -68,7 +68,7 @@ class Program {
   }
   std::string out() const { return read(out_); }
   std::string err() const { return read(err_); }
-  /// Waits until the messages hold a whole line with this text, and returns the word after it.
+  /// Waits until the messages contain a whole line with this text, and returns the word after it.
   std::string word_after(const std::string& before) const {
     for (int i = 0; i < 500; ++i) {
       const std::string text = err();
@@ -182,8 +182,8 @@ TEST_F(SaturateProgram, RecordsALinkInBothDirectionsAtBothEnds) {
       EXPECT_LE(trace.period(), 4s);
     }
   }
-  // Both ends have the same, but for where each sees the window's edges: their idea of the other's
-  // clock is as good as half of a round trip.
+  // Both ends have the same, except for the window's edges: their estimate of the other's clock has
+  // an error of half a round trip.
   for (const char* key : {"packets_arrived", "bytes"}) {
     for (const size_t i : {0, 1}) {
       EXPECT_NEAR(json("near.json")["directions"][i][key].get<double>() /
@@ -218,7 +218,7 @@ TEST_F(SaturateProgram, CtrlCKeepsWhatWasMeasuredAtBothEnds) {
   }
 }
 
-TEST_F(SaturateProgram, WhoIsStoppedBeforeAnybodyCameSaysSo) {
+TEST_F(SaturateProgram, StopBeforeAPeerCameIsReported) {
   Program listener{folder_, "listener", {"--listen", "127.0.0.1:0"}};
   listener.word_after("listening on ");
   listener.interrupt();
@@ -228,7 +228,7 @@ TEST_F(SaturateProgram, WhoIsStoppedBeforeAnybodyCameSaysSo) {
       << listener.err();
 }
 
-TEST_F(SaturateProgram, AWrongTokenIsToldAsNobodyAnswering) {
+TEST_F(SaturateProgram, WrongTokenIsReportedAsNoAnswer) {
   Program listener{folder_, "listener", {"--listen", "127.0.0.1:0", "--token", "right"}};
   const std::string server = listener.word_after("listening on ");
   expect_refused({"--connect", server, "--token", "wrong", "--json"},

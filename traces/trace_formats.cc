@@ -54,7 +54,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-/// The rows of a two-column table, or what is wrong: the part that both tables share.
+/// The rows of a two-column table, or the error: the part that both tables share.
 Result<std::vector<Row>, TableError> parse_rows(std::string_view text, std::string_view columns,
                                                 bool strictly_ascending) {
   std::vector<Row> rows;

@@ -121,7 +121,7 @@ TEST(ModelJson, GivesEveryEmbeddedModelBack) {
   }
 }
 
-TEST(ModelJson, RefusesWhatIsNoModelWithOneSentence) {
+TEST(ModelJson, RejectsInvalidModelsWithOneSentence) {
   const std::string sound = format_model(embedded_models().front().fitted);
   const auto error_of = [](const std::string& text) {
     const auto model = parse_model(text);

@@ -22,7 +22,7 @@ constexpr const char* kBlue = "#2463a8";
 constexpr const char* kLightBlue = "#a9c8e8";
 constexpr const char* kOrange = "#d9651a";
 
-/// printf into the document: fixed decimals, whatever the locale of a stream would be.
+/// printf into the document: fixed decimals, independent of a stream's locale.
 __attribute__((format(printf, 2, 3))) void add(std::string& svg, const char* format, ...) {
   std::array<char, 1024> line{};
   va_list arguments;
@@ -59,9 +59,9 @@ std::string escaped(std::string_view text) {
 /// A rectangle on the page and the values its edges stand for, linear or (in decades) logarithmic.
 struct Panel {
   double left = 90;
-  double top = 0;
+  double top;
   double width = kWidth - 90 - 30;
-  double height = 0;
+  double height;
   double x_low = 0, x_high = 1, y_low = 0, y_high = 1;
 
   double x(double value) const { return left + (value - x_low) / (x_high - x_low) * width; }
@@ -213,7 +213,7 @@ void draw_interarrivals(std::string& svg, const sim::DeliveryTrace& trace,
            " % come in the same millisecond as the one before (not drawn)");
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most `parts`.
+/// The smallest of 1, 2, 5 times a power of ten that divides `range` into at most `parts`.
 double nice_step(double range, int parts) {
   const double raw = range / parts;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));

@@ -33,7 +33,7 @@ double spread_of_log(std::span<const int64_t> counts) {
   return n < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
 }
 
-/// Autocovariance of `values` (their mean taken off) at `lag`.
+/// Autocovariance of `values` (minus their mean) at `lag`.
 double covariance(std::span<const double> values, size_t lag) {
   double sum = 0;
   for (size_t i = 0; i + lag < values.size(); ++i) {
@@ -116,7 +116,7 @@ void measure_silences(const sim::DeliveryTrace& trace, TraceStatistics& out) {
     since_outage += gap > outage_ms ? 0 : 1;
     if (gap >= tail_ms) {
       ++tail_count;
-      // A half less than the smallest value stands for the rounding to whole milliseconds.
+      // A half less than the smallest value accounts for the rounding to whole milliseconds.
       tail_logs += std::log(static_cast<double>(gap) / (static_cast<double>(tail_ms) - 0.5));
     }
   }

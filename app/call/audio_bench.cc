@@ -33,7 +33,8 @@ void audio_send(benchmark::State& state) {
 }
 BENCHMARK(audio_send)->Unit(benchmark::kMicrosecond);
 
-// Argument: mean of the jitter in ms, which the receiver has to stretch and squeeze away.
+// Argument: mean of the jitter in ms, which the receiver has to compensate by stretching and
+// shrinking.
 void audio_receive(benchmark::State& state) {
   media::SyntheticVoice voice;
   app::AudioSender sender;

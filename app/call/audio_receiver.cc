@@ -15,28 +15,28 @@ using media::audio_samples;
 using media::kAudioFrameLength;
 using media::kAudioFrameSamples;
 
-// Half of libopus's shortest piece: what is due within it is due.
+// Half of libopus's shortest piece: audio due within it counts as due.
 constexpr Duration kDueTolerance = 2'500us;
-// What is made up in place of speech sounds like it for 60 ms, then like a machine: it is gone
-// after another 100.
+// Concealed speech sounds natural for 60 ms, then artificial: it is faded out over another 100.
 constexpr size_t kConcealFullSamples = 3 * kAudioFrameSamples;
 constexpr size_t kConcealFadeSamples = 5 * kAudioFrameSamples;
-// From here on it is no replacement of anything.
+// From here on it does not replace anything.
 constexpr size_t kConcealMaxSamples = 5 * kAudioFrameSamples;
 constexpr size_t kSeamSamples = 2 * media::kOpusConcealStep;
-// The sender tells of silence five times a second: without that for so long, we know nothing.
+// The sender reports silence five times a second: without a report for this long, its state is
+// unknown.
 constexpr Duration kSilenceTrust = 1s;
-// After an outage the link may bring old sound first. It is not played while what comes gets newer
-// half as fast again as time passes, for some seconds at most; a path that has become longer for
-// good is accepted sooner.
+// After an outage the link may first deliver old audio. It is not played while arriving audio gets
+// newer by half as much again as time passes, for some seconds at most; a path that has become
+// longer permanently is accepted sooner.
 constexpr Duration kStaleFrom = 300ms;
 constexpr Duration kStalePatience = 600ms;
 constexpr Duration kStaleProgress = 300ms;
 constexpr Duration kStaleMax = 3s;
-// How far the delay may be off before anything is done about it. A period is up to 15 ms long.
+// How far the delay may be off before it is corrected. A period is up to 15 ms long.
 constexpr Duration kTooLate = 10ms;
 constexpr Duration kTooEarly = 10ms;
-// The later, the less a seam matters.
+// The later the audio, the less a seam matters.
 constexpr Duration kMuchTooLate = 50ms;
 constexpr double kLikenessMin = 0.85;
 constexpr double kLikenessHurried = 0.4;
@@ -118,7 +118,7 @@ std::optional<Duration> AudioReceiver::target_delay() const {
   return buffer_.stream() == 0 ? std::nullopt : std::optional{target()};
 }
 
-/// How much later than it should `frame` would be played at `at`.
+/// How much too late `frame` would be played at `at`.
 Duration AudioReceiver::excess(TimePoint at, int64_t frame) const {
   return at - buffer_.capture_time(frame) - target();
 }
@@ -129,7 +129,7 @@ void AudioReceiver::begin_stream() {
   next_frame_ = buffer_.first().value_or(0);
   stalled_samples_ = 0;
   stale_.reset();
-  prepare_seam();  // from the old sender's sound
+  prepare_seam();  // after the old sender's audio
   decoder_.reset();
 }
 
@@ -171,14 +171,14 @@ void AudioReceiver::extend_with_nothing(TimePoint at) {
   }
 }
 
-// In silence sound begins exactly when it should. True when there was something to wait for.
+// In silence, audio begins exactly when it should. True if it had to wait.
 bool AudioReceiver::wait_until_due(TimePoint at) {
   int64_t begin = *buffer_.first();
   const media::HeldSound& sound = *buffer_.find(begin);
   const bool lost_onset =
       mode_ == Mode::kSilence && !sound.silence && !sound.after_silence && begin > next_frame_;
   if (lost_onset) {
-    --begin;  // was sent and is missing; the packet after it may hold a copy
+    --begin;  // it was sent and is missing; the packet after it may hold a copy
   }
   const Duration wait = -excess(at, begin);
   if (wait >= kDueTolerance) {
@@ -222,7 +222,7 @@ void AudioReceiver::extend_over_gap(TimePoint at) {
   const int64_t later = *buffer_.first();
   const media::HeldSound& sound = *buffer_.find(later);
   if (sound.after_silence) {
-    mode_ = Mode::kSilence;  // what is missing was silence, at least at its end
+    mode_ = Mode::kSilence;  // the missing part was silence, at least at its end
     return;
   }
   const TimePoint captured = buffer_.capture_time(next_frame_);
@@ -241,7 +241,7 @@ void AudioReceiver::extend_over_gap(TimePoint at) {
   skip_to(next_frame_ + 1);
 }
 
-// After an outage: gives up what is too old for what is newer.
+// After an outage: skips audio that is too old in favour of newer audio.
 void AudioReceiver::catch_up(TimePoint at) {
   const std::optional<int64_t> first = buffer_.first();
   if (!first) {
@@ -272,7 +272,7 @@ void AudioReceiver::catch_up(TimePoint at) {
   }
 }
 
-// Whether it is worth waiting for newer sound.
+// Whether it is worth waiting for newer audio.
 bool AudioReceiver::is_getting_newer(TimePoint at, Duration age) {
   if (!stale_) {
     stale_ = Stale{.since = at, .progress_at = at, .age = age};
@@ -294,8 +294,8 @@ void AudioReceiver::append(std::span<const int16_t> samples, TimePoint captured,
   runs_.push_back({.samples = samples.size(), .captured = captured, .kind = kind});
 }
 
-// Before decoding what does not follow from the last sound: that one's continuation, to be faded
-// out over what comes.
+// Before decoding audio that does not follow the last: prepares the continuation of the last, to be
+// faded out over the new.
 void AudioReceiver::prepare_seam() {
   seam_.assign(kSeamSamples, 0);
   const double gain = conceal_gain(concealed_samples_);
@@ -348,7 +348,7 @@ void AudioReceiver::append_quiet(size_t samples, TimePoint captured, SoundKind k
   append(out, captured, kind);
 }
 
-// Brings the delay nearer to what it should be.
+// Moves the delay closer to its target.
 void AudioReceiver::adapt(TimePoint now) {
   constexpr int kTriesMax = 2;
   for (int i = 0; i < kTriesMax; ++i) {
@@ -422,7 +422,7 @@ PlayedAudio AudioReceiver::take(TimePoint now) {
   return played;
 }
 
-// Of the runs; the samples themselves are gone already.
+// Of the runs; the samples themselves have already been removed.
 void AudioReceiver::drop_front(size_t samples) {
   while (samples > 0) {
     Run& front = runs_.front();

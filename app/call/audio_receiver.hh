@@ -17,21 +17,22 @@
 namespace cress::app {
 
 enum class SoundKind {
-  kNormal,     ///< what was sent for it
+  kNormal,     ///< decoded from what was sent for it
   kFec,        ///< from a copy in a later message
-  kConcealed,  ///< made up in place of speech that did not come, or not in time
-  kSilence,    ///< the sender said that there is none: background noise
-  kComfort,    ///< nothing is known of the sender (yet, or for over 100 ms): background or nothing
+  kConcealed,  ///< concealed, in place of speech that did not arrive, or not in time
+  kSilence,    ///< the sender reported silence: background noise
+  kComfort,    ///< the sender's state is unknown (not yet known, or for over 100 ms): background
+               ///< noise or nothing
 };
 
 /// 20 ms for the loudspeaker.
 struct PlayedAudio {
   media::AudioFrame samples{};
-  /// When the first sample was captured, on the sender's clock; for what was made up, about then.
+  /// When the first sample was captured, on the sender's clock; for concealed audio, approximately.
   TimePoint captured{};
   /// When the first sample is played.
   TimePoint played{};
-  /// Of most of the samples.
+  /// The kind of most of the samples.
   SoundKind kind = SoundKind::kComfort;
 };
 
@@ -40,23 +41,22 @@ struct AudioReceiverOptions {
 };
 
 struct AudioReceiverStats {
-  uint64_t malformed = 0;    ///< messages refused with an error
-  uint64_t undecodable = 0;  ///< frames that libopus refused
-  uint64_t skipped = 0;      ///< frames given up to catch up after an outage
+  uint64_t malformed = 0;    ///< messages rejected with an error
+  uint64_t undecodable = 0;  ///< frames rejected by libopus
+  uint64_t skipped = 0;      ///< frames skipped to catch up after an outage
   uint64_t shortened = 0;    ///< periods left out
-  uint64_t lengthened = 0;   ///< periods said twice
+  uint64_t lengthened = 0;   ///< periods repeated
 };
 
-/// The second half of a sound's life: messages -> jitter buffer -> decode or make up -> play. Sound
-/// is played a steady time after its capture, as short as the jitter allows (AudioDelay). When the
-/// time should change, periods of the voice are left out or said twice, in silence anything; when
-/// sound is over kCatchUpFrom too old (after an outage) it is given up for newer sound. When
-/// nothing comes, speech is made up for some frames, then faded out.
-/// Call poll_frame when poll_timeout says so, every 20 ms; or, where a sound card sets the pace,
-/// `play` whenever it asks.
-/// Errors: peer data never throws or fails a check; bad messages give an error and are counted.
-/// Bounds: the jitter buffer's, and kSoundMax decoded samples.
-/// Threads: none inside; one owner. `now` never goes back.
+/// The receiving half of audio: messages -> jitter buffer -> decode or conceal -> play. Audio is
+/// played at a constant delay after its capture, as short as the jitter allows (AudioDelay). To
+/// change the delay, periods of the voice are left out or repeated, in silence any samples; when
+/// audio is more than kCatchUpFrom too old (after an outage) it is skipped in favour of newer
+/// audio. When nothing arrives, speech is concealed for some frames, then faded out. Call
+/// poll_frame when poll_timeout says so, every 20 ms; or, if a sound card sets the pace, `play`
+/// whenever it asks. Errors: peer data never throws or fails a check; bad messages give an error
+/// and are counted. Bounds: the jitter buffer's, and kSoundMax decoded samples. Threads: none
+/// inside; one owner. `now` never goes back.
 class AudioReceiver {
  public:
   static constexpr Duration kCatchUpFrom = 100ms;
@@ -67,18 +67,19 @@ class AudioReceiver {
   /// One message of the audio flow.
   Result<Unit, media::SoundMessageError> handle_message(TimePoint now,
                                                         std::span<const std::byte> message);
-  /// The next 20 ms if their time has come: from the first message on every 20 ms.
+  /// The next 20 ms if they are due: every 20 ms from the first message on.
   std::optional<PlayedAudio> poll_frame(TimePoint now);
   /// kNever before the first message.
   TimePoint poll_timeout() const;
   /// The next 20 ms, now.
   PlayedAudio play(TimePoint now);
 
-  /// Sound waits this much longer than the jitter asks (for the picture: AvSync). Not negative.
+  /// Audio is delayed by this much more than the jitter requires (for lip sync: AvSync). Not
+  /// negative.
   void set_hold(Duration hold);
-  /// From capture to playing (clock offset included) of the last real sound.
+  /// From capture to playing (clock offset included) of the last decoded audio.
   std::optional<Duration> playout_delay() const { return playout_delay_; }
-  /// What it should be; nullopt before the first message.
+  /// The target of that delay; nullopt before the first message.
   std::optional<Duration> target_delay() const;
 
   const AudioReceiverStats& stats() const { return stats_; }
@@ -86,18 +87,18 @@ class AudioReceiver {
 
  private:
   enum class Mode {
-    kUnknown,  ///< nothing heard, or nothing for so long that it does not matter
+    kUnknown,  ///< nothing received, or nothing for so long that the state is meaningless
     kSilence,
     kTalk,
   };
-  /// Decoded samples in a row that were captured in a row.
+  /// Consecutive decoded samples that were captured consecutively.
   struct Run {
     size_t samples = 0;
     TimePoint captured{};
     SoundKind kind = SoundKind::kComfort;
   };
 
-  /// All that comes is far too old, but gets newer.
+  /// Everything arriving is far too old, but gets newer.
   struct Stale {
     TimePoint since{};
     TimePoint progress_at{};
@@ -138,17 +139,18 @@ class AudioReceiver {
 
   uint64_t stream_ = 0;
   Mode mode_ = Mode::kUnknown;
-  int64_t next_frame_ = 0;  // to decode
+  int64_t next_frame_ = 0;  // the next frame to decode
   TimePoint last_heard_{};
   std::optional<Stale> stale_;
-  size_t stalled_samples_ = 0;    // made up while nothing newer was there: time has not gone on
-  size_t concealed_samples_ = 0;  // made up in a row
-  // Where the next decoded frame does not follow from the last, the old sound is cross-faded out.
+  size_t stalled_samples_ =
+      0;  // concealed while nothing newer was there: playing time has not advanced
+  size_t concealed_samples_ = 0;  // consecutive concealed samples
+  // If the next decoded frame does not follow the last one, the old audio is cross-faded out.
   bool needs_seam_ = false;
   std::vector<int16_t> seam_;
 
   std::vector<int16_t> sound_;  // decoded, not yet played
-  std::deque<Run> runs_;        // what it is, from its front on
+  std::deque<Run> runs_;        // the content of sound_, from its front
 };
 
 }  // namespace cress::app

@@ -5,8 +5,8 @@
 #include "app/call/audio_receiver.hh"
 #include "transport/base/check.hh"
 
-// The input is a list of messages, each after how many milliseconds it comes after the last (one
-// byte) and its length (one byte). Whatever they say, sound comes every 20 ms and nothing grows.
+// The input is a list of messages: milliseconds since the last one (one byte), length (one byte),
+// bytes. Whatever they contain, audio is produced every 20 ms and memory stays bounded.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace app = cress::app;

@@ -38,10 +38,10 @@ struct Message {
   TimePoint when{};  // sent; after a path, arrived
   std::vector<std::byte> bytes;
 };
-/// What the network makes of all messages: when each arrives, if it does.
+/// The network's effect on all messages: when each arrives, if it does.
 using Path = std::function<std::vector<Message>(std::vector<Message>)>;
 
-/// Each message by itself, by a rule that tells when it arrives; kNever: lost.
+/// Each message independently, by a rule that gives its arrival; kNever: lost.
 Path each(std::function<TimePoint(TimePoint sent)> rule) {
   return [rule = std::move(rule)](std::vector<Message> messages) {
     for (Message& message : messages) {
@@ -71,7 +71,7 @@ Path jittery(Duration delay, Duration mean, uint64_t seed = 6) {
   });
 }
 
-/// Nothing arrives in [from, to); what would have comes at its end, all at once.
+/// Nothing arrives in [from, to); those messages arrive together at its end.
 Path stalled(Duration delay, TimePoint from, TimePoint to) {
   return each([=](TimePoint sent) {
     const TimePoint arrives = sent + delay;
@@ -79,7 +79,7 @@ Path stalled(Duration delay, TimePoint from, TimePoint to) {
   });
 }
 
-/// An emulated link that carries nothing but the sound. 60 bytes: IP, UDP, and the transport's own.
+/// An emulated link that carries only the audio. 60 bytes: IP, UDP, and the transport's own.
 Path over_link(const std::shared_ptr<const sim::DeliveryTrace>& trace) {
   return [=](const std::vector<Message>& messages) {
     sim::Link link{{.trace = trace, .queue = nullptr}};
@@ -112,7 +112,7 @@ struct TalkOptions {
 
 struct Talk {
   std::vector<PlayedAudio> played;
-  std::vector<TimePoint> spoken;  // captures of frames that were sent as sound
+  std::vector<TimePoint> spoken;  // capture times of frames sent as audio
   AudioSenderStats sent;
   AudioReceiverStats receiver;
   media::AudioJitterBufferStats buffer;
@@ -172,8 +172,8 @@ struct Talk {
   }
 };
 
-/// What a sender makes of a voice. It is coded once for all tests, as coding takes most of their
-/// time, and as far as the longest of them needs it.
+/// A sender's messages for a voice. It is encoded once for all tests, because encoding takes most
+/// of their time, and as far as the longest of them needs.
 struct Speech {
   AudioSender sender;
   std::vector<Message> messages;
@@ -245,7 +245,7 @@ int step_max(const std::vector<int16_t>& sound) {
   return most;
 }
 
-/// A sung vowel: harmonics of 110 Hz that swell and waver, so that nobody takes it for background.
+/// A sung vowel: harmonics of 110 Hz with vibrato, so that it is not classified as background.
 class Vowel final : public media::AudioSource {
  public:
   media::AudioFrame frame(uint64_t index) override {
@@ -267,7 +267,7 @@ constexpr DataRate kbps(int64_t rate) { return DataRate::kilobits_per_second(rat
 // 20 ms of framing, 6.5 of the coder's look-ahead, 20 of margin, and the width of a bin.
 constexpr double kLeastAddedMs = 26.5 + 20 + 5;
 
-TEST(AudioReceiver, OnASteadyPathAllIsPlayedSoonAfterItCame) {
+TEST(AudioReceiver, SteadyPathPlaysEverythingSoonAfterArrival) {
   media::SyntheticVoice voice;
   const Talk result = talk(voice, steady(40ms));
   EXPECT_EQ(result.concealed(at(100ms)), 0.0);
@@ -277,14 +277,14 @@ TEST(AudioReceiver, OnASteadyPathAllIsPlayedSoonAfterItCame) {
   EXPECT_EQ(result.played.size(), (60'000U - 60U) / 20U + 1U) << "every 20 ms from the first on";
 }
 
-TEST(AudioReceiver, TheSameMessagesGiveTheSameSound) {
+TEST(AudioReceiver, SameMessagesGiveSameAudio) {
   media::SyntheticVoice voice;
   const Talk one = talk(voice, jittery(30ms, 25ms), {.length = 20s});
   const Talk two = talk(voice, jittery(30ms, 25ms), {.length = 20s});
   EXPECT_EQ(one.samples(), two.samples());
 }
 
-TEST(AudioReceiver, ATenthLostIsNearlyAllHeardWithFecAndAllButAllWithCopies) {
+TEST(AudioReceiver, TenPercentLossIsMostlyRepairedByFecAndMoreByCopies) {
   media::SyntheticVoice voice;
   const Talk plain = talk(voice, lossy(40ms, 0.1));
   const Talk fec = talk(voice, lossy(40ms, 0.1), {.told_loss = 0.1});
@@ -293,19 +293,19 @@ TEST(AudioReceiver, ATenthLostIsNearlyAllHeardWithFecAndAllButAllWithCopies) {
   EXPECT_LT(fec.concealed(at(5s)), 0.025);
   EXPECT_LT(copies.concealed(at(5s)), 0.008);
   EXPECT_GT(fec.share(SoundKind::kFec), 0.03);
-  // A copy comes one message later, two for the whole frame: that is all it costs.
+  // A copy arrives one message later, two for the whole frame: that is its only cost.
   EXPECT_LE(fec.mouth_to_ear_ms(0.95), plain.mouth_to_ear_ms(0.95) + 25);
   EXPECT_LE(copies.mouth_to_ear_ms(0.95), plain.mouth_to_ear_ms(0.95) + 45);
 }
 
-TEST(AudioReceiver, AFifthLostLeavesSpeechWhole) {
+TEST(AudioReceiver, TwentyPercentLossLeavesSpeechIntact) {
   media::SyntheticVoice voice;
   const Talk result = talk(voice, lossy(40ms, 0.2), {.rate = kbps(36), .told_loss = 0.2});
   EXPECT_LT(result.concealed(at(5s)), 0.03);
   EXPECT_LT(result.unheard(), 0.03);
 }
 
-TEST(AudioReceiver, JitterIsPaidWithDelayAndHardlyWithSound) {
+TEST(AudioReceiver, JitterCostsDelayAndHardlyAnyAudio) {
   media::SyntheticVoice voice;
   for (const Duration mean : {10ms, 20ms, 30ms}) {
     const Talk result = talk(voice, jittery(40ms, mean));
@@ -315,7 +315,7 @@ TEST(AudioReceiver, JitterIsPaidWithDelayAndHardlyWithSound) {
   }
 }
 
-TEST(AudioReceiver, AfterAnOutageOfSecondsTheNewestSoundIsPlayedAtOnceAndNoneOfTheOld) {
+TEST(AudioReceiver, AfterAnOutageTheNewestAudioPlaysAtOnceAndOldIsSkipped) {
   media::SyntheticVoice voice;
   for (const Duration outage : {1s, 3s, 30s}) {
     const TimePoint end = at(20s + outage);
@@ -342,7 +342,7 @@ TEST(AudioReceiver, AQueueThatDrainsSlowlyAfterAnOutageIsNotPlayedSecondsLate) {
   EXPECT_LT(result.concealed(at(28s)), 0.01);
 }
 
-TEST(AudioReceiver, ADelaySpikeIsHeardOutAndThenMadeUpFor) {
+TEST(AudioReceiver, DelayGrownByASpikeIsReducedAgain) {
   media::SyntheticVoice voice;
   // Every 5 s the path stops for 80 ms: shorter than what would be skipped.
   const Path path = each([last = kTimeZero](TimePoint sent) mutable {
@@ -359,7 +359,7 @@ TEST(AudioReceiver, ADelaySpikeIsHeardOutAndThenMadeUpFor) {
   EXPECT_LE(result.mouth_to_ear_ms(0.5), 40 + kLeastAddedMs + 20);
 }
 
-TEST(AudioReceiver, FollowsAPathThatBecomesLongerWithinASecondAndShorterAgainInTime) {
+TEST(AudioReceiver, FollowsALongerPathWithinASecondAndAShorterOneLater) {
   media::SyntheticVoice voice;
   const Path path = each(
       [](TimePoint sent) { return sent + (sent >= at(20s) && sent < at(40s) ? 140ms : 40ms); });
@@ -370,7 +370,7 @@ TEST(AudioReceiver, FollowsAPathThatBecomesLongerWithinASecondAndShorterAgainInT
   EXPECT_LE(result.mouth_to_ear_ms(0.95, at(75s)), 40 + kLeastAddedMs + 20);
 }
 
-TEST(AudioReceiver, NothingThatHappensOnTheWayIsAClick) {
+TEST(AudioReceiver, NetworkEventsCauseNoClicks) {
   Vowel vowel;
   const Talk undisturbed = talk(vowel, steady(40ms), {.length = 30s});
   const int own = step_max(undisturbed.samples());
@@ -387,14 +387,14 @@ TEST(AudioReceiver, NothingThatHappensOnTheWayIsAClick) {
   }
 }
 
-TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
+TEST(AudioReceiver, SilenceAndLossAreDistinguished) {
   media::SyntheticVoice voice;
   const Talk whole = talk(voice, steady(40ms));
   EXPECT_NEAR(whole.share(SoundKind::kSilence),
               static_cast<double>(whole.sent.silent) / static_cast<double>(whole.sent.frames),
               0.02);
   EXPECT_GT(whole.share(SoundKind::kSilence), 0.1);
-  // The way dies for good: a second later nobody may believe in silence any more.
+  // The path fails permanently: a second later the receiver must not assume silence any more.
   const Talk cut = talk(voice, each([](TimePoint sent) { return sent < at(20s) ? sent : kNever; }));
   for (const PlayedAudio& frame : cut.played) {
     if (frame.played > at(21s + 300ms)) {
@@ -403,8 +403,8 @@ TEST(AudioReceiver, SilenceIsNotTakenForLossNorLossForSilence) {
   }
 }
 
-// The slow twin of concealment: what a decoder of the same packets makes up, at full loudness for
-// 60 ms and then down to nothing within 100.
+// The slow twin of concealment: what a decoder of the same packets conceals, at full loudness for
+// 60 ms and then faded out within 100.
 std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
   constexpr double kFull = 3.0 * media::kAudioFrameSamples;
   constexpr double kFade = 5.0 * media::kAudioFrameSamples;
@@ -420,7 +420,7 @@ std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
   return all;
 }
 
-TEST(AudioReceiver, WhatIsConcealedFadesToNothingIn160Milliseconds) {
+TEST(AudioReceiver, ConcealmentFadesOutIn160Milliseconds) {
   Vowel vowel;
   AudioSender sender;
   // A margin that stays as it is at first, so that no time is stretched.
@@ -473,17 +473,17 @@ TEST(AudioReceiver, DuplicatesChangeNothing) {
   EXPECT_GT(twice.buffer.duplicates, 500U);
 }
 
-TEST(AudioReceiver, ReorderingWithinTheMarginIsPutRight) {
+TEST(AudioReceiver, ReorderingWithinTheMarginIsCorrected) {
   media::SyntheticVoice voice;
   const Path swapped = each([n = 0](TimePoint sent) mutable {
-    return sent + (++n % 2 == 0 ? 40ms : 75ms);  // every pair arrives the other way round
+    return sent + (++n % 2 == 0 ? 40ms : 75ms);  // every pair arrives in reverse order
   });
   const Talk result = talk(voice, swapped);
   EXPECT_LT(result.concealed(at(2s)), 0.002);
   EXPECT_LT(result.unheard(), 0.01);
 }
 
-TEST(AudioReceiver, ASenderThatBeginsAnewIsHeardAtOnce) {
+TEST(AudioReceiver, RestartedSenderIsPlayedAtOnce) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   std::vector<PlayedAudio> played;
@@ -513,7 +513,7 @@ TEST(AudioReceiver, ASenderThatBeginsAnewIsHeardAtOnce) {
   EXPECT_LT(played[heard].played, at(25s + 700ms)) << "it speaks after 200 ms";
 }
 
-TEST(AudioReceiver, SoundIsHeldForThePictureWhenAsked) {
+TEST(AudioReceiver, AudioIsHeldForVideoOnRequest) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   AudioSender sender;
@@ -532,7 +532,7 @@ TEST(AudioReceiver, SoundIsHeldForThePictureWhenAsked) {
   EXPECT_NEAR(to_milliseconds(*receiver.playout_delay() - before), 40, 12);
 }
 
-TEST(AudioReceiver, BadMessagesAreCountedAndLeaveTheCallAlone) {
+TEST(AudioReceiver, BadMessagesAreCountedAndHarmless) {
   AudioReceiver receiver;
   EXPECT_EQ(receiver.poll_timeout(), kNever);
   EXPECT_FALSE(receiver.handle_message(kTimeZero, {}));
@@ -545,7 +545,7 @@ TEST(AudioReceiver, BadMessagesAreCountedAndLeaveTheCallAlone) {
   EXPECT_EQ(receiver.play(kTimeZero).kind, SoundKind::kComfort);
 }
 
-TEST(AudioReceiver, ADriverThatSleptDoesNotPlayWhatItMissed) {
+TEST(AudioReceiver, LateDriverSkipsMissedAudio) {
   media::SyntheticVoice voice;
   AudioReceiver receiver;
   AudioSender sender;
@@ -558,7 +558,7 @@ TEST(AudioReceiver, ADriverThatSleptDoesNotPlayWhatItMissed) {
   EXPECT_EQ(receiver.poll_timeout(), at(10s + 20ms));
 }
 
-// What each second of a call was made of, and how loud it was. A letter a frame: normal, fec,
+// The composition of each second of a call, and its loudness. One letter per frame: normal, fec,
 // concealed, silence, unknown; then how long after its capture the last one was played.
 void write_talk(std::ostringstream& text, const char* what, const Talk& talk) {
   text << what << ": malformed " << talk.receiver.malformed << ", undecodable "
@@ -582,7 +582,7 @@ void write_talk(std::ostringstream& text, const char* what, const Talk& talk) {
   text << "\n";
 }
 
-TEST(AudioReceiver, PlaysWhatComesOverBadPathsAsRecorded) {
+TEST(AudioReceiver, PlaysOverBadPathsAsRecorded) {
   media::SyntheticVoice voice;
   const TalkOptions copies{.length = 15s, .rate = kbps(36), .told_loss = 0.1};
   const TalkOptions fec{.length = 15s, .told_loss = 0.1};
@@ -615,8 +615,8 @@ struct RecordedLink {
 
 class AudioOverRecordedLink : public ::testing::TestWithParam<RecordedLink> {};
 
-// The whole link for the sound alone: what the jitter buffer makes of real jitter and real outages.
-TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyHeard) {
+// The whole link for the audio alone: the jitter buffer under real jitter and real outages.
+TEST_P(AudioOverRecordedLink, StaysLiveAndMostlyAudible) {
   const fs::path path = fs::path(CRESS_DATA) / "traces/cellular" / GetParam().name;
   if (!fs::exists(path)) {
     GTEST_SKIP() << "no data: recorded links in " << CRESS_DATA << "/traces/cellular";

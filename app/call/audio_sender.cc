@@ -8,11 +8,11 @@
 namespace cress::app {
 namespace {
 
-// Two frames back: the frame before is in the packet already, as Opus FEC, so together they close a
+// Two frames back: the frame before is already in the packet, as Opus FEC, so together they cover a
 // gap of two messages.
 constexpr uint32_t kCopyDistance = 2;
-// FEC alone leaves the square of the loss, a hundredth of the sound at a tenth lost. Copies halve
-// the bits for the sound itself, so they come only where that begins to be heard.
+// FEC alone leaves the square of the loss, a hundredth of the audio at a loss of a tenth. Copies
+// halve the bits for the audio itself, so they are used only once that becomes audible.
 constexpr double kCopiesFromLoss = 0.08;
 constexpr double kCopiesUntilLoss = 0.05;
 // Half of it still carries wideband speech with FEC.
@@ -20,7 +20,7 @@ constexpr DataRate kCopiesFromRate = DataRate::kilobits_per_second(32);
 // Beyond this libopus spends nothing more on FEC.
 constexpr double kExpectedLossMax = 0.25;
 constexpr double kLossMemory = 0.8;
-// Silence is told twice, in case the first word is lost, and then five times a second.
+// Silence is reported twice, in case the first report is lost, and then five times a second.
 constexpr uint64_t kSilenceToldFirst = 2;
 constexpr uint64_t kSilenceToldEvery = 10;
 
@@ -36,7 +36,7 @@ std::optional<std::vector<std::byte>> AudioSender::capture(TimePoint now,
   media::SoundMessage message;
   message.sequence = static_cast<uint32_t>(frame_ & media::kSoundSequenceMask);
   message.captured = now - media::kAudioFrameLength - encoder_.delay();
-  // Now and then libopus describes the background anew: a packet in the middle of silence that
+  // Occasionally libopus describes the background again: a packet in the middle of silence that
   // holds no speech.
   message.silence = coded.is_silence() || (silent_run_ > 0 && !coded.info.active);
   message.after_silence = !message.silence && silent_run_ > 0;

@@ -17,23 +17,22 @@ namespace cress::app {
 inline constexpr DataRate kSoundRateMin = DataRate::kilobits_per_second(8);
 inline constexpr DataRate kSoundRateMax = DataRate::kilobits_per_second(48);
 
-/// What of a link that carries `link` sound should take: a fifth, within kSoundRateMin..Max, so 20
-/// kbit/s of 100. Below 40 kbit/s that is more than a fifth: speech goes first.
+/// The audio rate for a link that carries `link`: a fifth, within kSoundRateMin..Max, so 20 kbit/s
+/// of 100. Below 40 kbit/s that is more than a fifth, because speech has priority.
 DataRate sound_rate(DataRate link);
 
 struct AudioSenderStats {
-  uint64_t frames = 0;    ///< captured
+  uint64_t frames = 0;    ///< frames captured
   uint64_t silent = 0;    ///< of these: silence
-  uint64_t messages = 0;  ///< to be sent
-  uint64_t copies = 0;    ///< messages that carry an earlier frame too
+  uint64_t messages = 0;  ///< messages to be sent
+  uint64_t copies = 0;    ///< messages that also carry an earlier frame
   DataSize bytes;         ///< of the messages
 };
 
-/// The first half of a sound's life: 20 ms from the microphone -> a message of the audio flow, or
-/// none in silence (but a sign of life every 200 ms, so that silence is not taken for loss).
-/// Against loss, packets carry a coarse copy of the frame before (Opus FEC), and where the rate
-/// allows the whole frame before that one too.
-/// Threads: none inside; one owner. `now` never goes back.
+/// The sending half of audio: 20 ms from the microphone -> a message of the audio flow, or none in
+/// silence (but one every 200 ms, so that silence is not mistaken for loss). Against loss, packets
+/// carry a coarse copy of the frame before (Opus FEC), and if the rate allows the whole frame
+/// before that one too. Threads: none inside; one owner. `now` never goes back.
 class AudioSender {
  public:
   AudioSender();
@@ -41,11 +40,11 @@ class AudioSender {
   /// `samples` were captured in the 20 ms that end at `now`.
   std::optional<std::vector<std::byte>> capture(TimePoint now, const media::AudioFrame& samples);
 
-  /// Of the coded sound with its copies, from the next frame on; clamped to
+  /// The rate of the encoded audio with its copies, from the next frame on; clamped to
   /// kSoundRateMin..kSoundRateMax. Each message adds kSoundHeaderSize.
   void set_rate(DataRate rate);
-  /// The share (0..1) of recent messages that did not arrive. More is believed at once, less bit by
-  /// bit.
+  /// The share (0..1) of recent messages that did not arrive. An increase is followed at once, a
+  /// decrease gradually.
   void handle_loss(double share);
 
   DataRate rate() const { return rate_; }
@@ -63,7 +62,7 @@ class AudioSender {
   bool sends_copies_ = false;
   uint64_t frame_ = 0;
   uint64_t silent_run_ = 0;
-  // The last frames as coded, by number; empty where it was silent.
+  // The last encoded frames, by number; empty for silence.
   std::array<std::vector<std::byte>, media::kSoundCopyDistanceMax> recent_;
   AudioSenderStats stats_;
 };

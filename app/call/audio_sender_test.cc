@@ -24,7 +24,7 @@ double rate_kbps(AudioSender& sender, uint64_t frames) {
          (20.0 * static_cast<double>(frames));
 }
 
-TEST(SoundRate, SpeechGoesFirstOnEveryLink) {
+TEST(SoundRate, SpeechHasPriorityOnEveryLink) {
   EXPECT_EQ(sound_rate(kbps(0)), kbps(8));
   EXPECT_EQ(sound_rate(kbps(100)), kbps(20));
   EXPECT_EQ(sound_rate(kbps(5'000)), kbps(48));
@@ -33,14 +33,14 @@ TEST(SoundRate, SpeechGoesFirstOnEveryLink) {
   }
 }
 
-TEST(AudioSender, MessagesTellWhenTheirSoundWasCaptured) {
+TEST(AudioSender, MessagesCarryTheirCaptureTime) {
   media::SyntheticVoice voice;
   AudioSender sender;
   const auto message = sender.capture(kTimeZero + 20ms, voice.frame(0));
   ASSERT_TRUE(message);
   const auto parsed = media::parse_sound(*message);
   ASSERT_TRUE(parsed);
-  // What a decoder gives first was heard before the frame: the coder looks ahead by 6.5 ms.
+  // A decoder's first output was captured before the frame: the coder looks ahead by 6.5 ms.
   EXPECT_EQ(parsed->captured, kTimeZero - 6'500us);
   EXPECT_EQ(parsed->sequence, 0U);
 }
@@ -60,7 +60,7 @@ TEST(AudioSender, FollowsTheRateItIsGivenBetweenItsBounds) {
   EXPECT_EQ(sender.rate(), kSoundRateMax);
 }
 
-TEST(AudioSender, SilenceIsToldTwiceAndThenFiveTimesASecond) {
+TEST(AudioSender, SilenceIsReportedTwiceAndThenFiveTimesASecond) {
   AudioSender sender;
   const media::AudioFrame nothing{};
   int marks = 0;
@@ -86,7 +86,7 @@ TEST(AudioSender, SilenceIsToldTwiceAndThenFiveTimesASecond) {
   EXPECT_LT(marks + refreshes, 100);
 }
 
-TEST(AudioSender, TheFirstSoundAfterSilenceSaysSo) {
+TEST(AudioSender, FirstAudioAfterSilenceIsMarked) {
   media::SyntheticVoice voice;
   AudioSender sender;
   bool was_silent = false;
@@ -134,7 +134,7 @@ TEST(AudioSender, LossTurnsOnFecAndCopiesOnlyWhereTheRateAllows) {
   }
 }
 
-TEST(AudioSender, CopiesAreTheFramesTheyStandFor) {
+TEST(AudioSender, CopiesEqualTheirOriginalFrames) {
   media::SyntheticVoice voice;
   AudioSender sender;
   sender.set_rate(kbps(48));
@@ -153,7 +153,7 @@ TEST(AudioSender, CopiesAreTheFramesTheyStandFor) {
   EXPECT_GT(compared, 100);
 }
 
-TEST(AudioSender, CopiesComeFromEightPerCentAndStayToFive) {
+TEST(AudioSender, CopiesStartAtEightPercentLossAndStopBelowFive) {
   AudioSender sender;
   sender.set_rate(kbps(48));
   const auto settle = [&sender](double share) {
@@ -201,7 +201,7 @@ TEST(AudioSender, ACopyIsTheFrameBeforeTheLastAndNeverSilence) {
   EXPECT_GT(sender.stats().silent, 50U);
 }
 
-TEST(AudioSender, MoreLossIsBelievedAtOnceAndLessBitByBit) {
+TEST(AudioSender, RisingLossCountsAtOnceAndFallingLossGradually) {
   AudioSender sender;
   sender.handle_loss(0.2);
   EXPECT_EQ(sender.expected_loss(), 0.2);

@@ -6,7 +6,7 @@
 namespace cress::app {
 namespace {
 
-// Control messages may be lost: what they say of a person is said again.
+// Control messages may be lost: a person's state is repeated.
 constexpr Duration kPersonInterval = 1s;
 
 }  // namespace

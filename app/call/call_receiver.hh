@@ -16,13 +16,13 @@ struct CallReceiverOptions {
   FrameOpener open_frame{};
   Duration stuck_max = 1s;
   media::AssemblerOptions assembler = VideoReceiver::kAssembler;
-  /// A sound card sets the pace: sound is taken by play() whenever it asks, not by poll_played().
+  /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
 };
 
-/// What is seen and heard of one other person: pictures, sound, and the two in step. After each
-/// handle_*, settle() and then poll until empty. Peer data never fails a check; what is bad is
-/// counted. Threads: none inside; one owner. `now` never goes back.
+/// The receiving side for one other person: video, audio, and lip sync. After each handle_*, call
+/// settle() and then poll until empty. Peer data never fails a check; bad data is counted. Threads:
+/// none inside; one owner. `now` never goes back.
 class CallReceiver {
  public:
   explicit CallReceiver(CallReceiverOptions options = {});
@@ -35,18 +35,18 @@ class CallReceiver {
   void handle_frame(TimePoint now, media::EncodedFrame frame);
   void handle_timeout(TimePoint now) { video_.handle_timeout(now); }
   TimePoint poll_timeout() const;
-  /// What is due is played and shown: for poll_shown and poll_played.
+  /// Plays and displays what is due: for poll_shown and poll_played.
   void settle(TimePoint now);
 
   std::optional<ShownFrame> poll_shown();
-  /// Every 20 ms from the first sound on.
+  /// Every 20 ms from the first audio on.
   std::optional<PlayedAudio> poll_played();
   /// The next 20 ms for the loudspeaker, now.
   PlayedAudio play(TimePoint now);
 
-  /// Which frames were decoded, if that is news and the last report is long enough ago.
+  /// Which frames were decoded, if that is new and the last report is long enough ago.
   std::optional<FrameReport> poll_report(TimePoint now);
-  /// Whether the sender is to be asked for a key frame, now; again after a while if need be.
+  /// Whether to ask the sender for a key frame now; true again after a while if still needed.
   bool poll_key_frame_request(TimePoint now);
 
   const VideoReceiver& video() const { return video_; }

@@ -91,7 +91,7 @@ TEST(VideoReceiver, AFrameThatBreaksTheDecoderNeedsAKeyFrameAtOnce) {
   EXPECT_FALSE(receiver.needs_key_frame());
 }
 
-TEST(VideoReceiver, PicturesAreShownInOrderWhenTheirHoldIsOver) {
+TEST(VideoReceiver, FramesAreDisplayedInOrderAfterTheirHold) {
   const auto frames = grey_frames(3);
   VideoReceiver receiver;
   receiver.set_hold(50ms);
@@ -116,7 +116,7 @@ TEST(VideoReceiver, PicturesAreShownInOrderWhenTheirHoldIsOver) {
   EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 90ms);
 }
 
-TEST(VideoReceiver, WhatDoesNotOpenIsNotDecoded) {
+TEST(VideoReceiver, FrameThatDoesNotDecryptIsNotDecoded) {
   const auto frames = grey_frames(2);
   int opened = 0;
   VideoReceiver receiver{1s, [&opened](media::EncodedFrame& frame) {
@@ -173,7 +173,7 @@ TEST(CallReceiver, KeyFramesAreAskedForThreeTimesASecond) {
   EXPECT_FALSE(receiver.poll_key_frame_request(kTimeZero + 2s)) << "it has come";
 }
 
-/// Sound that takes 20 ms to arrive, with pictures that take `picture_delay`, for five seconds.
+/// Audio that takes 20 ms to arrive, with video that takes `picture_delay`, for five seconds.
 CallReceiver receiver_after(Duration picture_delay, Duration sound_delay, bool sound_card) {
   CallReceiver receiver{{.paced_by_sound_card = sound_card}};
   AudioSender audio;
@@ -200,7 +200,7 @@ CallReceiver receiver_after(Duration picture_delay, Duration sound_delay, bool s
   return receiver;
 }
 
-TEST(CallReceiver, SoundWaitsForALatePictureAndAPictureForLateSound) {
+TEST(CallReceiver, AudioWaitsForLateVideoAndVideoForLateAudio) {
   for (const bool sound_card : {false, true}) {
     const CallReceiver level = receiver_after(60ms, 20ms, sound_card);
     const CallReceiver late_picture = receiver_after(900ms, 20ms, sound_card);

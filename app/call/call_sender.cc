@@ -13,37 +13,37 @@ namespace {
 
 using session::Leave;
 
-// What one picture may be padded with: 8 Mbit/s at 30 a second. A peer's forecast may promise
+// The maximum padding of one frame: 8 Mbit/s at 30 per second. A peer's forecast may promise
 // anything.
 constexpr DataSize kPaddingMax{32'000};
-// Smaller frames than this show nothing worth a datagram.
+// Smaller frames contain nothing worth a datagram.
 constexpr DataSize kFrameMin{300};
-// While the window is closed a frame of this size goes this often ("a trickle"); where
-// nothing can be coded so small, it may be larger by as much for each growth interval it is late.
+// While the window is closed a frame of this size is sent this often ("a trickle"); if nothing can
+// be encoded that small, it may be larger by as much for each growth interval it is late.
 constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};
 constexpr Duration kTrickleInterval = 200ms;
 constexpr Duration kTrickleGrowth = 66ms;
-// With more than one opportunity's worth in the network (a link's least unit), in proportion less
-// often, to this.
+// With more than one opportunity's bytes in the network (a link's smallest unit), proportionally
+// less often, down to this.
 constexpr DataSize kTrickleBacklog{1500};
 constexpr Duration kTrickleIntervalMax = 500ms;
-// Of the window a frame leaves so much for sound as sound took in this time, which is about what
-// the window looks ahead.
+// A frame leaves this much of the window for audio: the amount of audio in this time, about the
+// window's look-ahead.
 constexpr Duration kSoundReserve = 60ms;
-// With more than this in the network sound waits for the window, which it is the first to use: what
-// the last forecast carries in that time, within bounds. No news may mean that only the way back is
-// silent; then the sound arrives. If the link is dead, what waits there delays the first pictures
-// after it by no more than that time.
+// With more than this in the network audio waits for the window, which it may use first: what the
+// last forecast carries in that time, within bounds. Missing reports may mean that only the reverse
+// path is silent; then the audio arrives. If the link is down, the audio queued there delays the
+// first frames after the outage by no more than that time.
 constexpr Duration kSoundBacklogTime = 200ms;
 constexpr DataSize kSoundBacklogLeast{3000};
 constexpr DataSize kSoundBacklogMost{96'000};
 // A peer's forecast may promise anything.
 constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
-// Sound that waits longer in our own queue is not worth sending.
+// Audio that waits longer in our own queue is not worth sending.
 constexpr DataSize kSoundQueueMax{600};
 
-// What set_video_rate_max leaves unused may be made up for within this.
+// What set_video_rate_max leaves unused may be used within this time.
 constexpr Duration kRateCreditMax = 150ms;
 
 DataSize size_of(const std::vector<std::byte>& bytes) {
@@ -83,7 +83,8 @@ void CallSender::capture_sound(TimePoint now, const media::AudioFrame& samples) 
       message = seal_->seal_sound(*std::move(message), samples);
     }
     recent_sound_.push_back({now, size_of(*message) + endpoint_.control().message_overhead()});
-    // Speech does not wait for the window, but a link that carries not even that is not filled.
+    // Speech does not wait for the window, but it must not fill a link that carries not even
+    // speech.
     const Leave leave = endpoint_.control().outstanding(now) > sound_backlog_max()
                             ? Leave::kWithinWindow
                             : Leave::kNow;
@@ -108,7 +109,7 @@ DataSize CallSender::sound_reserve(TimePoint now) {
   return total;
 }
 
-// Of a fragment, beside what the seal puts before it.
+// The largest fragment, without the seal's header.
 DataSize CallSender::message_max() const {
   return endpoint_.message_max() -
          (seal_ != nullptr ? size_of(seal_->fragment_head()) : DataSize{});
@@ -139,7 +140,7 @@ std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   return std::min(kTrickleFrame * (1 + late / kTrickleGrowth), kTrickleFrameMax);
 }
 
-// The budget, less what sealing adds, and within what set_video_rate_max allows.
+// The budget minus the seal's overhead, and within what set_video_rate_max permits.
 DataSize CallSender::limit(TimePoint now, DataSize budget) {
   budget -= seal_ != nullptr ? seal_->frame_growth() : DataSize{};
   if (rate_max_) {

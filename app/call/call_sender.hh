@@ -13,23 +13,23 @@
 namespace cress::app {
 
 struct CallSenderOptions {
-  /// Of the own camera; empty: this end only watches.
+  /// How this end's camera is encoded; empty: this end only receives.
   std::optional<VideoSenderOptions> video;
   /// See CallOptions.
   bool pads_window = false;
   bool trickles = true;
-  /// Borrowed; null: media travel as they were coded.
+  /// Borrowed; null: media are sent without end-to-end encryption.
   MediaSeal* seal = nullptr;
 };
 
-/// Opens the flows that carry a call (docs/protocol/wire.md, "Flows"). `tell_control`: what becomes
-/// of control messages is told, too.
+/// Opens the flows that carry a call (docs/protocol/wire.md, "Flows"). `tell_control`: outcomes of
+/// control messages are reported, too.
 void open_call_flows(session::Endpoint& endpoint, bool tell_control = false);
 
-/// One person's own camera and microphone, on their way into a session. Sound goes first, at once.
-/// A captured picture is coded at once for what the safe window lets through now, or skipped;
-/// nothing waits for a better time. While the window is closed a small picture goes now
-/// and then all the same. Threads: none inside; one owner. `now` never goes back.
+/// Sends one person's camera and microphone over a session. Audio is sent first, at once. A
+/// captured picture is encoded at once to fit the current window, or skipped; it never waits for a
+/// larger window. While the window is closed a small frame is still sent occasionally. Threads:
+/// none inside; one owner. `now` never goes back.
 class CallSender {
  public:
   /// `endpoint` is borrowed, must outlive this and has the flows of a call open.
@@ -37,19 +37,19 @@ class CallSender {
 
   /// A picture of the own camera, just captured; pictures are numbered from 0.
   void capture(TimePoint now, const media::PicturePtr& picture);
-  /// 20 ms of the own microphone, the last of it captured just now.
+  /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
 
   void handle_outcome(const session::MessageOutcome& outcome);
   void handle_report(const FrameReport& report);
   void handle_key_frame_request(TimePoint now);
-  /// Pictures take no more than this, whatever the window allows; nothing: no such limit. At 0 none
-  /// are coded.
+  /// An upper bound for the video rate, whatever the window allows; nullopt: no such limit. At 0 no
+  /// pictures are encoded.
   void set_video_rate_max(TimePoint now, std::optional<DataRate> rate);
 
-  /// What became of each captured picture, in order.
+  /// The outcome of each captured picture, in order.
   std::optional<CodedVideo> poll_coded();
-  /// The share (0..1) of own messages that the network lost lately.
+  /// The share (0..1) of own messages recently lost in the network.
   double loss() const { return loss_.share(); }
 
  private:
@@ -57,7 +57,7 @@ class CallSender {
     TimePoint at{};
     DataSize size;
   };
-  /// What may be spent on pictures by set_video_rate_max.
+  /// The video budget under set_video_rate_max.
   struct RateMax {
     DataRate rate;
     DataSize credit;
@@ -81,7 +81,7 @@ class CallSender {
   LossMeter loss_;
 
   std::optional<VideoSender> video_sender_;
-  std::deque<CodedVideo> coded_;  // grows by one a picture and is drained after it
+  std::deque<CodedVideo> coded_;  // grows by one per picture and is drained after it
   uint32_t next_frame_id_ = 0;
   TimePoint last_frame_at_;
   std::optional<RateMax> rate_max_;

@@ -36,7 +36,7 @@ struct Outgoing {
     open_call_flows(peer);
   }
 
-  /// What leaves in the instant `now`, as the other end gets it.
+  /// What is sent at the instant `now`, as the other end receives it.
   std::vector<SentMessage> transmit(TimePoint now) {
     std::vector<SentMessage> sent;
     while (const auto datagram = endpoint.poll_transmit(now)) {
@@ -47,7 +47,7 @@ struct Outgoing {
     }
     return sent;
   }
-  /// Captures a picture; what became of it. Nothing has left yet.
+  /// Captures a picture; returns its outcome. Nothing has been sent yet.
   CodedVideo capture(TimePoint now, const media::PicturePtr& picture = grey_picture()) {
     sender.capture(now, picture);
     const auto coded = sender.poll_coded();
@@ -69,7 +69,7 @@ struct Outgoing {
                              .kind = session::MessageOutcome::Kind::kLost});
     }
   }
-  /// What the rule gives for this window when nothing waits.
+  /// The rule's result for this window when nothing waits.
   std::optional<DataSize> budget_of(DataSize window) const {
     return media::frame_budget(
         {.window = window,
@@ -161,7 +161,7 @@ TEST(CallSender, AudioIsReservedForUntilItIsSixtyMillisecondsOld) {
   }
 }
 
-TEST(CallSender, WhatWaitsInAnyQueueIsTakenFromTheBudget) {
+TEST(CallSender, QueuedBytesReduceTheBudget) {
   Outgoing call{small_video(), {.window = DataSize{9'000}}};
   call.endpoint.send(kTimeZero, session::kControlFlow, std::vector<std::byte>(500));
   EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{8'500}));
@@ -203,7 +203,7 @@ TEST(CallSender, SmallFramesGoIntoAClosedWindowFiveTimesASecond) {
 }
 
 TEST(CallSender, SmallFramesGoMoreSeldomWithMoreInTheNetwork) {
-  // In proportion to what is in the network with the frame itself, from 1500 bytes to 2.5 times
+  // Proportional to what is in the network including the frame itself, from 1500 bytes to 2.5 times
   // that.
   for (const auto& [outstanding, interval] : {std::pair<int64_t, Duration>{1'200, 200ms},
                                               {2'700, 400ms},
@@ -243,7 +243,7 @@ TEST(CallSender, WithoutTricklesAClosedWindowIsLeftAlone) {
   }
 }
 
-/// Captures a picture that is worth some bytes, and sends its frame.
+/// Captures a picture that takes a few bytes, and sends its frame.
 CodedVideo capture_scene(Outgoing& call, TimePoint now) {
   media::SyntheticCamera camera{{.width = 64, .height = 48}};
   const CodedVideo coded = call.capture(now, camera.picture(0));
@@ -264,7 +264,7 @@ TEST(CallSender, AnUnusedRateAllowanceIsKeptFor150Milliseconds) {
   EXPECT_EQ(capture_scene(call, kTimeZero + 10s).budget, DataSize{7'500}) << "10 s add no more";
 }
 
-TEST(CallSender, ANewRateIsNoNewAllowance) {
+TEST(CallSender, NewRateDoesNotReplenishTheAllowance) {
   Outgoing call{small_video(), {.window = DataSize{900'000}}};
   call.sender.set_video_rate_max(kTimeZero, kbit(400));
   const CodedVideo first = capture_scene(call, kTimeZero);
@@ -286,7 +286,7 @@ TEST(CallSender, TheWindowBoundsAFrameBelowTheRateMax) {
   EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{2'000}));
 }
 
-/// Whether a sound leaves at once into a closed window.
+/// Whether audio is sent at once into a closed window.
 bool sound_leaves(DataSize outstanding, std::optional<DataRate> forecast) {
   Outgoing call{{}, {.outstanding = outstanding, .forecast_rate = forecast}};
   EXPECT_GT(call.capture_sound(kTimeZero), DataSize{});
@@ -367,7 +367,7 @@ uint32_t reference_distance(const std::vector<SentMessage>& sent) {
   return parsed->header.reference_distance;
 }
 
-TEST(CallSender, NewsOfFramesReachTheEncoder) {
+TEST(CallSender, FrameReportsReachTheEncoder) {
   using Kind = session::MessageOutcome::Kind;
   Outgoing call{small_video(), {.window = DataSize{60'000}}};
   auto next = [&, frame = 0]() mutable {
@@ -405,7 +405,7 @@ TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   EXPECT_EQ(reference_distance(call.transmit(kTimeZero + 99ms)), 3U);
 }
 
-TEST(CallSender, PaddingFillsWhatAFrameLeavesIfAsked) {
+TEST(CallSender, PaddingFillsTheRestOfTheWindowOnRequest) {
   for (const bool pads : {false, true}) {
     CallSenderOptions options = small_video();
     options.pads_window = pads;
@@ -423,7 +423,7 @@ TEST(CallSender, PaddingFillsWhatAFrameLeavesIfAsked) {
   }
 }
 
-/// Marks what it seals, so that a test sees it.
+/// Marks what it encrypts, so that a test can see it.
 class MarkingSeal final : public MediaSeal {
  public:
   DataSize frame_growth() const override { return DataSize{16}; }
@@ -442,7 +442,7 @@ class MarkingSeal final : public MediaSeal {
   media::AudioFrame heard{};
 };
 
-TEST(CallSender, SealedFramesLeaveRoomForWhatTheSealAdds) {
+TEST(CallSender, SealedFramesLeaveRoomForTheSealsOverhead) {
   MarkingSeal seal;
   CallSenderOptions options = small_video();
   options.seal = &seal;
@@ -476,7 +476,7 @@ TEST(CallSender, SealedFragmentsFillAMessageAndNoMore) {
       media::fragment_count(coded.size + DataSize{16}, call.endpoint.message_max() - DataSize{3}));
 }
 
-TEST(CallSender, SealedAudioIsWhatTravels) {
+TEST(CallSender, AudioIsSentSealed) {
   MarkingSeal seal;
   CallSenderOptions options;
   options.seal = &seal;
@@ -489,7 +489,7 @@ TEST(CallSender, SealedAudioIsWhatTravels) {
   EXPECT_TRUE(media::parse_sound(std::span{sent[0].bytes}.subspan(1)));
 }
 
-TEST(CallSender, APersonWhoOnlyWatchesHasNoFrames) {
+TEST(CallSender, ReceiveOnlyPersonSendsNoFrames) {
   Outgoing call{{}};
   call.sender.handle_report({.newest = 3});
   call.sender.handle_key_frame_request(kTimeZero);

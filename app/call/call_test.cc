@@ -96,7 +96,7 @@ class CallHost final : public Machine {
   std::vector<PlayedAudio> played_;
 };
 
-/// An opportunity a millisecond (12 Mbit/s), or as many together every `gap`.
+/// An opportunity per millisecond (12 Mbit/s), or as many together every `gap`.
 std::shared_ptr<const sim::DeliveryTrace> constant_link(Duration silence_from, Duration silence_to,
                                                         Duration gap = 1ms) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
@@ -110,7 +110,7 @@ std::shared_ptr<const sim::DeliveryTrace> constant_link(Duration silence_from, D
 }
 
 struct Scene {
-  /// `loss` on both ways; one is silent for a while, the other delivers every `way_back_gap`.
+  /// `loss` in both directions; one is silent for a while, the other delivers every `way_back_gap`.
   explicit Scene(double loss = 0, Duration silence_from = 1h, Duration silence_to = 1h,
                  Duration way_back_gap = 1ms)
       : forward{{.trace = constant_link(silence_from, silence_to),
@@ -148,7 +148,7 @@ Duration longest_gap(const std::vector<ShownFrame>& shown, TimePoint from) {
   return longest;
 }
 
-TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
+TEST(Call, DisplaysThePeersVideoSoonAndInOrder) {
   const Scene& scene = clean_scene();
   for (const CallHost* host : {&scene.left, &scene.right}) {
     ASSERT_GT(host->shown().size(), 280U);
@@ -160,7 +160,7 @@ TEST(Call, ShowsTheOthersPictureSoonAndInOrder) {
   }
 }
 
-TEST(Call, TheVoiceIsHeardSoonAndInStepWithThePicture) {
+TEST(Call, PlaysTheVoiceSoonAndInSyncWithTheVideo) {
   const auto& played = clean_scene().right.played();
   ASSERT_GT(played.size(), 450U);
   int real = 0;
@@ -206,8 +206,8 @@ TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
   EXPECT_EQ(scene.left.key_frames().size(), 1U);
 }
 
-// A silent way back looks like a dead link to the sender, but it need not be one.
-TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
+// A silent reverse path looks like an outage to the sender, but it need not be one.
+TEST(Call, SpeechContinuesWhileTheReversePathIsSilent) {
   Scene scene{0, 5s, 8s};
   scene.world.run_until(kTimeZero + 10s);
   int heard = 0;
@@ -221,7 +221,7 @@ TEST(Call, SpeechGoesOnWhileOnlyTheWayBackIsSilent) {
   EXPECT_GE(heard, 147) << made_up << " of 150 made up";
 }
 
-TEST(Call, PicturesGoOnWhileTheWayBackIsSlow) {
+TEST(Call, VideoContinuesWhileTheReversePathIsSlow) {
   Scene scene{0, 1h, 1h, 700ms};
   scene.world.run_until(kTimeZero + 20s);
   const auto late = std::ranges::count_if(scene.right.shown(), [](const ShownFrame& frame) {
@@ -230,7 +230,7 @@ TEST(Call, PicturesGoOnWhileTheWayBackIsSlow) {
   EXPECT_GT(late, 0.9 * 15 * 30);
 }
 
-TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
+TEST(Call, OutageQueuesNothingAndVideoReturnsFresh) {
   Scene scene{0, 5s, 9s};
   scene.world.run_until(kTimeZero + 12s);
   const auto& shown = scene.right.shown();
@@ -241,7 +241,7 @@ TEST(Call, NothingPilesUpInAnOutageAndThePictureComesBackFresh) {
   EXPECT_LT(fresh->shown, kTimeZero + 9'500ms);
 }
 
-TEST(Call, PeopleHearOfEachOtherAtOnceAndThenOnceASecond) {
+TEST(Call, PersonStateIsSentAtOnceAndThenOnceASecond) {
   Scene scene;
   EXPECT_FALSE(scene.right.call().peer());
   scene.world.run_until(kTimeZero + 1s);
@@ -262,7 +262,7 @@ TEST(Call, PeopleHearOfEachOtherAtOnceAndThenOnceASecond) {
 
 // ---- As recorded: two calls over a bad network, period by period ----
 
-/// A link whose rate wanders between 150 kbit/s and 3 Mbit/s, with an outage.
+/// A link whose rate varies between 150 kbit/s and 3 Mbit/s, with an outage.
 std::shared_ptr<const sim::DeliveryTrace> wandering_link(uint64_t seed, Duration silence_from,
                                                          Duration silence_to) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
@@ -278,7 +278,7 @@ std::shared_ptr<const sim::DeliveryTrace> wandering_link(uint64_t seed, Duration
   return trace;
 }
 
-/// What an end did in one period: pictures coded and displayed, 20 ms pieces of audio by kind.
+/// An end's activity in one period: frames encoded and displayed, 20 ms pieces of audio by kind.
 void write_period(std::ostringstream& text, const CallHost& host, TimePoint from, TimePoint to) {
   DataSize coded;
   DataSize budget;
@@ -310,7 +310,7 @@ void write_period(std::ostringstream& text, const CallHost& host, TimePoint from
   }
 }
 
-TEST(Call, GoesOverABadNetworkAsRecorded) {
+TEST(Call, BehavesOverABadNetworkAsRecorded) {
   std::ostringstream text;
   text << media::codec_versions() << "\n";
   for (const bool pads_window : {false, true}) {

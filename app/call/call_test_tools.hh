@@ -12,7 +12,7 @@
 
 namespace cress::app {
 
-/// What the link allows, as a test sets it.
+/// What the link allows, as set by a test.
 struct SetLink {
   DataSize window{};
   DataSize outstanding{};
@@ -21,8 +21,8 @@ struct SetLink {
   std::optional<DataRate> forecast_rate{};
 };
 
-/// A control that answers what a test has set: in tests of a sender the window and the forecast are
-/// the input. It counts nothing down by itself and reports nothing. `link` is borrowed.
+/// A control whose answers a test sets: in tests of a sender the window and the forecast are the
+/// input. It subtracts nothing by itself and reports nothing. `link` is borrowed.
 class SetControl final : public control::Control {
  public:
   explicit SetControl(const SetLink& link) : link_(link) {}
@@ -48,7 +48,7 @@ class SetControl final : public control::Control {
   const SetLink& link_;
 };
 
-/// A picture that costs next to nothing: its frames fit any budget.
+/// A picture that is trivial to encode: its frames fit any budget.
 inline media::PicturePtr grey_picture(int width = 64, int height = 48) {
   return std::make_shared<const media::Picture>(media::make_picture(width, height));
 }

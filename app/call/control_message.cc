@@ -6,7 +6,7 @@
 namespace cress::app {
 namespace {
 
-// 1 and 2 are media's: what a receiver of pictures says.
+// 1 and 2 are media's: feedback from a receiver of video.
 constexpr std::byte kPersonState{3};
 constexpr std::byte kLinkReport{4};
 constexpr size_t kLinkReportSize = 9;

@@ -18,9 +18,9 @@ namespace cress::app {
 using media::FrameReport;
 using media::KeyFrameRequest;
 
-/// Who is at the other end and what he lets be seen and heard.
+/// The other person's name, and whether camera and microphone are on.
 struct PersonState {
-  /// UTF-8 for people, at most kPersonNameMax bytes, without control characters.
+  /// UTF-8 for display, at most kPersonNameMax bytes, without control characters.
   std::string name{};
   bool muted = false;
   bool camera_off = false;
@@ -29,7 +29,7 @@ struct PersonState {
 };
 inline constexpr size_t kPersonNameMax = 64;
 
-/// What the sender of this believes of the link from it to the other end: for people.
+/// The sender's estimate of the link from it to the other end: for display.
 struct LinkReport {
   DataRate forecast;
   double loss = 0;  ///< 0..1, in steps of a thousandth
@@ -38,11 +38,11 @@ struct LinkReport {
 
 using ControlMessage = std::variant<KeyFrameRequest, FrameReport, PersonState, LinkReport>;
 
-/// `name` without control characters, cut at a character's end to kPersonNameMax bytes.
+/// `name` without control characters, truncated at a character boundary to kPersonNameMax bytes.
 std::string clean_name(std::string_view name);
 
 std::vector<std::byte> encode(const ControlMessage& message);
-/// Total: any bytes give a message or nothing.
+/// Total: any bytes give a message or nullopt.
 std::optional<ControlMessage> parse_control_message(std::span<const std::byte> bytes);
 
 }  // namespace cress::app

@@ -59,7 +59,7 @@ TEST(ControlMessage, AbsurdLinksAreBounded) {
   EXPECT_EQ(std::get<LinkReport>(*parse_control_message(bytes)).loss, 1.0);
 }
 
-TEST(ControlMessage, OtherBytesAreNothing) {
+TEST(ControlMessage, OtherBytesAreRejected) {
   EXPECT_FALSE(parse_control_message({}));
   for (const int kind : {0, 3, 4, 5, 255}) {
     EXPECT_FALSE(parse_control_message(std::vector<std::byte>{static_cast<std::byte>(kind)}));

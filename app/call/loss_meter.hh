@@ -4,9 +4,9 @@
 
 namespace cress::app {
 
-/// The share of messages that the network lost lately: over about the last two hundred, so that a
-/// few per cent can be told from none. What our own queue dropped does not count.
-/// Threads: none inside; one owner.
+/// The share of messages recently lost in the network: over about the last two hundred, so that a
+/// few per cent can be distinguished from none. Drops in our own queue do not count. Threads: none
+/// inside; one owner.
 class LossMeter {
  public:
   void handle_outcome(session::MessageOutcome::Kind kind) {

@@ -37,9 +37,9 @@ TEST(LossMeter, DeliveredMessagesMakeItForget) {
   EXPECT_NEAR(meter.share(), 0.367, 0.002) << "the 200th part less, 200 times: 1/e";
 }
 
-TEST(LossMeter, WhatOurOwnQueueDroppedIsNoNetworkLoss) {
+TEST(LossMeter, DropsInOurOwnQueueAreNoNetworkLoss) {
   EXPECT_EQ(share_after(0, 0, 50), 0.0);
-  // Nor is it news of a good network.
+  // Nor does it indicate a good network.
   EXPECT_EQ(share_after(0, 10, 50), share_after(0, 10, 0));
 }
 

@@ -9,9 +9,10 @@
 
 namespace cress::app {
 
-/// What happens to coded media between the coder and the session. In a call of two there is none:
-/// the session's records protect everything. In a room each frame and each sound is sealed for the
-/// members, and each message tells whose it is. Threads: none inside; that of its CallSender.
+/// Transforms encoded media between the encoder and the session. In a call of two there is none:
+/// the session's records protect everything. In a room each frame and each audio message is
+/// encrypted for the members, and each message names its sender. Threads: none inside; that of its
+/// CallSender.
 class MediaSeal {
  public:
   MediaSeal() = default;
@@ -19,14 +20,14 @@ class MediaSeal {
   MediaSeal& operator=(const MediaSeal&) = delete;
   virtual ~MediaSeal() = default;
 
-  /// What seal_frame adds to a frame at most.
+  /// The most bytes that seal_frame adds to a frame.
   virtual DataSize frame_growth() const = 0;
-  /// Puts the sealed bytes in the place of the coded ones.
+  /// Replaces the encoded bytes by the encrypted ones.
   virtual void seal_frame(media::EncodedFrame& frame) = 0;
-  /// A sound message as it travels, its head included; `samples`: what it tells of.
+  /// An audio message as it is sent, including its header; `samples`: the audio in it.
   virtual std::vector<std::byte> seal_sound(std::vector<std::byte> message,
                                             const media::AudioFrame& samples) = 0;
-  /// What stands before each fragment.
+  /// The bytes before each fragment.
   virtual const std::vector<std::byte>& fragment_head() const = 0;
 };
 

@@ -16,12 +16,12 @@
 
 namespace cress::app {
 
-/// A picture that goes to the screen.
+/// A frame to be displayed.
 struct ShownFrame {
   uint32_t frame_id = 0;
   TimePoint captured{};  ///< on the sender's clock
   TimePoint shown{};
-  DataSize size;  ///< of the coded frame
+  DataSize size;  ///< of the encoded frame
   media::PicturePtr picture;
 };
 
@@ -30,40 +30,41 @@ struct VideoReceiverStats {
   uint64_t frames_undecodable = 0;
 };
 
-/// Puts the coded frame in the place of the sealed one; false: it does not go on (and may be moved
-/// from).
+/// Replaces the encrypted frame by the decrypted one; false: the frame is not processed further
+/// (and may be moved from).
 using FrameOpener = std::function<bool(media::EncodedFrame&)>;
 
-/// The second half of a frame's life: fragments -> assemble -> in decodable order -> decode ->
-/// show. Peer data never fails a check: what cannot be decoded is counted. Threads: none inside;
-/// one owner. `now` never goes back.
+/// The receiving half of video: fragments -> assemble -> in decodable order -> decode -> display.
+/// Peer data never fails a check: what cannot be decoded is counted. Threads: none inside; one
+/// owner. `now` never goes back.
 class VideoReceiver {
  public:
-  /// `stuck_max`: how long frames may come that refer to what never came, before a key frame is
-  /// asked for. A Cress sender answers a loss by itself, within a round trip. `open`: of frames
-  /// that travel sealed; empty: they do not. `assembler`: bounds of what is not whole.
+  /// `stuck_max`: how long frames may arrive whose reference never arrived, before a key frame is
+  /// requested. A Cress sender recovers from a loss by itself, within a round trip. `open`:
+  /// decrypts frames; empty: they are not encrypted. `assembler`: bounds of incomplete frames.
   explicit VideoReceiver(Duration stuck_max = 1s, FrameOpener open = {},
                          media::AssemblerOptions assembler = kAssembler)
       : stuck_max_(stuck_max), open_(std::move(open)), assembler_(assembler) {}
-  /// A frame cut through by an outage is completed after it: what follows refers to it.
+  /// A frame interrupted by an outage is completed after it, because the following ones refer to
+  /// it.
   static constexpr media::AssemblerOptions kAssembler{.age_max = 30s};
 
   /// One message of the video flow.
   void handle_fragment(TimePoint now, std::span<const std::byte> message);
-  /// A whole frame, sealed if they are: one that was kept back, say.
+  /// A complete frame, encrypted if frames are: for example one that was held back.
   void handle_frame(TimePoint now, media::EncodedFrame frame);
-  /// Nothing arrived, but a frame that was waited for may be given up now.
+  /// No datagram arrived, but a frame that was waited for may be given up now.
   void handle_timeout(TimePoint now) { decode_ready(now); }
   TimePoint poll_timeout() const;
-  /// The next picture whose time to be shown has come by the last handle_*.
+  /// The next frame that became due for display by the last handle_*.
   std::optional<ShownFrame> poll_shown();
-  /// Pictures wait this much longer than they must, for the sound (AvSync). From the next one on.
+  /// An additional delay before display, for lip sync (AvSync). From the next frame on.
   void set_hold(Duration hold) { hold_ = hold; }
 
-  /// What the sender should hear; nothing before the first decoded frame.
+  /// The report for the sender; nullopt before the first decoded frame.
   std::optional<FrameReport> report() const { return report_; }
   /// The references are lost and the sender does not know: nothing was ever decoded, a frame broke
-  /// the decoder, or frames keep coming that refer to what never came.
+  /// the decoder, or frames keep arriving whose reference never arrived.
   bool needs_key_frame() const;
   const VideoReceiverStats& stats() const { return stats_; }
 
@@ -82,7 +83,7 @@ class VideoReceiver {
   std::optional<TimePoint> stuck_since_;
   std::optional<FrameReport> report_;
   Duration hold_{};
-  std::deque<ShownFrame> decoded_;  // drained when due: holds what hold_ keeps back
+  std::deque<ShownFrame> decoded_;  // drained when due: holds frames delayed by hold_
   VideoReceiverStats stats_;
 };
 

@@ -46,7 +46,7 @@ void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
     encoder_.handle_lost(frame_id);
   }
   if (outcome.kind != session::MessageOutcome::Kind::kDropped) {
-    // What was sent is decided in order; what was dropped from the queue is younger.
+    // Outcomes of sent messages arrive in order; messages dropped from the queue are younger.
     while (first_carried_ <= outcome.id) {
       carried_.pop_front();
       ++first_carried_;
@@ -58,8 +58,8 @@ void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
 
 void VideoSender::handle_report(const FrameReport& report) {
   for (uint32_t back = std::min(report.newest, 32U); back > 0; --back) {
-    // Frames are decoded in order: what is older than the newest and was not decoded never will be,
-    // even if all of it arrived.
+    // Frames are decoded in order: a frame older than the newest that was not decoded never will
+    // be, even if all of it arrived.
     if ((report.before >> (back - 1) & 1U) != 0) {
       encoder_.handle_decoded(report.newest - back);
     } else if (tells_all_) {

@@ -16,8 +16,8 @@ using Kind = session::MessageOutcome::Kind;
 constexpr int kVideoWidth = 64;
 constexpr int kVideoHeight = 48;
 
-/// A sender that codes one picture after another, each frame of which leaves as `fragments`
-/// messages, `parity` of them to spare.
+/// A sender that encodes one picture after another; each frame is sent as `fragments` messages,
+/// `parity` of them redundant.
 struct Sending {
   explicit Sending(VideoSenderOptions options = {}) : sender(sized(options)) {}
   static VideoSenderOptions sized(VideoSenderOptions options) {
@@ -114,7 +114,7 @@ TEST(VideoSender, AFrameIsLostWithMoreFragmentsThanItHasParity) {
   }
 }
 
-TEST(VideoSender, WhatWasDroppedFromTheQueueIsLostToo) {
+TEST(VideoSender, FragmentDroppedFromTheQueueIsLostToo) {
   Sending sending;
   sending.send();
   sending.sender.handle_report({.newest = 0});
@@ -125,7 +125,7 @@ TEST(VideoSender, WhatWasDroppedFromTheQueueIsLostToo) {
   EXPECT_EQ(sending.next_reference(), 0U);
 }
 
-TEST(VideoSender, ADropDecidesNothingAboutOlderMessages) {
+TEST(VideoSender, DropDoesNotDecideOlderMessages) {
   Sending sending;
   sending.send();
   sending.sender.handle_report({.newest = 0});
@@ -138,7 +138,7 @@ TEST(VideoSender, ADropDecidesNothingAboutOlderMessages) {
   sending.outcome(1, Kind::kLost);  // frame 1: nothing refers to it any more
   EXPECT_EQ(sending.next_reference(), 4U);
   sending.outcome(4, Kind::kDelivered);
-  sending.outcome(5, Kind::kLost);  // frame 4, and 5 after it: 0 is what is left
+  sending.outcome(5, Kind::kLost);  // frame 4, and 5 after it: 0 is the only one left
   EXPECT_EQ(sending.next_reference(), 0U) << "each outcome is still that of its own frame";
 }
 
@@ -174,12 +174,12 @@ TEST(VideoSender, OutcomesOfMessagesItDoesNotCarryAreIgnored) {
   EXPECT_EQ(sending.next_reference(), 0U);
 }
 
-TEST(VideoSender, WhatIsOlderThanAReportAndNotInItIsLost) {
+TEST(VideoSender, OlderFrameMissingFromAReportIsLost) {
   Sending sending;
   sending.send_frames(4);
   sending.sender.handle_report({.newest = 0});
   sending.outcome(3, Kind::kLost);
-  EXPECT_EQ(sending.next_reference(), 0U);  // frame 4 goes back to what is known
+  EXPECT_EQ(sending.next_reference(), 0U);  // frame 4 refers to what is known
   // The other end has decoded 4 and 0, so 1 and 2 never will be: the buffer that holds 1 is free.
   sending.sender.handle_report({.newest = 4, .before = 0b1000});
   EXPECT_EQ(sending.next_reference(), 4U);

@@ -26,7 +26,7 @@ DeviceKind kind_of(ui::DeviceKind kind) {
   return DeviceKind::kCamera;
 }
 
-// Which device an event's words are about: they begin with its kind and name.
+// The device of an event: its words begin with kind and name.
 std::optional<DeviceKind> device_in(const std::string& words) {
   if (words.starts_with("The camera")) {
     return DeviceKind::kCamera;
@@ -53,7 +53,7 @@ const char* words_without(DeviceKind kind) {
 
 }  // namespace
 
-/// A sound server may take its time to say what there is.
+/// An audio server may take some time to list its devices.
 void DesktopCall::Impl::open_device_watch() {
   // Copyable, as work for the loop must be.
   auto watch = std::make_shared<std::unique_ptr<media::DeviceWatch>>();
@@ -84,8 +84,8 @@ void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   open_preview();
 }
 
-/// What there is, but for the way to a screen that this desktop does not have: what X programs see
-/// of Wayland's is black, but for themselves.
+/// The available devices, without a way to the screen that this desktop does not have: X programs
+/// see only black of Wayland's screen, except for themselves.
 std::vector<media::Device> DesktopCall::Impl::devices() const {
   std::vector<media::Device> all = watch_->list();
   std::erase_if(all, [this](const media::Device& device) {
@@ -106,7 +106,7 @@ void DesktopCall::Impl::take_device_changes() {
   }
   shelf_.set_list(devices());
   if (had_no_camera && !shelf_.is_missing(DeviceKind::kCamera) && live_ && !camera_state_.worked) {
-    camera_off_ = true;  // nobody is shown who did not ask for it
+    camera_off_ = true;  // no video is sent without the user's request
   }
   for (const media::DeviceChange& change : changes) {
     tell_change(change);
@@ -127,7 +127,7 @@ void DesktopCall::Impl::tell_change(const media::DeviceChange& change) {
   }
 }
 
-/// Has the call or the preview use what is to be used now.
+/// Makes the call or the preview use the current choices.
 void DesktopCall::Impl::use_devices() {
   const std::string camera =
       sharing_ ? shelf_.wanted(DeviceKind::kScreen) : shelf_.used(DeviceKind::kCamera);
@@ -179,10 +179,10 @@ void DesktopCall::Impl::handle_device_lost(const std::string& words) {
   if (*kind == DeviceKind::kCamera) {
     board_.change([](ui::CallView& view) { view.own = {}; });
   }
-  if (state.worked || !shelf_.is_missing(*kind)) {  // else it was said before the call
+  if (state.worked || !shelf_.is_missing(*kind)) {  // otherwise it was reported before the call
     notify(Tone::kWarning, sentence(words));
   }
-  loop_.post([this] { tell_person(); });  // not in here: the call itself may be calling
+  loop_.post([this] { tell_person(); });  // not inside this call: the caller may be the call itself
 }
 
 void DesktopCall::Impl::handle_device_back(const std::string& words) {
@@ -347,7 +347,7 @@ app::PersonState DesktopCall::Impl::person() const {
           .shares_screen = sharing_};
 }
 
-/// Brings what is true of this person to the other end and to the window.
+/// Passes the current state of this person to the other end and to the window.
 void DesktopCall::Impl::tell_person() {
   if (live_ && !leaving_) {
     const app::PersonState now = person();

@@ -5,11 +5,11 @@
 namespace cress::desktop {
 namespace {
 
-// Over how long it is counted which share of the pictures came too late.
+// The period over which the share of late frames is counted.
 constexpr Duration kLateWindow = 3s;
-// Fewer pictures than these say nothing about the computer.
+// Fewer frames give no information about the computer.
 constexpr uint64_t kPicturesMin = 15;
-// Louder than a room, quieter than somebody who talks into a microphone.
+// Louder than a room, quieter than a person who talks into a microphone.
 constexpr double kVoiceDbfs = -38;
 
 }  // namespace
@@ -21,7 +21,7 @@ double CallHealth::late_pictures(const live::LiveSample& sample) {
   }
   const live::LiveSample& before = recent_.front();
   if (sample.frames_late < before.frames_late || sample.frames_captured < before.frames_captured) {
-    recent_ = {sample};  // another camera counts anew
+    recent_ = {sample};  // after a change of the camera counting restarts
     return 0;
   }
   const uint64_t late = sample.frames_late - before.frames_late;
@@ -38,7 +38,7 @@ void CallHealth::add(const live::LiveSample& sample, const CallCircumstances& ci
   health.received = sample.received;
   health.window = sample.window;
   health.one_way_delay = sample.rtt.value_or(Duration{}) / 2;
-  // While no picture comes the last delay says nothing: that of the silence does.
+  // While no frame arrives the last delay is meaningless: the silence's length counts.
   health.frame_delay = sample.frame_delay_p50.value_or(Duration{});
   health.loss_up = sample.loss_up;
   health.loss_down = sample.loss_down;
@@ -46,7 +46,7 @@ void CallHealth::add(const live::LiveSample& sample, const CallCircumstances& ci
   const bool sends_pictures = !circumstances.camera_off && !circumstances.nobody_looks;
   health.picture_skipped = sends_pictures ? sample.picture_skipped : Duration{};
   health.muted = circumstances.muted;
-  // Twice in a row, so that a cup put down is no voice.
+  // Twice in a row, so that a short noise is not taken for a voice.
   health.speaking = std::min(sample.microphone_dbfs, last_microphone_dbfs_) > kVoiceDbfs;
   last_microphone_dbfs_ = sample.microphone_dbfs;
   health.camera_lost = circumstances.camera_lost && !circumstances.camera_off;
@@ -55,7 +55,7 @@ void CallHealth::add(const live::LiveSample& sample, const CallCircumstances& ci
   health.late_pictures = late_pictures(sample);
 
   // Nothing is known of a link at first, or of the other end's if it is an older program or a
-  // relay; silence is told as such. How fast a link is on which nothing goes is no news.
+  // relay; an outage is reported as such. The speed of a link without traffic is not reported.
   ui::LinkHealth told = health;
   const ui::LinkHealth unknown;
   if (told.uplink_forecast == DataRate{} || circumstances.nobody_looks) {

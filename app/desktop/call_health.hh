@@ -11,19 +11,20 @@
 
 namespace cress::desktop {
 
-/// What of a call's state the samples do not say.
+/// The part of a call's state that is not in the samples.
 struct CallCircumstances {
   std::string peer_name{};
-  bool muted = false;  ///< and not heard for now
+  bool muted = false;  ///< and not audible now
   bool camera_off = false;
   bool camera_lost = false;
   bool microphone_lost = false;
   bool speaker_lost = false;
-  bool nobody_looks = false;  ///< at pictures of ours: what the link could carry does not matter
+  bool nobody_looks =
+      false;  ///< no other member requests our video: the link's capacity does not matter
 };
 
-/// Turns the samples of a call into what its window shows: numbers, graphs, a sentence. One per
-/// call. Threads: none inside; one owner; sample times never go back.
+/// Turns the samples of a call into the contents of its window: numbers, graphs, a sentence. One
+/// per call. Threads: none inside; one owner; sample times never go back.
 class CallHealth {
  public:
   /// A few times a second while connected.

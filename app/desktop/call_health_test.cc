@@ -70,7 +70,7 @@ TEST_F(CallHealthTest, AnUnknownForecastIsNoTrouble) {
   EXPECT_EQ(health_.health().uplink_forecast, DataRate{}) << "no number is made up for the panel";
 }
 
-TEST_F(CallHealthTest, ASlowLinkAndSilenceAreSaid) {
+TEST_F(CallHealthTest, SlowLinkAndOutageAreReported) {
   sample_.forecast = kbps(200);
   run(5s);
   EXPECT_NE(words().find("uplink is down to 200 kbit/s"), words().npos) << words();
@@ -79,7 +79,7 @@ TEST_F(CallHealthTest, ASlowLinkAndSilenceAreSaid) {
   EXPECT_NE(words().find("Reconnecting"), words().npos) << words();
 }
 
-TEST_F(CallHealthTest, WhoTalksWhileMutedIsToldButNotForACupPutDown) {
+TEST_F(CallHealthTest, TalkingWhileMutedIsReportedButNotAShortNoise) {
   circumstances_.muted = true;
   sample_.microphone_dbfs = -20;
   run(200ms);
@@ -91,7 +91,7 @@ TEST_F(CallHealthTest, WhoTalksWhileMutedIsToldButNotForACupPutDown) {
   EXPECT_NE(words().find("muted"), words().npos) << words();
 }
 
-TEST_F(CallHealthTest, PicturesThatTheCameraIsOffForAreNotMissed) {
+TEST_F(CallHealthTest, NoVideoIsExpectedWhileTheCameraIsOff) {
   sample_.picture_skipped = 10s;
   circumstances_.camera_off = true;
   circumstances_.camera_lost = true;
@@ -103,7 +103,7 @@ TEST_F(CallHealthTest, PicturesThatTheCameraIsOffForAreNotMissed) {
   EXPECT_NE(words().find("only sound goes"), words().npos) << words();
 }
 
-TEST_F(CallHealthTest, ASlowComputerIsSaidFromItsShareOfLatePictures) {
+TEST_F(CallHealthTest, SlowComputerIsReportedByItsShareOfLateFrames) {
   late_ = 1;  // of 7
   run(10s);
   EXPECT_NEAR(health_.health().late_pictures, 1.0 / 7, 0.01);
@@ -119,7 +119,7 @@ TEST_F(CallHealthTest, ASlowComputerIsSaidFromItsShareOfLatePictures) {
   EXPECT_EQ(words(), "The link is good.");
 }
 
-TEST_F(CallHealthTest, LostDevicesAreSaidWhereTheyMatter) {
+TEST_F(CallHealthTest, LostDevicesAreReportedIfTheyMatter) {
   circumstances_.camera_lost = true;
   run(5s);
   EXPECT_NE(words().find("camera is gone"), words().npos) << words();

@@ -68,7 +68,7 @@ void DesktopCall::Impl::act(const ui::Join& wish) {
   const bool asked =
       errands_.look_up(where, [this, join_id, link = *link](const Errands::Answer& answer) {
         if (join_id != join_ || screen_ != Screen::kConnecting) {
-          return;  // the person has thought better of it
+          return;  // the user has changed their mind
         }
         if (answer.addresses.empty()) {
           show_screen(Screen::kStart);
@@ -136,14 +136,14 @@ bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
   });
 }
 
-/// `make`: the call or the room, of device_options() and set_outputs(). False: it cannot be, which
-/// has been told.
+/// `make`: creates the call or the room from device_options() and set_outputs(). False: it failed,
+/// which has been reported.
 bool DesktopCall::Impl::open(const std::function<std::unique_ptr<live::LiveEnd>()>& make) {
   preview_.reset();  // the call opens the same devices
   peer_name_.clear();
   peer_shares_ = false;
   camera_state_ = microphone_state_ = {};
-  // A speaker does not tell that it works.
+  // A speaker does not report that it works.
   speaker_state_ = {.worked = shelf_.has_list() && !shelf_.is_missing(DeviceKind::kSpeaker)};
   ++call_;
   leaving_ = false;
@@ -167,12 +167,12 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
   }
   switch (event.kind) {
     case live::LiveEvent::Kind::kConnected:
-      if (room_ == nullptr) {  // else the relay's welcome counts
+      if (room_ == nullptr) {  // otherwise the relay's welcome counts
         handle_connected(event.at);
       }
       return;
     case live::LiveEvent::Kind::kEnded:
-      // Not in here: it is the call itself that calls.
+      // Not inside this call: the caller is the call itself.
       loop_.post([this, call, words = event.words] {
         if (call == call_ && live_) {
           handle_ended(words);
@@ -188,7 +188,7 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
       return;
     case live::LiveEvent::Kind::kDeviceRefused:
       notify(Tone::kWarning, sentence(event.words));
-      loop_.post([this] { act(ui::StopSharing{}); });  // not in here: it closes who tells
+      loop_.post([this] { act(ui::StopSharing{}); });  // not inside this call: it closes its caller
       return;
     case live::LiveEvent::Kind::kNotice:
       notify(Tone::kNote, sentence(event.words));
@@ -196,7 +196,7 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
     case live::LiveEvent::Kind::kUnreachable:
     case live::LiveEvent::Kind::kReachable:
     case live::LiveEvent::Kind::kPathChanged:
-      return;  // PlainWords says what matters of it
+      return;  // PlainWords displays what matters of it
   }
 }
 
@@ -228,7 +228,7 @@ std::string DesktopCall::Impl::reason_of(const std::string& words) const {
   return reason;
 }
 
-/// The call is over, and not because this end wanted it so.
+/// The call is over, and not at this end's request.
 void DesktopCall::Impl::handle_ended(const std::string& words) {
   if (std::exchange(leaving_, true)) {
     return;
@@ -236,7 +236,7 @@ void DesktopCall::Impl::handle_ended(const std::string& words) {
   show_screen(Screen::kEnded, reason_of(words));
 }
 
-/// Nothing is left to be said to the other end.
+/// Nothing is left to send to the other end.
 void DesktopCall::Impl::close_call() {
   guarded([this] { live_->finish(); });
   live_.reset();
@@ -254,7 +254,7 @@ void DesktopCall::Impl::close_call() {
   }
 }
 
-/// Says good-bye; the window need not wait for it.
+/// Closes the call; the window need not wait for it.
 void DesktopCall::Impl::leave(Screen next, const std::string& reason) {
   if (live_ && !std::exchange(leaving_, true)) {
     live_->hang_up();

@@ -33,7 +33,7 @@ void DesktopCall::Impl::handle_room_event(const room::RoomEvent& event) {
   scene_->handle(clock_.now(), event, room_->room_sample());
   if (event.kind == room::RoomEvent::Kind::kWelcome) {
     handle_connected(clock_.now());
-    loop_.post([this] { look(); });  // not in here: it is the room itself that calls
+    loop_.post([this] { send_view(); });  // not inside this call: the caller is the room itself
   }
   show_room();
 }
@@ -57,15 +57,15 @@ void DesktopCall::Impl::sample_room(CallCircumstances& now) {
   const room::MemberNumber before = scene_->first();
   scene_->update(clock_.now(), sample);
   if (scene_->first() != before) {
-    look();
+    send_view();
   }
   show_room();
   now.peer_name = "the relay";
   now.nobody_looks = sample.video_rate_max.value_or(DataRate{}) == DataRate{};
 }
 
-/// Tells the relay whom this window shows.
-void DesktopCall::Impl::look() {
+/// Sends the window's view to the relay.
+void DesktopCall::Impl::send_view() {
   if (room_ != nullptr && !leaving_) {
     room_->set_view(scene_->first(), tiles_.pictures, tiles_.height);
   }
@@ -73,7 +73,7 @@ void DesktopCall::Impl::look() {
 
 void DesktopCall::Impl::act(const ui::ShowTiles& tiles) {
   tiles_ = tiles;
-  look();
+  send_view();
 }
 
 void DesktopCall::Impl::act(const ui::Unpin&) { act(ui::Pin{}); }
@@ -81,7 +81,7 @@ void DesktopCall::Impl::act(const ui::Unpin&) { act(ui::Pin{}); }
 void DesktopCall::Impl::act(const ui::Pin& wish) {
   if (room_ != nullptr && !leaving_) {
     scene_->pin(wish.member);
-    look();
+    send_view();
     show_room();
   }
 }

@@ -13,9 +13,9 @@ using media::DeviceKind;
 using ui::Screen;
 using ui::Tone;
 
-// Loudness is looked at so often; every second time the numbers of the call too (5 a second).
+// How often loudness is read; every second time the numbers of the call too (5 per second).
 constexpr Duration kTick = 100ms;
-// So many surprises are no surprise any more.
+// After this many unexpected errors the call's thread ends.
 constexpr int kSurprisesMax = 10;
 
 float dbfs(double level) {
@@ -86,7 +86,7 @@ void DesktopCall::Impl::run() {
   board_.change([](ui::CallView&) {});
 }
 
-/// What a person asked for must not end the program.
+/// A user's request must not end the program.
 void DesktopCall::Impl::guarded(const std::function<void()>& work) {
   try {
     work();

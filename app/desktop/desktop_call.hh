@@ -18,57 +18,56 @@
 namespace cress::desktop {
 
 struct DesktopCallOptions {
-  /// Where the settings are kept, see settings_path(); empty: nowhere.
+  /// The file of the settings, see settings_path(); empty: none.
   std::filesystem::path settings_path{};
-  /// For this run instead of what the settings say; a device's id is what LiveCamera,
-  /// LiveMicrophone or LiveSpeaker takes. Kept only if the person chooses it in the window.
+  /// Override the settings for this run; a device's id is one that LiveCamera, LiveMicrophone or
+  /// LiveSpeaker takes. Saved only if the user chooses it in the window.
   std::optional<std::string> name{};
   std::optional<std::string> camera{};
   std::optional<std::string> microphone{};
   std::optional<std::string> speaker{};
-  /// A link: joins at once.
+  /// A link: joins it at once.
   std::string join{};
-  /// Listens at once, there. Its IP all zero: on every address; its port 0: any.
+  /// Listens at once at this address. IP all zero: on every address; port 0: any.
   std::optional<Address> listen{};
-  /// Where the link of a call that is begun here is kept over restarts; empty: each has a new one.
+  /// The file that keeps the link of a call started here over restarts; empty: each call has a new
+  /// link.
   std::filesystem::path link_file{};
-  /// Of the pictures sent on a good link; a bad one makes them smaller by itself.
+  /// Size of the pictures sent on a good link; on a bad one they get smaller automatically.
   media::PictureSize camera_size{1280, 720};
   media::FrameRate camera_rate{};
-  /// The desktop's screen is Wayland's: nobody may grab it, and a person is told so.
+  /// The desktop uses Wayland: programs may not capture its screen, and the user gets a message.
   bool on_wayland = false;
-  /// Gives all addresses of "HOST:PORT", or throws what is wrong; called in threads of its own.
+  /// Returns all addresses of "HOST:PORT", or throws what is wrong; called in threads of its own.
   std::function<std::vector<Address>(std::string_view)> look_up = runtime::resolve;
 };
 
-/// A good-bye is waited for no longer than this when the program ends.
+/// When the program ends, closing the call takes at most this long.
 inline constexpr Duration kQuitMax = 500ms;
 
-/// The controller behind the window: what a person asks for becomes a call, and what the call does
-/// becomes a CallView. Screens: start (own picture and loudness) -> waiting or connecting -> in
-/// call -> ended -> start. Network, coding and devices live in a thread of its own that never waits
-/// for drawing, for a name server or for a disk.
-/// Errors: the constructor throws std::runtime_error where the system gives no event loop;
-/// afterwards all is told in the view, in plain words. A camera or microphone that is not there is
-/// said, and the call goes on without.
-/// Threads: one inside, besides those of the devices and of name look-ups; all functions from one
-/// thread (the window's). Needs a media::GstRuntime.
+/// The controller behind the window: user requests become a call, and the call's state becomes a
+/// CallView. Screens: start (own picture and loudness) -> waiting or connecting -> in call -> ended
+/// -> start. Network, encoding and devices run in a thread of its own that never waits for drawing,
+/// for a name server or for a disk. Errors: the constructor throws std::runtime_error if the system
+/// gives no event loop; later errors are readable messages in the view. If a camera or microphone
+/// is missing, a message says so, and the call continues without it. Threads: one inside, in
+/// addition to those of the devices and of name look-ups; all functions are called from one thread
+/// (the window's). Needs a media::GstRuntime.
 class DesktopCall {
  public:
   /// `clock` is borrowed and must outlive it.
   DesktopCall(const runtime::MonotonicClock& clock, DesktopCallOptions options);
-  /// Says good-bye to whoever is on the line: takes kQuitMax at most, and what closing the devices
-  /// takes.
+  /// Closes the call: takes kQuitMax at most, plus the time for closing the devices.
   ~DesktopCall();
   DesktopCall(const DesktopCall&) = delete;
   DesktopCall& operator=(const DesktopCall&) = delete;
 
-  /// What the person asked for; done soon, seen in a later view.
+  /// A user request; carried out soon, visible in a later view.
   void handle(const ui::UserAction& action);
   ui::CallView view() const;
-  /// Returns when there is something that `view` has not yet given, or at `until`.
+  /// Returns when there is something that `view` has not yet returned, or at `until`.
   void wait_for_news(TimePoint until) const;
-  /// ui::Quit was asked for, and good-bye has been said (or kQuitMax is over).
+  /// ui::Quit was requested, and the call has been closed (or kQuitMax is over).
   bool has_quit() const;
 
  private:

@@ -28,12 +28,12 @@
 
 namespace cress::desktop {
 
-/// Pictures of a room at once, before the window has said how many it shows.
+/// The number of videos requested in a room before the window has reported how many it displays.
 inline constexpr uint32_t kRoomPicturesMax = 16;
 
-/// What lives in the call's thread, but for the functions of DesktopCall. Only for the .cc files
+/// The state used in the call's thread, except the functions of DesktopCall. Only for the .cc files
 /// desktop_call (threads, view), call_making (screens, the call's life), call_room (what only a
-/// room has) and call_devices (devices, and what the other end is told of the person).
+/// room has) and call_devices (devices, and the person's state sent to the other end).
 class DesktopCall::Impl {
  public:
   Impl(const runtime::MonotonicClock& clock, DesktopCallOptions options);
@@ -41,7 +41,7 @@ class DesktopCall::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Of the window's thread.
+  // Called in the window's thread.
   void handle(const ui::UserAction& action);
   ui::CallView view() { return board_.view(); }
   void wait_for_news(TimePoint until) {
@@ -51,7 +51,7 @@ class DesktopCall::Impl {
   bool has_quit() const { return has_quit_; }
 
  private:
-  // Of the call's thread, from here on.
+  // From here on: called in the call's thread.
   void run();
   void guarded(const std::function<void()>& work);
   void begin(const LoadedSettings& loaded);
@@ -66,7 +66,7 @@ class DesktopCall::Impl {
 
   void act(const ui::StartListening&);
   void act(const ui::Join& join);
-  void act(const ui::CopyLink&) {}  // the window has done it
+  void act(const ui::CopyLink&) {}  // the window has already done it
   void act(const ui::Mute&) { set_muted(true); }
   void act(const ui::Unmute&) { set_muted(false); }
   void act(const ui::TalkPressed&);
@@ -98,7 +98,7 @@ class DesktopCall::Impl {
   void handle_room_event(const room::RoomEvent& event);
   void show_room();
   void show_member(const room::RoomShown& shown);
-  void look();
+  void send_view();
   void handle_event(uint64_t call, const live::LiveEvent& event);
   void handle_connected(TimePoint at);
   void handle_device_lost(const std::string& words);
@@ -148,12 +148,12 @@ class DesktopCall::Impl {
   std::string name_;
   ui::Screen screen_ = ui::Screen::kStart;
   bool muted_ = false;
-  bool talking_ = false;  // while muted, by the key that is held
+  bool talking_ = false;  // while muted, by holding the key
   bool camera_off_ = false;
   bool sharing_ = false;
 
-  // The call that is made, runs, or is being left; counted, so that the news of an older one are
-  // known as such.
+  // The call that is starting, running, or ending; counted, so that events of an older one are
+  // recognized.
   std::unique_ptr<live::LiveEnd> live_;
   live::LiveCall* pair_ = nullptr;  // live_, if it is a call of two,
   room::LiveRoom* room_ = nullptr;  // or this, if it is a room's
@@ -161,7 +161,7 @@ class DesktopCall::Impl {
   std::function<void()> after_leaving_;
   std::optional<TimePoint> connected_at_;
   CallHealth health_;
-  std::unique_ptr<RoomScene> scene_;  // of a room
+  std::unique_ptr<RoomScene> scene_;  // of a room, else null
   ui::ShowTiles tiles_{.pictures = kRoomPicturesMax};
   std::string peer_name_;
   DeviceState camera_state_;
@@ -169,11 +169,11 @@ class DesktopCall::Impl {
   DeviceState speaker_state_;
   bool peer_shares_ = false;
   bool leaving_ = false;
-  // What the call uses, to see what is to be changed.
+  // The devices that the call uses, to detect changes.
   std::string used_camera_;
   std::string used_microphone_;
   std::string used_speaker_;
-  uint64_t join_ = 0;  // counts what was asked of name servers
+  uint64_t join_ = 0;  // counts name look-ups
 
   uint64_t ticks_ = 0;
   int surprises_ = 0;
@@ -183,7 +183,7 @@ class DesktopCall::Impl {
   runtime::EventLoop::Timer ticker_;
   runtime::EventLoop::Timer quitter_;
   std::thread watch_opener_;
-  std::thread thread_;  // last: everything is there when it starts
+  std::thread thread_;  // last: all members exist when it starts
 };
 
 }  // namespace cress::desktop

@@ -30,7 +30,7 @@ class DesktopCallTest : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// Two in a call: `lea` began it, `jo` joined.
+  /// Two in a call: `lea` started it, `jo` joined.
   struct Pair {
     std::unique_ptr<Desk> lea;
     std::unique_ptr<Desk> jo;
@@ -54,7 +54,7 @@ class DesktopCallTest : public ::testing::Test {
   const media::GstRuntime gstreamer_;
 };
 
-TEST_F(DesktopCallTest, FromTheStartToALinkToACallToItsEnd) {
+TEST_F(DesktopCallTest, CallGoesFromStartToLinkToEnd) {
   Desk lea{clock_, test_devices("Lea")};
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "no preview";
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.microphone_dbfs > -60; }));
@@ -97,7 +97,7 @@ TEST_F(DesktopCallTest, FromTheStartToALinkToACallToItsEnd) {
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "the preview is not back";
 }
 
-TEST_F(DesktopCallTest, WhatOneDoesTheOtherSees) {
+TEST_F(DesktopCallTest, EachEndShowsTheOthersChanges) {
   const Pair pair = connected();
   Desk& lea = *pair.lea;
   Desk& jo = *pair.jo;
@@ -131,7 +131,7 @@ TEST_F(DesktopCallTest, WhatOneDoesTheOtherSees) {
   EXPECT_TRUE(jo.sees(peer([](const ui::Person& p) { return p.name == "Leandra"; })));
 }
 
-TEST_F(DesktopCallTest, AProgramThatEndsSaysGoodbye) {
+TEST_F(DesktopCallTest, EndingProgramClosesTheCall) {
   const Pair pair = connected();
   EXPECT_TRUE(pair.lea->sees([](const ui::CallView& v) { return v.peer.name == "Jo"; }));
   const TimePoint before = clock_.now();
@@ -146,11 +146,11 @@ TEST_F(DesktopCallTest, AProgramThatEndsSaysGoodbye) {
       << pair.lea->view().ended_reason;
 
   const Pair second = connected();
-  second.lea->close();  // without a word to anybody
+  second.lea->close();  // without a close message
   EXPECT_TRUE(second.jo->is_on(Screen::kEnded));
 }
 
-TEST_F(DesktopCallTest, ABadLinkIsSaidAndNothingElseHappens) {
+TEST_F(DesktopCallTest, BadLinkIsReportedAndHasNoOtherEffect) {
   Desk lea{clock_, test_devices("Lea")};
   lea.ask(ui::Join{"http://example.org"});
   EXPECT_TRUE(lea.is_told("Not a Cress link"));
@@ -162,7 +162,7 @@ TEST_F(DesktopCallTest, ABadLinkIsSaidAndNothingElseHappens) {
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own));
 }
 
-TEST_F(DesktopCallTest, AWrongSecretEndsInPlainWords) {
+TEST_F(DesktopCallTest, WrongSecretEndsWithAReadableMessage) {
   DesktopCallOptions options = test_listener("Lea");
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
@@ -184,10 +184,10 @@ TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
   EXPECT_TRUE(lea.is_on(Screen::kStart));
   EXPECT_TRUE(lea.view().link.empty());
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own));
-  lea.ask(ui::Join{link});  // nobody listens there any more
+  lea.ask(ui::Join{link});  // that address is not in use any more
   EXPECT_TRUE(lea.is_on(Screen::kConnecting));
   lea.ask(ui::HangUp{});
-  lea.ask(ui::StartListening{});  // while the last is still being left
+  lea.ask(ui::StartListening{});  // while the last one is still closing
   EXPECT_TRUE(lea.is_on(Screen::kWaiting));
   EXPECT_NE(lea.view().link, link);
 }
@@ -202,7 +202,7 @@ TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
   options.look_up = [&asked](std::string_view text) {
     asked = text;
     const std::string port{text.substr(text.rfind(':'))};
-    return std::vector{*runtime::parse_address("127.0.0.2" + port),  // nobody is there
+    return std::vector{*runtime::parse_address("127.0.0.2" + port),  // no peer there
                        *runtime::parse_address("127.0.0.1" + port)};
   };
   Desk jo{clock_, options};
@@ -211,7 +211,7 @@ TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
   EXPECT_TRUE(asked.starts_with("desk.example:")) << asked;
 }
 
-TEST_F(DesktopCallTest, ANameServerThatIsSilentHoldsUpNobody) {
+TEST_F(DesktopCallTest, SilentNameServerDelaysNothing) {
   std::promise<void> answer;
   DesktopCallOptions options = test_devices("Lea");
   options.look_up = [answered = answer.get_future().share()](std::string_view) {
@@ -234,13 +234,13 @@ TEST_F(DesktopCallTest, ANameServerThatIsSilentHoldsUpNobody) {
   answer.set_value();
 }
 
-TEST_F(DesktopCallTest, ACameraThatEndsIsSaidAndTriedAgainWhileTheCallGoesOn) {
+TEST_F(DesktopCallTest, EndedCameraIsReportedAndRetriedDuringTheCall) {
   DesktopCallOptions options = test_listener("Lea");
   options.camera = "gst:videotestsrc num-buffers=10 is-live=true";
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   EXPECT_TRUE(lea.is_told("has come to its end"));
-  EXPECT_TRUE(lea.is_told("gives"));  // pictures, again
+  EXPECT_TRUE(lea.is_told("gives"));  // video, again
   options = test_devices("Jo");
   options.join = lea.view().link;
   Desk jo{clock_, options};
@@ -248,7 +248,7 @@ TEST_F(DesktopCallTest, ACameraThatEndsIsSaidAndTriedAgainWhileTheCallGoesOn) {
   EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote, 2));
 }
 
-TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
+TEST_F(DesktopCallTest, MissingDevicesAreReportedAndTheCallContinues) {
   DesktopCallOptions options = test_listener("Lea");
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
@@ -271,7 +271,7 @@ TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
   ASSERT_TRUE(jo.is_on(Screen::kInCall));
   EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
-  // It has been said before; nobody is told every two seconds.
+  // It was reported before; the message is not repeated every two seconds.
   for (const ui::Notice& notice : jo.view().notices) {
     EXPECT_EQ(notice.text.find("is lost"), std::string::npos) << notice.text;
   }
@@ -279,13 +279,13 @@ TEST_F(DesktopCallTest, WithoutDevicesItIsSaidAndTheCallIsWatchedAllTheSame) {
 
   jo.ask(ui::CameraOn{});
   EXPECT_TRUE(jo.is_told("There is no camera"));
-  // Another that is there can be chosen at any time.
+  // Another available device can be chosen at any time.
   jo.ask(ui::ChooseDevice{ui::DeviceKind::kCamera, media::kTestDevice});
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.peer.camera_off; }));
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
 }
 
-TEST_F(DesktopCallTest, AWaylandScreenIsSharedAsThePersonAllowsIt) {
+TEST_F(DesktopCallTest, WaylandScreenIsSharedWithPermission) {
   if (const std::string missing = media::PortalDesktop::missing(); !missing.empty()) {
     GTEST_SKIP() << "no " << missing << " to share a screen with";
   }
@@ -319,7 +319,7 @@ TEST_F(DesktopCallTest, AWaylandScreenIsSharedAsThePersonAllowsIt) {
   EXPECT_EQ(desktop.dialog().asked, 2) << "nobody is asked who did not ask";
 }
 
-TEST_F(DesktopCallTest, WhatIsChosenIsThereAfterTheNextStart) {
+TEST_F(DesktopCallTest, ChoicesSurviveARestart) {
   const fs::path path = folder_ / "settings.json";
   {
     DesktopCallOptions options;
@@ -350,7 +350,7 @@ TEST_F(DesktopCallTest, WhatIsChosenIsThereAfterTheNextStart) {
       lea.sees([](const ui::CallView& v) { return v.speakers.chosen == media::kNoSpeaker; }));
 }
 
-TEST_F(DesktopCallTest, BadSettingsAreSaidAndKept) {
+TEST_F(DesktopCallTest, BadSettingsAreReportedAndKept) {
   fs::create_directories(folder_);
   save_text("nonsense", folder_ / "settings.json");
   DesktopCallOptions options = test_devices("Lea");
@@ -360,7 +360,7 @@ TEST_F(DesktopCallTest, BadSettingsAreSaidAndKept) {
   EXPECT_EQ(load_text(folder_ / "settings.json.bad", DataSize{100}), "nonsense");
 }
 
-TEST_F(DesktopCallTest, APortInUseIsSaid) {
+TEST_F(DesktopCallTest, PortInUseIsReported) {
   DesktopCallOptions options = test_listener("Lea");
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));

@@ -13,10 +13,10 @@
 
 namespace cress::desktop {
 
-/// So long a busy machine may take for what takes a second at most on a free one.
+/// A busy machine may need this long for what takes at most a second on an idle one.
 inline constexpr Duration kPatience = 60s;
 
-/// A person with a test picture and a test tone who hears nothing.
+/// A person with a test picture and a test tone, without a speaker.
 inline DesktopCallOptions test_devices(const std::string& name) {
   DesktopCallOptions options;
   options.name = name;
@@ -28,14 +28,14 @@ inline DesktopCallOptions test_devices(const std::string& name) {
   return options;
 }
 
-/// The same, who listens at once.
+/// The same, listening at once.
 inline DesktopCallOptions test_listener(const std::string& name) {
   DesktopCallOptions options = test_devices(name);
   options.listen = *runtime::parse_address("127.0.0.1:0");
   return options;
 }
 
-/// Null: there is none.
+/// Null if there is no such member.
 inline const ui::Member* member_named(const ui::CallView& view, const std::string& name) {
   if (!view.room) {
     return nullptr;
@@ -51,7 +51,7 @@ class Desk {
   Desk(const runtime::MonotonicClock& clock, const DesktopCallOptions& options)
       : clock_(clock), call_(std::make_unique<DesktopCall>(clock, options)) {}
 
-  /// Waits until the view is as wanted, and gives whether it is.
+  /// Waits until the view meets `wanted`, and returns whether it does.
   bool sees(const std::function<bool(const ui::CallView&)>& wanted) {
     const TimePoint end = clock_.now() + kPatience;
     while (clock_.now() < end) {
@@ -73,7 +73,7 @@ class Desk {
       });
     });
   }
-  /// So many different pictures.
+  /// Waits for this many different frames.
   bool sees_moving(ui::ShownPicture ui::CallView::*which, size_t count = 8) {
     return sees_many([which](const ui::CallView& view) { return (view.*which).picture; }, count);
   }
@@ -85,7 +85,7 @@ class Desk {
         },
         count);
   }
-  /// Of a member of that name something holds.
+  /// Waits until a member of that name meets the condition.
   bool sees_member(const std::string& name,
                    const std::function<bool(const ui::Member&)>& wanted = {}) {
     return sees([&](const ui::CallView& view) {

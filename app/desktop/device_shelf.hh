@@ -9,27 +9,27 @@
 
 namespace cress::desktop {
 
-/// Which devices there are, which one of each kind the person wants, and which one is used: the
-/// wanted one while it is there, else the system's default. So a headset that is unplugged in a
-/// call gives way to what is left, and is used again when it is back.
-/// Threads: none inside; pure.
+/// The available devices, the one of each kind that the user wants, and the one in use: the wanted
+/// one while it is available, otherwise the system's default. So when a headset is unplugged in a
+/// call another device replaces it, and it is used again once it is back. Threads: none inside;
+/// pure.
 class DeviceShelf {
  public:
-  /// `id`: of a Device, or what LiveCamera, LiveMicrophone and LiveSpeaker take besides.
+  /// `id`: of a Device, or another one that LiveCamera, LiveMicrophone and LiveSpeaker take.
   void choose(media::DeviceKind kind, std::string id);
-  /// What DeviceWatch::list gives.
+  /// The result of DeviceWatch::list.
   void set_list(std::vector<media::Device> devices);
 
   const std::string& wanted(media::DeviceKind kind) const;
-  /// What to open. Before there is a list: what is wanted.
+  /// The device to open. Before there is a list: the wanted one.
   std::string used(media::DeviceKind kind) const;
-  /// For the window; `chosen` is what is used, by its own name where it is the default.
+  /// For the window; `chosen` is the one in use, by its own name where it is the default.
   ui::Devices view(media::DeviceKind kind) const;
-  /// Nothing but the built-in ones is there, and none of those is wanted.
+  /// Only the built-in ones are available, and none of those is wanted.
   bool is_missing(media::DeviceKind kind) const;
   bool has_list() const { return list_.has_value(); }
   bool lists(media::DeviceKind kind, const std::string& id) const;
-  /// For people; the id itself of what is not listed.
+  /// For display; the id itself if it is not listed.
   std::string name_of(media::DeviceKind kind, const std::string& id) const;
 
  private:
@@ -42,7 +42,8 @@ class DeviceShelf {
   std::string screen_;
 };
 
-/// Stands for no single device of this machine: a test picture, "none", a file, a pipeline.
+/// Whether it is not a particular device of this machine: a test picture, "none", a file, a
+/// pipeline.
 bool is_built_in(const std::string& id);
 
 }  // namespace cress::desktop

@@ -16,7 +16,7 @@ const media::Device kDesk{DeviceKind::kCamera, "v4l2:desk", "Desk camera", true}
 const media::Device kHeadset{DeviceKind::kMicrophone, "pulse:headset", "Headset"};
 const media::Device kBuiltIn{DeviceKind::kMicrophone, "pulse:built-in", "Built-in", true};
 
-TEST(DeviceShelf, WhatIsWantedIsUsedBeforeAnythingIsKnown) {
+TEST(DeviceShelf, WantedDeviceIsUsedBeforeTheListIsKnown) {
   DeviceShelf shelf;
   EXPECT_EQ(shelf.used(DeviceKind::kCamera), media::kDefaultDevice);
   shelf.choose(DeviceKind::kCamera, "v4l2:desk");
@@ -26,7 +26,7 @@ TEST(DeviceShelf, WhatIsWantedIsUsedBeforeAnythingIsKnown) {
   EXPECT_EQ(shelf.view(DeviceKind::kCamera).all.size(), 0U);
 }
 
-TEST(DeviceShelf, AHeadsetThatIsGoneGivesWayAndIsUsedAgainWhenItIsBack) {
+TEST(DeviceShelf, RemovedHeadsetIsReplacedAndUsedAgainOnReturn) {
   DeviceShelf shelf;
   shelf.choose(DeviceKind::kMicrophone, kHeadset.id);
   shelf.set_list({kBuiltIn, kHeadset});
@@ -40,7 +40,7 @@ TEST(DeviceShelf, AHeadsetThatIsGoneGivesWayAndIsUsedAgainWhenItIsBack) {
   EXPECT_EQ(shelf.used(DeviceKind::kMicrophone), kHeadset.id);
 }
 
-TEST(DeviceShelf, ATestPictureIsNoCameraUnlessItIsWanted) {
+TEST(DeviceShelf, TestPictureCountsAsCameraOnlyIfWanted) {
   DeviceShelf shelf;
   shelf.set_list({kTestPicture, kScreen});
   EXPECT_TRUE(shelf.is_missing(DeviceKind::kCamera));
@@ -55,7 +55,7 @@ TEST(DeviceShelf, ATestPictureIsNoCameraUnlessItIsWanted) {
   EXPECT_EQ(shelf.view(DeviceKind::kCamera).chosen, kDesk.id);
 }
 
-TEST(DeviceShelf, WhatIsNotListedButUsedIsShownByItsName) {
+TEST(DeviceShelf, UnlistedDeviceInUseIsShownByName) {
   DeviceShelf shelf;
   shelf.set_list({kTestPicture});
   shelf.choose(DeviceKind::kCamera, "file:/home/lea/clips/me.mp4");

@@ -10,7 +10,7 @@ namespace cress::desktop {
 
 struct Errands::Shared {
   std::mutex mutex;
-  runtime::EventLoop* loop = nullptr;  // null: nobody wants to hear any more
+  runtime::EventLoop* loop = nullptr;  // null: the answer is no longer wanted
   std::atomic<int> under_way = 0;
   LookUp look_up;
 

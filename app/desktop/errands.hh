@@ -11,14 +11,12 @@
 
 namespace cress::desktop {
 
-/// More names than these are not asked for at once: a person who tries link after link while the
-/// name server is silent.
+/// The most simultaneous look-ups: a user may try link after link while the name server is silent.
 inline constexpr int kLookUpsMax = 8;
 
-/// Does what may take long elsewhere, and brings the answer to an event loop. A name server that
-/// never answers holds up nobody, not even the program's end.
-/// Threads: the loop's; `post` from any. The loop is borrowed; nothing reaches it after the
-/// destructor.
+/// Runs slow work in other threads, and delivers the result to an event loop. A name server that
+/// never answers delays nothing, not even the program's end. Threads: the loop's; `post` from any.
+/// The loop is borrowed; nothing reaches it after the destructor.
 class Errands {
  public:
   using LookUp = std::function<std::vector<Address>(std::string_view host_and_port)>;
@@ -30,17 +28,18 @@ class Errands {
   Errands& operator=(const Errands&) = delete;
 
   struct Answer {
-    std::vector<Address> addresses;  ///< none: `error` says why
+    std::vector<Address> addresses;  ///< empty: `error` gives the reason
     std::string error;
   };
-  /// Asks in a thread of its own; the answer comes in the loop's. False: kLookUpsMax are under way.
+  /// Looks up in a thread of its own; the answer arrives in the loop's. False: kLookUpsMax are in
+  /// progress.
   bool look_up(std::string host_and_port, std::function<void(const Answer&)> done);
-  /// Has `work` called in the loop's thread.
+  /// Calls `work` in the loop's thread.
   void post(std::function<void()> work);
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // with the threads that may outlive us
+  std::shared_ptr<Shared> shared_;  // shared with the threads, which may outlive this object
 };
 
 }  // namespace cress::desktop

@@ -5,7 +5,7 @@
 namespace cress::desktop {
 namespace {
 
-// A sentence takes a few seconds to be seen and read; what asks for something to be done stays.
+// A sentence takes a few seconds to be noticed and read; one that asks for an action stays.
 Duration lifetime(ui::Tone tone) {
   return tone == ui::Tone::kWarning || tone == ui::Tone::kTrouble ? Duration{20s} : Duration{8s};
 }

@@ -10,17 +10,17 @@
 
 namespace cress::desktop {
 
-/// More than the window shows (ui::kNoticesShown) are of no use; the oldest goes.
+/// More than the window shows (ui::kNoticesShown) are useless; the oldest is dropped.
 inline constexpr size_t kNoticesMax = 6;
 
-/// What the person is told in passing: each stays long enough to be read, then goes by itself.
-/// Threads: none inside; one owner. `now` never goes back.
+/// Temporary notices for the user: each stays long enough to be read, then disappears. Threads:
+/// none inside; one owner. `now` never goes back.
 class Notices {
  public:
-  /// What is said already is said for longer, not twice.
+  /// Repeating a notice prolongs it instead of showing it twice.
   void add(TimePoint now, ui::Tone tone, const std::string& text);
   void dismiss(uint64_t id);
-  /// Gives whether any has gone.
+  /// Returns whether any has disappeared.
   bool update(TimePoint now);
   void clear() { entries_.clear(); }
 
@@ -36,7 +36,7 @@ class Notices {
   uint64_t next_id_ = 1;
 };
 
-/// Begins with a capital and ends in a full stop (ASCII; other letters stay as they are).
+/// Starts with a capital letter and ends in a full stop (ASCII; other letters are unchanged).
 std::string sentence(std::string words);
 
 }  // namespace cress::desktop

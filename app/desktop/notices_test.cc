@@ -9,7 +9,7 @@ namespace {
 
 using ui::Tone;
 
-TEST(Notices, GoByThemselvesWarningsLater) {
+TEST(Notices, DisappearByThemselvesAndWarningsLater) {
   Notices notices;
   TimePoint now = kTimeZero;
   notices.add(now, Tone::kNote, "a note");
@@ -23,7 +23,7 @@ TEST(Notices, GoByThemselvesWarningsLater) {
   EXPECT_TRUE(notices.all().empty());
 }
 
-TEST(Notices, WhatIsSaidAlreadyIsSaidForLongerNotTwice) {
+TEST(Notices, RepeatedNoticeIsProlonged) {
   Notices notices;
   notices.add(kTimeZero, Tone::kNote, "the same");
   const uint64_t id = notices.all()[0].id;
@@ -34,7 +34,7 @@ TEST(Notices, WhatIsSaidAlreadyIsSaidForLongerNotTwice) {
   EXPECT_TRUE(notices.update(kTimeZero + 13s));
 }
 
-TEST(Notices, AreFewTheOldestGoes) {
+TEST(Notices, OldestIsDroppedBeyondTheMaximum) {
   Notices notices;
   for (int i = 0; i < 20; ++i) {
     notices.add(kTimeZero, Tone::kNote, std::to_string(i));
@@ -56,7 +56,7 @@ TEST(Notices, CanBeDismissedOneByOne) {
   EXPECT_EQ(notices.all()[0].text, "two");
 }
 
-TEST(Notices, WordsBecomeSentences) {
+TEST(Notices, TextBecomesASentence) {
   EXPECT_EQ(sentence("the other end hung up"), "The other end hung up.");
   EXPECT_EQ(sentence("Is its port open?"), "Is its port open?");
   EXPECT_EQ(sentence("Done."), "Done.");

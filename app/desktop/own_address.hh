@@ -17,22 +17,22 @@ struct InterfaceAddress {
   friend bool operator==(const InterfaceAddress&, const InterfaceAddress&) = default;
 };
 
-/// Of this machine now, as the kernel lists them (getifaddrs); none where it does not say.
+/// This machine's current addresses, from the kernel (getifaddrs); empty if it gives none.
 std::vector<InterfaceAddress> interface_addresses();
-/// From which addresses packets to the wide world would leave, IPv4 first; nothing is sent.
+/// The source addresses of packets to the Internet, IPv4 first; nothing is sent.
 std::vector<Address> routed_addresses();
 
-/// The one to put into a link, so that others find this machine: IPv4 before IPv6, never one that
-/// holds on one wire only (169.254/16, fe80::), one of `routed` before others (a bridge of virtual
-/// machines is nowhere else), loopback (127.0.0.1) if there is nothing else. Pure.
+/// The address to put into a link, so that others reach this machine: IPv4 before IPv6, never a
+/// link-local one (169.254/16, fe80::), one of `routed` before others (a bridge of virtual machines
+/// is not reachable from elsewhere), loopback (127.0.0.1) if there is nothing else. Pure.
 Address best_address(std::span<const InterfaceAddress> all, std::span<const Address> routed);
-/// The same of this machine now.
+/// The same for this machine now.
 Address best_own_address();
 
 /// The host part of a link: "192.0.2.7", "2001:db8::7".
 std::string host_of(const Address& address);
 
-/// Neither 0.0.0.0 nor ::, which stand for all of a machine's addresses.
+/// False for 0.0.0.0 and ::, which stand for all of a machine's addresses.
 bool is_specific(const Address& address);
 
 }  // namespace cress::desktop

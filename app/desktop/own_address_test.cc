@@ -22,7 +22,7 @@ std::string best(const std::vector<InterfaceAddress>& all,
   return host_of(best_address(all, routed));
 }
 
-TEST(OwnAddress, IsOneThatOthersReach) {
+TEST(OwnAddress, IsReachableByOthers) {
   EXPECT_EQ(best({on("lo", "127.0.0.1"), on("eth0", "192.0.2.7")}), "192.0.2.7");
   EXPECT_EQ(best({on("eth0", "2001:db8::7"), on("eth0", "192.0.2.7")}), "192.0.2.7");
   EXPECT_EQ(best({on("lo", "::1"), on("eth0", "fe80::1"), on("eth0", "2001:db8::7")}),
@@ -37,7 +37,7 @@ TEST(OwnAddress, IsLoopbackOnlyIfThereIsNothingElse) {
   EXPECT_EQ(best({on("eth0", "0.0.0.0")}), "127.0.0.1");
 }
 
-TEST(OwnAddress, IsTheOneThatLeadsOutBeforeThatOfABridge) {
+TEST(OwnAddress, PrefersARoutedAddressToABridges) {
   const std::vector<InterfaceAddress> all{on("docker0", "172.17.0.1"), on("wlan0", "192.168.1.20"),
                                           on("wlan0", "2001:db8::7")};
   EXPECT_EQ(best(all, {ip("192.168.1.20")}), "192.168.1.20");

@@ -59,7 +59,7 @@ void Preview::set_microphone(std::optional<media::LiveMicrophoneOptions> options
   if (!options) {
     return;
   }
-  // Nobody is heard yet whose echo could come back.
+  // No audio is played yet whose echo could return.
   options->processing.echo_cancellation = false;
   options->echo_probe = nullptr;
   try {
@@ -96,7 +96,7 @@ void Preview::take_events(Device& device, Watched& watched) {
         outputs_.lost(event->words);
         break;
       case media::DeviceEvent::Kind::kNotice:
-        break;  // of the sound's processing: nobody hears it yet
+        break;  // about audio processing: no other end hears it yet
     }
   }
 }

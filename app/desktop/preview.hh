@@ -13,22 +13,22 @@
 namespace cress::desktop {
 
 struct PreviewOptions {
-  /// Empty: none is opened (and its lamp is dark).
+  /// Empty: no camera is opened (and its lamp is off).
   std::optional<media::LiveCameraOptions> camera{};
   std::optional<media::LiveMicrophoneOptions> microphone{};
 };
 
-/// Called in the loop's thread; `lost` with words for people, once until it is back.
+/// Called in the loop's thread; `lost` with a message for display, once until the device is back.
 struct PreviewOutputs {
   std::function<void(const media::CapturedPicture&)> picture;
   std::function<void(double rms_dbfs)> level;
   std::function<void(const std::string& words)> lost;
 };
 
-/// Oneself before a call: the camera's pictures and the microphone's loudness. Closed by its
-/// destructor, so that a call can open the same devices. A lost device is tried again every 2 s.
-/// Errors: none thrown; a device that cannot be opened is told as lost.
-/// Threads: the loop's. Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime.
+/// The local preview before a call: the camera's pictures and the microphone's loudness. Its
+/// destructor closes the devices, so that a call can open them. A lost device is tried again every
+/// 2 s. Errors: none thrown; a device that cannot be opened is reported as lost. Threads: the
+/// loop's. Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime.
 class Preview {
  public:
   Preview(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, PreviewOptions options,
@@ -37,10 +37,10 @@ class Preview {
   Preview(const Preview&) = delete;
   Preview& operator=(const Preview&) = delete;
 
-  /// Closes one that is open and opens another, if any.
+  /// Closes the current camera and opens another, if any.
   void set_camera(std::optional<media::LiveCameraOptions> options);
   void set_microphone(std::optional<media::LiveMicrophoneOptions> options);
-  /// Also while it is lost.
+  /// Also true while it is lost.
   bool has_camera() const { return camera_ != nullptr; }
   bool has_microphone() const { return microphone_ != nullptr; }
 

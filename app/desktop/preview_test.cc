@@ -54,7 +54,7 @@ TEST_F(PreviewTest, ShowsAndHearsAndClosesOnRequest) {
   EXPECT_TRUE(lost_.empty());
 }
 
-TEST_F(PreviewTest, WhatEndsIsToldOnceAndBegunAgain) {
+TEST_F(PreviewTest, EndedDeviceIsReportedOnceAndRestarted) {
   media::LiveCameraOptions options = kTestCamera;
   options.id = "gst:videotestsrc num-buffers=3 is-live=true";
   Preview preview{clock_, loop_, {.camera = options}, outputs()};
@@ -64,7 +64,7 @@ TEST_F(PreviewTest, WhatEndsIsToldOnceAndBegunAgain) {
   EXPECT_FALSE(lost_[0].empty());
 }
 
-TEST_F(PreviewTest, WhatCanNeverWorkIsToldNotThrown) {
+TEST_F(PreviewTest, ImpossibleDeviceIsReportedNotThrown) {
   media::LiveCameraOptions camera = kTestCamera;
   camera.id = "file:/no/such/film.mp4";
   Preview preview{clock_,

@@ -14,7 +14,7 @@ namespace {
 
 using ui::Screen;
 
-constexpr DataRate kThumbnail = DataRate::kilobits_per_second(350);  // a relay's, if not told other
+constexpr DataRate kThumbnail = DataRate::kilobits_per_second(350);  // a relay's default
 
 /// People without a window in a room at a real relay.
 class RoomCallTest : public ::testing::Test {
@@ -48,7 +48,7 @@ class RoomCallTest : public ::testing::Test {
   room::RelayHost relay_;
 };
 
-TEST_F(RoomCallTest, ThreeSeeEachOtherMoveHearWhoSpeaksAndSeeWhatEachDoes) {
+TEST_F(RoomCallTest, ThreeMembersSeeHearAndTrackEachOther) {
   const auto desks = meet({"Lea", "Jo", "Kim"});
   Desk& lea = *desks[0];
   Desk& jo = *desks[1];
@@ -88,7 +88,7 @@ TEST_F(RoomCallTest, ThreeSeeEachOtherMoveHearWhoSpeaksAndSeeWhatEachDoes) {
   EXPECT_TRUE(jo.sees_member("Kimberley"));
 }
 
-TEST_F(RoomCallTest, WhoComesAndGoesIsToldAndTheOthersGoOn) {
+TEST_F(RoomCallTest, JoinsAndLeavesAreReportedAndTheOthersContinue) {
   const auto desks = meet({"Lea", "Jo"});
   Desk& lea = *desks[0];
   EXPECT_TRUE(desks[1]->view().notices.empty()) << "who was here before is no news";
@@ -143,7 +143,7 @@ TEST_F(RoomCallTest, APinIsWhatTheRelaySendsFirst) {
   EXPECT_TRUE(jo.sees(wanted(false)));
 }
 
-TEST_F(RoomCallTest, ARelayThatIsRestartedIsSaidAndEverybodyKeepsTheirPlace) {
+TEST_F(RoomCallTest, RelayRestartIsReportedAndMembersKeepTheirPlaces) {
   const auto desks = meet({"Lea", "Jo"});
   Desk& lea = *desks[0];
   EXPECT_TRUE(lea.sees_member_moving("Jo"));
@@ -162,12 +162,12 @@ TEST_F(RoomCallTest, ARelayThatIsRestartedIsSaidAndEverybodyKeepsTheirPlace) {
   EXPECT_TRUE(lea.sees_member_moving("Jo"));
   EXPECT_FALSE(was_alone);
   EXPECT_EQ(lea.view().screen, Screen::kInCall);
-  // Without a word.
+  // Without a close message.
   relay_.restart();
   EXPECT_TRUE(lea.sees_member_moving("Jo", 30));
 }
 
-TEST_F(RoomCallTest, ARoomThatIsClosedEndsInPlainWords) {
+TEST_F(RoomCallTest, ClosedRoomEndsWithAReadableMessage) {
   const auto desks = meet({"Lea"});
   EXPECT_EQ(desks[0]->view().status.text.find("uplink"), std::string::npos)
       << "nobody looks: " << desks[0]->view().status.text;
@@ -179,7 +179,7 @@ TEST_F(RoomCallTest, ARoomThatIsClosedEndsInPlainWords) {
       << desks[0]->view().ended_reason;
 }
 
-TEST_F(RoomCallTest, AWrongSecretEndsInPlainWords) {
+TEST_F(RoomCallTest, WrongSecretEndsWithAReadableMessage) {
   DesktopCallOptions options = test_devices("Mallory");
   options.join = relay_.link(secure::make_secret());
   Desk mallory{clock_, options};

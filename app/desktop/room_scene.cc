@@ -138,14 +138,14 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
   for (const room::LiveRoomMember& other : sample.others) {
     ui::Member* member = find_member(room_, other.member.number);
     if (member == nullptr) {
-      continue;  // is told of next
+      continue;  // is reported next
     }
     const ui::Person person = to_person(other.member.person);
     if (person.shares_screen && !member->person.shares_screen) {
       tell_(ui::Tone::kNote, name_of(person) + " shares a screen.");
     }
     if (person.camera_off && !person.shares_screen) {
-      member->picture = {};  // not to be seen again when the camera is on again
+      member->picture = {};  // must not reappear when the camera is on again
     }
     member->person = person;
     member->level_dbfs = coarse(other.member.level_dbov);

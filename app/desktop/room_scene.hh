@@ -10,16 +10,17 @@
 
 namespace cress::desktop {
 
-/// Who is in a room, as its window shows it, out of what the room tells; and what a person is told
-/// in passing of who comes and goes. When the relay was away, everybody keeps the place until they
-/// are back, by their name, and leaves it when they are not. One per room. Threads: none inside;
+/// The members of a room, as its window shows them, from the room's events; and notices about
+/// members who join and leave. When the relay was away, each member keeps their place until they
+/// are back, recognized by name, and loses it if they are not. One per room. Threads: none inside;
 /// one owner. `now` never goes back.
 class RoomScene {
  public:
-  /// So long a place is kept for somebody after the relay is back.
+  /// How long a member's place is kept after the relay is back.
   static constexpr Duration kPlaceKept = 6s;
 
-  /// From here on numbers are of those who were here before the relay was away: it gives none.
+  /// Numbers from here on stand for members from before the relay was away; the relay never assigns
+  /// these.
   static constexpr uint32_t kFormer = 1U << 16U;
 
   using Tell = std::function<void(ui::Tone tone, const std::string& words)>;
@@ -30,16 +31,16 @@ class RoomScene {
   /// A few times a second.
   void update(TimePoint now, const room::LiveRoomSample& sample);
   void show(room::MemberNumber member, const ui::ShownPicture& picture);
-  /// 0, or who is not here: nobody.
+  /// 0, or an unknown number: no member.
   void pin(uint32_t member);
 
   const ui::Room& room() const { return room_; }
-  /// Whom the relay is to send first: who is shown large, as it knows them now.
+  /// The member whose video the relay sends first: the one displayed large, by its current number.
   room::MemberNumber first() const;
 
  private:
   void handle_welcome(TimePoint now);
-  /// `is_news`: was not here before us.
+  /// `is_news`: joined after us.
   void handle_there(const room::OtherMember& other, bool is_news);
   void handle_left(const room::RoomEvent& event);
   void remove(uint32_t number);

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = room::RoomEvent::Kind;
 
-/// A room as its relay tells of it.
+/// A room as its relay reports it.
 class RoomSceneTest : public ::testing::Test {
  protected:
   RoomSceneTest() {
@@ -55,7 +55,7 @@ class RoomSceneTest : public ::testing::Test {
                    [this](ui::Tone, const std::string& words) { told_.push_back(words); }};
 };
 
-TEST_F(RoomSceneTest, WhoWasThereBeforeIsNoNewsWhoComesAndGoesIs) {
+TEST_F(RoomSceneTest, OnlyJoinsAndLeavesAreNews) {
   join(2, "Ana");
   join(3, "");
   EXPECT_EQ(told_, Words{});
@@ -68,7 +68,7 @@ TEST_F(RoomSceneTest, WhoWasThereBeforeIsNoNewsWhoComesAndGoesIs) {
   EXPECT_TRUE(scene_.room().others.empty());
 }
 
-TEST_F(RoomSceneTest, WhatIsTrueOfSomebodyIsShown) {
+TEST_F(RoomSceneTest, MemberStateIsShown) {
   join(2, "Ana");
   scene_.show(2, picture());
   person(0).muted = true;
@@ -91,7 +91,7 @@ TEST_F(RoomSceneTest, WhatIsTrueOfSomebodyIsShown) {
   EXPECT_TRUE(scene_.room().self_speaks);
 }
 
-TEST_F(RoomSceneTest, APinIsLargeElseWhoSharesAScreen) {
+TEST_F(RoomSceneTest, PinnedMemberIsLargeOtherwiseAScreenSharer) {
   join(2, "Ana");
   join(3, "Ben");
   EXPECT_EQ(scene_.room().large, 0U);
@@ -111,7 +111,7 @@ TEST_F(RoomSceneTest, APinIsLargeElseWhoSharesAScreen) {
   EXPECT_EQ(scene_.room().large, 3U);
 }
 
-TEST_F(RoomSceneTest, AfterTheRelayWasAwayEverybodyIsWhereTheyWere) {
+TEST_F(RoomSceneTest, MembersKeepTheirPlacesAfterARelayOutage) {
   join(2, "Ana");
   join(3, "Ben");
   join(4, "Cem");
@@ -138,7 +138,7 @@ TEST_F(RoomSceneTest, AfterTheRelayWasAwayEverybodyIsWhereTheyWere) {
                           "Back in the room.", "Cem is not back."}));
 }
 
-TEST_F(RoomSceneTest, ARelayThatComesAndGoesMixesUpNobody) {
+TEST_F(RoomSceneTest, RelayOutagesDoNotMixUpMembers) {
   for (room::MemberNumber round = 0; round < 5; ++round) {
     sample_.others.clear();
     tell({.kind = Kind::kWelcome, .member = 9});

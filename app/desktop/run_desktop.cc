@@ -11,8 +11,8 @@
 namespace cress::desktop {
 namespace {
 
-/// SIGINT and SIGTERM, asked for instead of ending the program: it says good-bye first. Made before
-/// any other thread, which would be hit by them otherwise.
+/// SIGINT and SIGTERM, handled instead of ending the program: it closes the call first. Created
+/// before any other thread, which would receive them otherwise.
 class EndSignals {
  public:
   EndSignals() {
@@ -63,7 +63,7 @@ void show(ui::Window& window, DesktopCall& call, const runtime::MonotonicClock& 
 int run_desktop(const DesktopOptions& options, std::ostream& out) {
   const EndSignals signals;
   const runtime::MonotonicClock clock;
-  // First of all: where there is no screen, no camera's lamp should flash either.
+  // First of all: if there is no display, no camera's lamp should flash either.
   const auto window = open_window(options.window);
   const media::GstRuntime gstreamer;
   DesktopCall call{clock, options.call};

@@ -30,8 +30,8 @@ namespace {
 
 using ui::Screen;
 
-/// A real window on a screen of memory, used by a hand on mouse and keyboard, in a real call with
-/// somebody without a window.
+/// A real window on a virtual screen, controlled by mouse and keyboard events, in a real call with
+/// a person without a window.
 class RunDesktopTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -46,7 +46,7 @@ class RunDesktopTest : public ::testing::Test {
       GTEST_SKIP() << "no virtual display and hand: install xvfb and xdotool";
     }
   }
-  /// SDL asks libdbus for the session's bus, once; where there is none, libdbus keeps a buffer.
+  /// SDL asks libdbus for the session's bus, once; if there is none, libdbus keeps a buffer.
   static void look_for_bus() {
 #ifdef CRESS_LEAK_CHECK
     const __lsan::ScopedDisabler not_our_leak;
@@ -61,12 +61,12 @@ class RunDesktopTest : public ::testing::Test {
 
   void open(int width, int height) {
     window_.reset();
-    // The graphics card's stand-in leaks, and is slow.
+    // The graphics card's software substitute leaks, and is slow.
     window_ = std::make_unique<ui::Window>(ui::WindowOptions{
         .width = width, .height = height, .scale = 1, .drawing = ui::Drawing::kSoftware});
     name_ = std::to_string(width) + "x" + std::to_string(height);
   }
-  /// Runs the window's loop until `wanted`, and gives whether it came to that.
+  /// Runs the window's loop until `wanted`, and returns whether that became true.
   bool run_until(const std::function<bool()>& wanted) {
     const TimePoint end = clock_.now() + kPatience;
     bool came = false;
@@ -79,7 +79,7 @@ class RunDesktopTest : public ::testing::Test {
   bool sees(const std::function<bool(const ui::CallView&)>& wanted) {
     return run_until([&] { return wanted(call_->view()); });
   }
-  /// The same of somebody else; the window goes on meanwhile.
+  /// The same for another person; the window continues meanwhile.
   bool other_sees(Desk& other, const std::function<bool(const ui::CallView&)>& wanted) {
     return run_until([&] { return wanted(other.call().view()); });
   }
@@ -108,7 +108,7 @@ class RunDesktopTest : public ::testing::Test {
     ASSERT_TRUE(run_until([] { return SDL_GetKeyboardFocus() != nullptr; }));
   }
   void click(const std::string& id) {
-    // Somebody who rests has no buttons in his way.
+    // The buttons disappear when there is no input.
     for (int i = 0; i < 100 && find(id) == nullptr; ++i) {
       input({"mousemove_relative", "--", i % 2 == 0 ? "3" : "-3", "2"});
     }
@@ -125,7 +125,7 @@ class RunDesktopTest : public ::testing::Test {
     }
     return shot;
   }
-  /// Whether what is drawn in `area` becomes another by itself.
+  /// Whether what is drawn in `area` changes by itself.
   bool moves(const ui::Rect& area) {
     const ui::Screenshot before = shoot();
     return run_until([&] {
@@ -222,7 +222,7 @@ void RunDesktopTest::part(Desk& other) {
   shoot("ended");
   ASSERT_NO_FATAL_FAILURE(click("back"));
   EXPECT_TRUE(is_on(Screen::kStart));
-  // By a key, and with what a second call needs still at hand.
+  // By a key, with everything that a second call needs still there.
   ASSERT_NO_FATAL_FAILURE(input({"key", "ctrl+n"}));
   EXPECT_TRUE(is_on(Screen::kWaiting));
   EXPECT_TRUE(sees([](const ui::CallView& view) { return view.own.picture != nullptr; }));
@@ -251,8 +251,8 @@ std::string synthetic_clip(uint64_t seed) {
   return "file:" + path.string();
 }
 
-// docs/images/call.png is what this leaves at screenshots/desktop_two_people_1040x640.png.
-TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndHowTheLinkIs) {
+// docs/images/call.png is this test's screenshots/desktop_two_people_1040x640.png.
+TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndTheLinkState) {
   DesktopCallOptions lea = test_listener("Lea");
   lea.camera = synthetic_clip(5);
   Desk other{clock_, lea};
@@ -339,7 +339,7 @@ TEST_F(RunDesktopTest, ARoomIsJoinedUsedAndLeftByHand) {
   window_.reset();
 }
 
-// docs/images/room.png is what this leaves at screenshots/desktop_six_people_1040x640.png.
+// docs/images/room.png is this test's screenshots/desktop_six_people_1040x640.png.
 TEST_F(RunDesktopTest, SixPeopleSeeEachOtherInARoom) {
   const room::RelayHost relay;
   std::vector<std::unique_ptr<Desk>> others;
@@ -355,13 +355,13 @@ TEST_F(RunDesktopTest, SixPeopleSeeEachOtherInARoom) {
     if (name != "Kim") {
       others.back()->ask(ui::Mute{});
     }
-    // As small as these are seen: a machine that codes for six has little to spare.
+    // As small as these are displayed: a machine that encodes for six has little to spare.
     others.back()->ask(ui::ShowTiles{.pictures = 1, .height = 90});
   }
   others.back()->ask(ui::CameraOff{});
   open(1040, 640);
   call_ = std::make_unique<DesktopCall>(clock_, options);
-  call_->handle(ui::Mute{});                                      // Kim alone is heard
+  call_->handle(ui::Mute{});                                      // only Kim is heard
   ASSERT_NO_FATAL_FAILURE(input({"mousemove", "1690", "1290"}));  // no tip over the picture
   EXPECT_TRUE(sees([&](const ui::CallView& view) {
     const ui::Member* kim = member_named(view, "Kim");
@@ -383,7 +383,7 @@ TEST_F(RunDesktopTest, SixPeopleSeeEachOtherInARoom) {
   window_.reset();
 }
 
-/// Somebody who, once `met`, presses Ctrl+Q until the program is gone.
+/// A person who, once `met`, presses Ctrl+Q until the program has ended.
 class Quitter {
  public:
   explicit Quitter(std::function<void()> meet)
@@ -395,7 +395,7 @@ class Quitter {
             std::this_thread::sleep_for(100ms);
           }
         }} {}
-  /// The program is gone.
+  /// The program has ended.
   void join() {
     gone_ = true;
     thread_.join();
@@ -442,7 +442,7 @@ TEST_F(RunDesktopTest, AListenersLinkIsPrintedToo) {
   EXPECT_TRUE(out.str().ends_with("\n"));
 }
 
-TEST_F(RunDesktopTest, WithoutADisplayOneLineSaysWhatToDo) {
+TEST_F(RunDesktopTest, MissingDisplayGivesOneLineOfAdvice) {
   const std::string display = SDL_getenv("DISPLAY");
   SDL_setenv("DISPLAY", ":9999", 1);
   std::ostringstream out;

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A member that is read into a setting; gives whether it says what it may.
+/// Reads a member into a setting; returns whether its value is valid.
 using Reader = bool (*)(const Json&, Settings&);
 
 bool read_theme(const Json& value, Settings& settings) {
@@ -55,7 +55,7 @@ bool read_switch(const Json& value, Settings& settings) {
 }
 
 struct Member {
-  const char* group;  ///< the object that it is in; empty: the outermost
+  const char* group;  ///< the enclosing object; empty: the top level
   const char* name;
   Reader read;
 };
@@ -77,7 +77,7 @@ Json parse_object(std::string_view text) {
   return json.is_object() ? json : Json{};
 }
 
-/// Keeps a file that cannot be used out of the way of the next one.
+/// Moves a file that cannot be used out of the way of the next one.
 void set_aside(const std::filesystem::path& path, const std::string& why, LoadedSettings& loaded) {
   std::filesystem::path bad = path;
   bad += ".bad";
@@ -156,7 +156,8 @@ std::string format_settings(const Settings& settings, std::string_view before) {
   voice["echo_cancellation"] = settings.voice.echo_cancellation;
   voice["noise_suppression"] = settings.voice.noise_suppression;
   voice["gain_control"] = settings.voice.gain_control;
-  // What is no UTF-8 (a device's name may be anything) is written as U+FFFD rather than not at all.
+  // Text that is not UTF-8 (a device's name may be anything) is written as U+FFFD rather than not
+  // at all.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -211,7 +212,7 @@ void save_settings(const Settings& settings, const std::filesystem::path& path) 
 }
 
 std::filesystem::path settings_path(const char* xdg_config_home, const char* home) {
-  // A relative one is to be ignored, the rules say.
+  // The rules say to ignore a relative one.
   if (xdg_config_home != nullptr && *xdg_config_home == '/') {
     return std::filesystem::path{xdg_config_home} / "cress" / "settings.json";
   }

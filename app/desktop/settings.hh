@@ -13,11 +13,11 @@
 
 namespace cress::desktop {
 
-/// What is remembered from one start to the next.
+/// Settings kept from one start to the next.
 struct Settings {
-  std::string name{};  ///< as app::clean_name leaves it
+  std::string name{};  ///< as returned by app::clean_name
   ui::ThemeChoice theme = ui::ThemeChoice::kDark;
-  /// Ids of devices, 1..kDeviceIdMax bytes each; one that is not plugged in is kept all the same.
+  /// Ids of devices, 1..kDeviceIdMax bytes each; one that is not plugged in is also kept.
   std::string camera = media::kDefaultDevice;
   std::string microphone = media::kDefaultDevice;
   std::string speaker = media::kDefaultDevice;
@@ -32,39 +32,39 @@ struct SettingsError {
   enum class Kind {
     kTooLong,    ///< over kSettingsFileMax
     kNotJson,    ///< not one JSON object in UTF-8
-    kBadMember,  ///< `member` is there but says nothing that can be
+    kBadMember,  ///< `member` exists but has an invalid value
   };
   Kind kind = Kind::kNotJson;
   std::string member{};  ///< "devices.camera"
   friend bool operator==(const SettingsError&, const SettingsError&) = default;
 };
-/// What is wrong, in a few words: for "The settings in FILE could not be used: …".
+/// The error in a few words: for "The settings in FILE could not be used: …".
 std::string describe(const SettingsError& error);
 
 /// Reads {"name": "Lea", "theme": "dark" | "light", "devices": {"camera": ID, "microphone": ID,
 /// "speaker": ID}, "voice": {"echo_cancellation": true, "noise_suppression": true, "gain_control":
-/// true}}; what is missing has its default, what is unknown is passed over. Total: any text gives
+/// true}}; missing members have their defaults, unknown ones are ignored. Total: any text gives
 /// settings or one error.
 Result<Settings, SettingsError> parse_settings(std::string_view text);
-/// The inverse: parse_settings(format_settings(s)) == s. `before`: what the file held; members of
-/// it that are unknown here (of a newer version) are kept.
+/// The inverse: parse_settings(format_settings(s)) == s. `before`: the file's previous contents;
+/// its members that are unknown here (of a newer version) are kept.
 std::string format_settings(const Settings& settings, std::string_view before = {});
 
 struct LoadedSettings {
   Settings settings;
-  /// A sentence for the person: why it is not what the file says.
+  /// A sentence for the user: why the file's settings are not used.
   std::optional<std::string> notice;
-  /// Writing the file would lose what is in it.
+  /// Saving would destroy the file's contents.
   bool must_not_save = false;
 };
-/// Never throws for what the file holds: an absent file gives the defaults; one that cannot be used
-/// gives the defaults and a notice, and is kept as PATH.bad.
+/// Never throws because of the file's contents: a missing file gives the defaults; one that cannot
+/// be used gives the defaults and a notice, and is kept as PATH.bad.
 LoadedSettings load_settings(const std::filesystem::path& path);
-/// Makes the folder if need be; the whole file or nothing. Throws std::runtime_error.
+/// Creates the folder if needed; writes the whole file or nothing. Throws std::runtime_error.
 void save_settings(const Settings& settings, const std::filesystem::path& path);
 
-/// Where the settings belong by the XDG base directory rules: `main` hands in what the environment
-/// says of XDG_CONFIG_HOME and HOME (null: nothing). Empty: nowhere.
+/// The path of the settings by the XDG base directory rules: `main` passes the values of
+/// XDG_CONFIG_HOME and HOME (null: not set). Empty: no path.
 std::filesystem::path settings_path(const char* xdg_config_home, const char* home);
 
 }  // namespace cress::desktop

@@ -39,7 +39,7 @@ void SettingsKeeper::keep() {
     if (!wanted_) {
       return;
     }
-    // Again from the beginning as long as something new comes.
+    // Restarts as long as new changes arrive.
     while (!stop_wanted_) {
       const Settings seen = *wanted_;
       const bool news = changed_.wait_for(

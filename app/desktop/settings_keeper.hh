@@ -12,15 +12,15 @@
 
 namespace cress::desktop {
 
-/// So long nothing new must have come before it is written: a name is typed letter by letter.
+/// Settings are written once they have not changed for this long: a name is typed letter by letter.
 inline constexpr Duration kSettingsRest = 500ms;
 
-/// Writes settings in a thread of its own, because a disk may take its time and neither call nor
-/// window has any; the newest only. The destructor writes what is still to be written.
-/// Threads: `save` from any; `on_error` is called in the keeper's.
+/// Writes settings in a thread of its own, because a disk may be slow and must delay neither call
+/// nor window; only the newest are written. The destructor writes pending settings. Threads: `save`
+/// from any; `on_error` is called in the keeper's.
 class SettingsKeeper {
  public:
-  /// `path` empty: keeps nothing. `on_error` hears, in words, of what could not be written.
+  /// `path` empty: saves nothing. `on_error` is called with a message if writing failed.
   SettingsKeeper(std::filesystem::path path, std::function<void(const std::string&)> on_error);
   ~SettingsKeeper();
   SettingsKeeper(const SettingsKeeper&) = delete;

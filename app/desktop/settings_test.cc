@@ -36,7 +36,7 @@ Settings unlike_the_defaults() {
           .voice = {.echo_cancellation = false, .noise_suppression = true, .gain_control = false}};
 }
 
-TEST(Settings, AreReadAsTheyWereWritten) {
+TEST(Settings, ReadBackAsWritten) {
   for (const Settings& settings : {Settings{}, unlike_the_defaults()}) {
     const auto again = parse_settings(format_settings(settings));
     ASSERT_TRUE(again);
@@ -44,7 +44,7 @@ TEST(Settings, AreReadAsTheyWereWritten) {
   }
 }
 
-TEST(Settings, WhatIsMissingHasItsDefault) {
+TEST(Settings, MissingMembersHaveTheirDefaults) {
   const auto settings = parse_settings(R"({"devices": {"camera": "test"}})");
   ASSERT_TRUE(settings);
   Settings expected;
@@ -54,7 +54,7 @@ TEST(Settings, WhatIsMissingHasItsDefault) {
   EXPECT_EQ(*parse_settings("{}"), Settings{});
 }
 
-TEST(Settings, WhatCannotBeIsNamed) {
+TEST(Settings, InvalidMembersAreNamed) {
   const auto member = [](const std::string& text) {
     const auto settings = parse_settings(text);
     EXPECT_FALSE(settings) << text;
@@ -71,7 +71,7 @@ TEST(Settings, WhatCannotBeIsNamed) {
             "devices.microphone");
 }
 
-TEST(Settings, NoTextIsTooStrangeToBeRefused) {
+TEST(Settings, AnyTextIsParsedOrRejected) {
   for (const std::string text : {"", "{", "[]", "7", "null", "{\"name\": \"\xff\"}", "{} {}"}) {
     const auto settings = parse_settings(text);
     ASSERT_FALSE(settings) << text;
@@ -84,8 +84,8 @@ TEST(Settings, NoTextIsTooStrangeToBeRefused) {
   EXPECT_EQ(long_one.error().kind, SettingsError::Kind::kTooLong);
 }
 
-// Bytes are changed, dropped and doubled in a good file; what comes out is settings or an error,
-// and settings are read again as they are written.
+// Changes, drops and doubles bytes in a good file; the result is settings or an error, and settings
+// are read back as they were written.
 TEST(Settings, DamagedTextGivesSettingsOrAnError) {
   const std::string whole = format_settings(unlike_the_defaults());
   Rng rng{7};
@@ -117,7 +117,7 @@ TEST(Settings, DamagedTextGivesSettingsOrAnError) {
   EXPECT_LT(good, 4900);
 }
 
-TEST(Settings, WhatANewerVersionWroteIsKept) {
+TEST(Settings, UnknownMembersAreKept) {
   const std::string before =
       R"({"captions": true, "devices": {"camera": "x", "lamp": "desk"}, "theme": "light"})";
   const std::string after = format_settings(unlike_the_defaults(), before);
@@ -126,7 +126,7 @@ TEST(Settings, WhatANewerVersionWroteIsKept) {
   EXPECT_EQ(*parse_settings(after), unlike_the_defaults());
 }
 
-TEST(Settings, TheirPlaceFollowsTheXdgRules) {
+TEST(Settings, PathFollowsTheXdgRules) {
   EXPECT_EQ(settings_path("/etc/lea", "/home/lea"), "/etc/lea/cress/settings.json");
   EXPECT_EQ(settings_path(nullptr, "/home/lea"), "/home/lea/.config/cress/settings.json");
   EXPECT_EQ(settings_path("", "/home/lea"), "/home/lea/.config/cress/settings.json");
@@ -135,7 +135,7 @@ TEST(Settings, TheirPlaceFollowsTheXdgRules) {
   EXPECT_EQ(settings_path(nullptr, ""), "");
 }
 
-TEST_F(SettingsFileTest, AnAbsentFileGivesTheDefaultsWithoutAWord) {
+TEST_F(SettingsFileTest, MissingFileGivesTheDefaultsSilently) {
   for (const fs::path& path : {path_, fs::path{}}) {
     const LoadedSettings loaded = load_settings(path);
     EXPECT_EQ(loaded.settings, Settings{});
@@ -153,7 +153,7 @@ TEST_F(SettingsFileTest, SavingMakesTheFolderAndIsReadBack) {
   EXPECT_NE(text().find("captions"), std::string::npos);
 }
 
-TEST_F(SettingsFileTest, ABadFileIsSetAsideAndSaid) {
+TEST_F(SettingsFileTest, BadFileIsSetAsideAndReported) {
   const std::string long_one(70'000, 'x');
   for (const std::string& content :
        {std::string{"{\"name\": 7}"}, std::string{"nonsense"}, long_one}) {
@@ -170,7 +170,7 @@ TEST_F(SettingsFileTest, ABadFileIsSetAsideAndSaid) {
   }
 }
 
-TEST_F(SettingsFileTest, WhatCannotBeReadIsNotWrittenOver) {
+TEST_F(SettingsFileTest, UnreadableFileIsNotOverwritten) {
   fs::create_directories(path_);  // a folder in its place
   const LoadedSettings loaded = load_settings(path_);
   EXPECT_TRUE(loaded.must_not_save);
@@ -178,7 +178,7 @@ TEST_F(SettingsFileTest, WhatCannotBeReadIsNotWrittenOver) {
   EXPECT_TRUE(fs::is_directory(path_));
 }
 
-TEST_F(SettingsFileTest, TheKeeperWritesTheNewestBeforeItGoes) {
+TEST_F(SettingsFileTest, KeeperWritesTheNewestOnDestruction) {
   std::vector<std::string> errors;
   {
     SettingsKeeper keeper{path_, [&](const std::string& words) { errors.push_back(words); }};
@@ -192,7 +192,7 @@ TEST_F(SettingsFileTest, TheKeeperWritesTheNewestBeforeItGoes) {
   EXPECT_TRUE(errors.empty());
 }
 
-TEST_F(SettingsFileTest, WhatCannotBeKeptIsSaid) {
+TEST_F(SettingsFileTest, FailedSaveIsReported) {
   fs::create_directories(folder_);
   save_text("a file where the folder should be", folder_ / "cress");
   std::vector<std::string> errors;

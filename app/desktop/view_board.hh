@@ -9,9 +9,9 @@
 
 namespace cress::desktop {
 
-/// Where the call's thread writes what is to be seen, and the window's thread reads it. Pictures
-/// are shared, not copied, so that neither waits for the other longer than some words take.
-/// Threads: one writes, one reads and waits.
+/// Passes the view from the call's thread to the window's thread. Pictures are shared, not copied,
+/// so that neither waits for the other longer than a few words take to copy. Threads: one writes,
+/// one reads and waits.
 class ViewBoard {
  public:
   template <class Change>
@@ -28,7 +28,7 @@ class ViewBoard {
     news_ = false;
     return view_;
   }
-  /// Until something was changed that `view` has not yet given, or for `most`.
+  /// Waits until something changed that `view` has not yet returned, or for `most`.
   void wait(Duration most) {
     std::unique_lock lock{mutex_};
     changed_.wait_for(lock, most, [this] { return news_; });

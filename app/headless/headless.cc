@@ -49,7 +49,7 @@ class HeadlessCall {
   void handle_event(const live::LiveEvent& event);
   void handle_shown(const app::ShownFrame& frame);
   void handle_played(const app::PlayedAudio& sound);
-  void look();
+  void write_stats();
   std::string own_host() const;
 
   HeadlessOptions options_;
@@ -66,7 +66,7 @@ class HeadlessCall {
   std::optional<std::string> end_words_;
   TimePoint recorded_until_ = kTimeZero;
   std::unique_ptr<live::LiveCall> call_;
-  runtime::EventLoop::Timer looks_{loop_, [this] { look(); }};
+  runtime::EventLoop::Timer stats_timer_{loop_, [this] { write_stats(); }};
 };
 
 HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
@@ -101,7 +101,7 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   call_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
   if (link_) {
     out_ << secure::format_link(link_->opened(own_host(), call_->local_address().port))
-         << std::endl;  // at once: somebody waits for it
+         << std::endl;  // at once: another program waits for it
   }
 }
 
@@ -142,7 +142,7 @@ void HeadlessCall::handle_played(const app::PlayedAudio& sound) {
   }
 }
 
-void HeadlessCall::look() {
+void HeadlessCall::write_stats() {
   const TimePoint now = clock_.now();
   const live::LiveSample sample = call_->sample();
   stats_.write(sample_line(sample));
@@ -165,7 +165,7 @@ void HeadlessCall::look() {
   if (connected_at_ && options_.duration && now < *connected_at_ + *options_.duration) {
     next = std::min(next, *connected_at_ + *options_.duration);
   }
-  looks_.arm(next);
+  stats_timer_.arm(next);
 }
 
 int HeadlessCall::run() {
@@ -173,7 +173,7 @@ int HeadlessCall::run() {
     asked_to_end_ = true;
     call_->hang_up();
   });
-  looks_.arm(clock_.now() + kStatsInterval);
+  stats_timer_.arm(clock_.now() + kStatsInterval);
   loop_.run();
   const bool peer_left = end_words_ == secure::describe(secure::CloseReason::kPeerHungUp);
   const bool was_had = connected_at_ && (asked_to_end_ || peer_left);

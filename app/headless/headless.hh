@@ -16,34 +16,33 @@ struct HeadlessOptions {
   std::string link{};
   /// Where to listen: ADDRESS:PORT; empty: any address, any port.
   std::string listen{};
-  /// Where a listener's link is kept over restarts; empty: each call has a new one.
+  /// The file that keeps a listener's link over restarts; empty: each call has a new link.
   std::filesystem::path link_file{};
-  /// What the other end reads.
+  /// The name that the other end sees.
   std::string name = "headless";
   /// A file, or what LiveCamera and LiveMicrophone take ("test"); empty: none.
   std::string video_in{};
   std::string audio_in{};
   media::PictureSize size{640, 360};
   media::FrameRate rate{};
-  /// .y4m, .webm (with sound) or .ivf; .wav; lines of JSON, "-" for standard output.
+  /// .y4m, .webm (with audio) or .ivf; .wav; lines of JSON, "-" for standard output.
   std::filesystem::path video_out{};
   std::filesystem::path audio_out{};
   std::filesystem::path stats{};
-  /// A table with a line for each picture shown, as CSV; "-" for standard output.
+  /// A table with one line per displayed frame, as CSV; "-" for standard output.
   std::filesystem::path frames{};
-  /// From the first connection on; empty: until somebody hangs up.
+  /// From the first connection on; empty: until one end hangs up.
   std::optional<Duration> duration{};
-  /// How long to wait for the other end; empty: a listener for ever, a joiner 30 s.
+  /// How long to wait for the other end; empty: for ever for a listener, 30 s for a joiner.
   std::optional<Duration> wait{};
-  /// A line on `err` every second.
+  /// One line on `err` per second.
   bool progress = false;
 };
 
-/// A call without a screen: files in, files out. The link of a listener is a line of its own on
-/// `out`. SIGINT and SIGTERM hang up; all that was recorded is kept.
-/// Gives 0 when the call was had, 1 when it was not or broke off (the reason is on `err`).
-/// Errors: std::runtime_error for what cannot begin (a bad link, a missing file, a port in use).
-/// Needs a media::GstRuntime.
+/// A call without a screen: files in, files out. A listener's link is printed on a line of its own
+/// on `out`. SIGINT and SIGTERM hang up; everything recorded is kept. Returns 0 if the call took
+/// place, 1 if it did not or broke off (the reason is on `err`). Errors: std::runtime_error if it
+/// cannot start (a bad link, a missing file, a port in use). Needs a media::GstRuntime.
 int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace cress::headless

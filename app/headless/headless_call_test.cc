@@ -113,7 +113,7 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
       ended_s = t_s;
     }
   }
-  // A line a second, one when it hangs up, and one at the end, a second after.
+  // One line per second, one when it hangs up, and one at the end, a second after.
   ASSERT_GE(times.size(), 4U);
   EXPECT_LE(times.size(), 6U);
   EXPECT_GE(times.front(), 1.0);
@@ -136,7 +136,7 @@ TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   EXPECT_LE(pictures, 100U);
 }
 
-TEST_F(HeadlessCallTest, NobodyWhoComesIsAFailureWithItsReason) {
+TEST_F(HeadlessCallTest, NoPeerIsAFailureWithItsReason) {
   EXPECT_EQ(run({.link = "cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA", .wait = 200ms}), 1);
   EXPECT_EQ(err.str().find("cress-call: no call: nobody answers"), 0U) << err.str();
   EXPECT_EQ(out.str(), "");

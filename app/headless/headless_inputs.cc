@@ -10,7 +10,7 @@
 namespace cress::headless {
 namespace {
 
-/// A path as a device id, anything else as it is.
+/// A path as a device id, other values unchanged.
 std::string device_id(const std::string& text) {
   return std::filesystem::exists(text) ? "file:" + text : text;
 }
@@ -55,7 +55,7 @@ live::LiveDevicesOptions device_options(const HeadlessOptions& options) {
         .id = device_id(options.video_in), .size = options.size, .rate = options.rate};
   }
   if (!options.audio_in.empty()) {
-    // A file is not a room: nothing to cancel, nothing to level.
+    // A file is not a room: there is no echo or level to process.
     devices.microphone = media::LiveMicrophoneOptions{
         .id = device_id(options.audio_in),
         .processing = {

@@ -11,14 +11,14 @@
 
 namespace cress::headless {
 
-// What a call and a room without a screen make of the same options. All throw std::runtime_error
-// with what is wrong.
+// Conversions of the options, shared by calls and rooms without a screen. All throw
+// std::runtime_error with the reason.
 
 /// Files and test sources in the place of camera, microphone and loudspeaker.
 live::LiveDevicesOptions device_options(const HeadlessOptions& options);
 app::PersonState person_of(const HeadlessOptions& options);
 secure::Link parsed_link(const std::string& text);
-/// Every address that the link's host has, at least one.
+/// All addresses of the link's host, at least one.
 std::vector<Address> addresses_of(const secure::Link& link);
 
 }  // namespace cress::headless

@@ -24,7 +24,7 @@ std::string refusal_of(const std::function<void()>& attempt) {
   }
 }
 
-TEST(HeadlessInputs, WhatIsNotGivenIsOff) {
+TEST(HeadlessInputs, OmittedOptionsAreOff) {
   const live::LiveDevicesOptions devices = device_options({});
   EXPECT_FALSE(devices.camera);
   EXPECT_FALSE(devices.microphone);

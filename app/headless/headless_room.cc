@@ -23,7 +23,7 @@ using room::kNobody;
 using room::MemberNumber;
 
 constexpr Duration kStatsInterval = 1s;
-// Of somebody who joins over and over, each time as a new number, the first ones are recorded.
+// If a member joins over and over, each time with a new number, the first ones are recorded.
 constexpr size_t kRecordersMax = 64;
 
 room::LiveRoomOptions room_options(const HeadlessOptions& options) {
@@ -43,7 +43,7 @@ bool is_folder(const std::filesystem::path& path) {
   return !path.empty() && (!path.has_filename() || std::filesystem::is_directory(path));
 }
 
-/// What is seen, as files: of who speaks, or of each member.
+/// The received video, as files: of the speaker, or of each member.
 class RoomRecorder {
  public:
   explicit RoomRecorder(const HeadlessOptions& options)
@@ -70,7 +70,7 @@ class RoomRecorder {
       }
       return;
     }
-    // Who spoke last stays on the screen until somebody else does, and is seen.
+    // The last speaker stays on the screen until another member speaks, and has video.
     if (on_screen_ == kNobody || shown.member == speaker_) {
       on_screen_ = shown.member;
     }
@@ -126,7 +126,7 @@ class HeadlessRoom {
   void handle_event(const live::LiveEvent& event);
   void handle_room_event(const room::RoomEvent& event);
   std::string name_of(MemberNumber number) const;
-  void look();
+  void write_stats();
   void end();
 
   HeadlessOptions options_;
@@ -140,7 +140,7 @@ class HeadlessRoom {
   bool asked_to_end_ = false;
   std::optional<std::string> end_words_;
   std::unique_ptr<room::LiveRoom> room_;
-  runtime::EventLoop::Timer looks_{loop_, [this] { look(); }};
+  runtime::EventLoop::Timer stats_timer_{loop_, [this] { write_stats(); }};
 };
 
 HeadlessRoom::HeadlessRoom(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
@@ -211,7 +211,7 @@ void HeadlessRoom::end() {
   }
 }
 
-void HeadlessRoom::look() {
+void HeadlessRoom::write_stats() {
   const TimePoint now = clock_.now();
   const room::LiveRoomSample sample = room_->room_sample();
   stats_.write(room_line(sample));
@@ -231,12 +231,12 @@ void HeadlessRoom::look() {
       next = std::min(next, over);
     }
   }
-  looks_.arm(next);
+  stats_timer_.arm(next);
 }
 
 int HeadlessRoom::run() {
   loop_.on_signals([this](int) { end(); });
-  looks_.arm(clock_.now() + kStatsInterval);
+  stats_timer_.arm(clock_.now() + kStatsInterval);
   loop_.run();
   stats_.write(room_line(room_->room_sample()));
   room_->finish();

@@ -22,7 +22,7 @@
 namespace cress::headless {
 namespace {
 
-/// A relay, and a folder for what members write.
+/// A relay, and a folder for the members' output.
 class HeadlessRoomTest : public ::testing::Test {
  protected:
   HeadlessRoomTest()
@@ -32,7 +32,7 @@ class HeadlessRoomTest : public ::testing::Test {
   }
   ~HeadlessRoomTest() override { std::filesystem::remove_all(folder_); }
 
-  /// Runs the program itself; gives its exit status. What it says is in NAME.txt.
+  /// Runs the program itself; returns its exit status. Its output is in NAME.txt.
   int run(const std::string& name, const std::string& more, const std::string& link) const {
     const std::string command = std::string(CRESS_BIN) +
                                 "/cress-call --headless --video-in test --audio-in test --size "
@@ -97,7 +97,7 @@ TEST_F(HeadlessRoomTest, ThreeProgramsRecordEachOtherAndWriteALineForEachMember)
   EXPECT_GT(frames, 30U);
 }
 
-TEST_F(HeadlessRoomTest, AWrongSecretIsToldInOneLine) {
+TEST_F(HeadlessRoomTest, WrongSecretIsReportedInOneLine) {
   EXPECT_EQ(run("Eve", "", relay_.link(secure::make_secret())), 1);
   EXPECT_NE(said("Eve").find("not in the room: "), std::string::npos) << said("Eve");
 }

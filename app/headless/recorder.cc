@@ -55,7 +55,7 @@ void Recorder::write() {
       waiting_.pop_front();
     }
     if (!error_.empty()) {
-      continue;  // drained, so that nobody waits
+      continue;  // drained, so that no caller waits
     }
     try {
       if (item.picture) {

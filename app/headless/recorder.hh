@@ -18,10 +18,10 @@
 
 namespace cress::headless {
 
-/// A MovieWriter on a thread of its own: the call never waits for a disk or an encoder. What comes
-/// faster than it can be written is left out, and counted.
-/// Errors: the constructor throws as MovieWriter's; a full disk later is told by finish().
-/// Threads: one inside; one owner. Bounds: kWaitingMax pictures and sounds wait.
+/// A MovieWriter on a thread of its own: the call never waits for a disk or an encoder. Input that
+/// arrives faster than it can be written is left out, and counted. Errors: the constructor throws
+/// as MovieWriter's; finish() reports later errors such as a full disk. Threads: one inside; one
+/// owner. Bounds: at most kWaitingMax frames of video and audio wait.
 class Recorder {
  public:
   static constexpr size_t kWaitingMax = 128;
@@ -34,8 +34,8 @@ class Recorder {
   /// As MovieWriter::add_picture and add_sound.
   void add_picture(Duration at, media::PicturePtr picture);
   void add_sound(Duration at, const media::AudioFrame& frame);
-  /// Writes all that waits. Throws std::runtime_error "PATH: what" if anything went wrong since the
-  /// beginning. Call once, last.
+  /// Writes everything that waits. Throws std::runtime_error "PATH: what" if anything failed since
+  /// the beginning. Call once, last.
   void finish(Duration until);
 
   uint64_t left_out() const { return left_out_; }
@@ -59,7 +59,7 @@ class Recorder {
   std::deque<Item> waiting_;
   bool stopping_ = false;
 
-  std::string error_;  // the thread's until it is joined
+  std::string error_;  // owned by the thread until it is joined
   std::thread thread_;
 };
 

@@ -28,7 +28,7 @@ struct RecorderTest : ::testing::Test {
   const fs::path file = fs::path{testing::TempDir()} / "cress-recorder.y4m";
 };
 
-TEST_F(RecorderTest, WritesAllThatWaitsUntilTheEnd) {
+TEST_F(RecorderTest, WritesEverythingQueuedAtTheEnd) {
   media::SyntheticCamera camera{{.width = 32, .height = 16}};
   Recorder recorder{file, options(32, 16)};
   for (uint64_t i = 0; i < 5; ++i) {
@@ -38,11 +38,11 @@ TEST_F(RecorderTest, WritesAllThatWaitsUntilTheEnd) {
   EXPECT_EQ(recorder.left_out(), 0U);
   const size_t picture = 32 * 16 * 3 / 2 + std::string{"FRAME\n"}.size();
   const auto size = fs::file_size(file);
-  EXPECT_GE(size, 10 * picture);  // a second at 10 pictures a second, and a head
+  EXPECT_GE(size, 10 * picture);  // a second at 10 frames per second, and a header
   EXPECT_LT(size, 11 * picture);
 }
 
-TEST_F(RecorderTest, WhatAFullDiskRefusesIsReportedAtTheEnd) {
+TEST_F(RecorderTest, FullDiskIsReportedAtTheEnd) {
   fs::create_symlink("/dev/full", file);
   Recorder recorder{file, options(640, 360)};
   media::SyntheticCamera camera{{.width = 640, .height = 360}};
@@ -67,7 +67,7 @@ TEST_F(RecorderTest, ADiskThatIsTooSlowHolds128PicturesAndNoCall) {
   for (size_t i = 0; i < kPictures; ++i) {
     recorder.add_picture(static_cast<int64_t>(i) * 100ms, picture);  // returns at once
   }
-  // The writer holds one or two while nobody reads.
+  // The writer holds one or two while the pipe is not read.
   const size_t kept = kPictures - recorder.left_out();
   EXPECT_GE(kept, Recorder::kWaitingMax);
   EXPECT_LE(kept, Recorder::kWaitingMax + 3);

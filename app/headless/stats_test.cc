@@ -58,7 +58,7 @@ TEST(Stats, ASampleIsALineOfNumbersInTheirUnits) {
   EXPECT_EQ(sample_line(sample()), std::string{"{"} + kSample + "}");
 }
 
-TEST(Stats, WhatIsUnknownIsNull) {
+TEST(Stats, UnknownValuesAreNull) {
   const std::string line = sample_line({});
   for (const char* key : {"rtt_ms", "frame_delay_p50_ms", "frame_delay_p95_ms", "sound_delay_ms"}) {
     EXPECT_NE(line.find('"' + std::string{key} + "\":null"), std::string::npos) << key;
@@ -156,7 +156,7 @@ TEST(LineWriter, WritesToAFileOrToStandardOutputOrNowhere) {
   fs::remove(path);
 }
 
-TEST(LineWriter, WhatCannotBeWrittenIsAnError) {
+TEST(LineWriter, UnwritableOutputIsAnError) {
   std::ostringstream out;
   try {
     const LineWriter writer{"/no/such/folder/lines", out};

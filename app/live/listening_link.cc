@@ -93,10 +93,11 @@ const secure::Link& ListeningLink::opened(const std::string& host, uint16_t port
 }
 
 void ListeningLink::write() const {
-  // Whole or not at all: a listener that dies here finds none, or the one it gave away.
+  // Written completely or not at all: a listener that crashes here finds none, or the one it gave
+  // away.
   std::filesystem::path beside = file_;
   beside += ".new";
-  ::unlink(beside.c_str());  // of one that died
+  ::unlink(beside.c_str());  // of one that crashed
   const runtime::FileDescriptor fd{
       ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode)};
   const std::string text = secure::format_link(link_) + "\n";

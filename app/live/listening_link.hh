@@ -11,23 +11,23 @@
 
 namespace cress::live {
 
-/// A listener's link: new for each call, or kept in a file, and then the same after a restart, so
-/// that who is in the call comes back by itself and who was given the link need not be told anew.
-/// Whoever reads the file can join: it is made with mode 0600, and refused when others may read it.
-/// Threads: none inside; one owner.
+/// A listener's link: new for each call, or kept in a file and then the same after a restart. With
+/// a kept link the peer in the call reconnects by itself and the link need not be sent again.
+/// Anyone who reads the file can join: it is created with mode 0600, and rejected if others may
+/// read it. Threads: none inside; one owner.
 class ListeningLink {
  public:
-  /// `bind`: where to listen; port 0: the kept link's, or any. `file` is empty, or holds one line;
-  /// where there is none yet, opened() writes it. Throws std::runtime_error "FILE: what; what to
-  /// do" when it cannot be read, holds no link, is open to others, or names another port than
-  /// `bind`; also when there is no secret to be had.
+  /// `bind`: where to listen; port 0: the kept link's port, or any. `file` is empty, or the path of
+  /// a file with one line; if it does not exist, opened() writes it. Throws std::runtime_error
+  /// "FILE: what; what to do" if it cannot be read, holds no link, is readable by others, or names
+  /// another port than `bind`; also if no secret can be generated.
   ListeningLink(const Address& bind, std::filesystem::path file);
 
   const std::vector<std::byte>& secret() const { return link_.secret; }
   const Address& bind() const { return bind_; }
-  /// Once the socket is open at `port`: the link to give away. Its host is `host`, or what the file
-  /// says, where people may have written a name that others know this machine by.
-  /// Throws std::runtime_error when the file cannot be written.
+  /// Call once the socket is open at `port`: returns the link to give away. Its host is `host`, or
+  /// the one in the file, where the user may have written another name of this machine. Throws
+  /// std::runtime_error if the file cannot be written.
   const secure::Link& opened(const std::string& host, uint16_t port);
 
  private:

@@ -52,13 +52,13 @@ TEST_F(ListeningLinkTest, IsTheSameAfterARestartAndReadByItsOwnerAlone) {
   EXPECT_EQ(again.opened("192.0.2.99", 4433), link) << "also when the machine's address changed";
 }
 
-TEST_F(ListeningLinkTest, KeepsTheHostThatAPersonWroteIntoIt) {
+TEST_F(ListeningLinkTest, KeepsAManuallyEditedHost) {
   hold("  cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\r\n");
   ListeningLink link{{.port = 4433}, file_};
   EXPECT_EQ(link.opened("10.0.0.2", 4433).host, "home.example");
 }
 
-TEST_F(ListeningLinkTest, AFileThatIsOfNoUseIsRefusedWithWhatToDo) {
+TEST_F(ListeningLinkTest, UselessFileIsRejectedWithAdvice) {
   hold("cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA\n", fs::perms{0640});
   EXPECT_NE(refusal().find("chmod 600"), std::string::npos) << refusal();
   hold("cress://h:1/\n");
@@ -82,7 +82,7 @@ TEST_F(ListeningLinkTest, WhiteSpaceAroundTheLinkIsLeftOut) {
   }
 }
 
-TEST_F(ListeningLinkTest, NobodyElseMayHaveAnyRightToTheFile) {
+TEST_F(ListeningLinkTest, FileReadableByOthersIsRejected) {
   for (const unsigned mode : {0610U, 0620U, 0640U, 0601U, 0602U, 0604U}) {
     hold("cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA\n", fs::perms{mode});
     EXPECT_NE(refusal().find("chmod 600"), std::string::npos) << std::oct << mode;
@@ -100,7 +100,7 @@ TEST_F(ListeningLinkTest, OnceWrittenItsHostStaysTheSame) {
   EXPECT_EQ(fresh.opened("second", 5000).host, "second") << "nothing is kept of it";
 }
 
-TEST_F(ListeningLinkTest, WhatADeadListenerLeftIsReplaced) {
+TEST_F(ListeningLinkTest, FileOfACrashedListenerIsReplaced) {
   const fs::path unfinished = file_.string() + ".new";
   std::ofstream{unfinished} << "half a li";
   ListeningLink link{{}, file_};
@@ -109,7 +109,7 @@ TEST_F(ListeningLinkTest, WhatADeadListenerLeftIsReplaced) {
   EXPECT_EQ((ListeningLink{{}, file_}.secret()), link.secret());
 }
 
-TEST_F(ListeningLinkTest, WhatCouldNotBeWrittenWholeIsRemoved) {
+TEST_F(ListeningLinkTest, IncompleteFileIsRemoved) {
   ListeningLink link{{}, file_};
   fs::create_directory(file_);  // which nothing can be renamed to
   try {
@@ -121,7 +121,7 @@ TEST_F(ListeningLinkTest, WhatCouldNotBeWrittenWholeIsRemoved) {
   EXPECT_FALSE(fs::exists(file_.string() + ".new"));
 }
 
-TEST_F(ListeningLinkTest, AFileThatCannotBeWrittenIsToldAndNothingIsLeft) {
+TEST_F(ListeningLinkTest, UnwritableFileIsReportedAndLeavesNothing) {
   ListeningLink link{{}, "/no/such/folder/a.link"};
   EXPECT_THROW((void)link.opened("h", 1), std::runtime_error);
 }

@@ -1,10 +1,11 @@
-// Goal: strangers cannot disturb a call. Method: a call at 640x360 runs over an emulated path of
-// 40 ms there and back, each end and the path in a thread of its own; after a quiet time a thread
-// sends the listener, which listens at all addresses of the machine,
-// - 100 000 datagrams a second: noise, noise that looks like each kind of Cress datagram, and true
-//   datagrams of the call again, cut and with a bit flipped; or
+// Goal: strangers cannot disturb a call. Method: a call at 640x360 runs over an emulated path with
+// a round trip of 40 ms, each end and the path in a thread of its own; after a quiet period a
+// thread sends the listener, which listens on all addresses of the machine,
+// - 100 000 datagrams a second: noise, noise that looks like each kind of Cress datagram, and real
+//   datagrams of the call again, truncated and with a bit flipped; or
 // - the first message of a handshake, forged, from tens of thousands of addresses of 127.0.0.0/8.
-// The path repeats itself every 6 s, and each measurement is as long: both see the same link.
+//   The path repeats itself every 6 s, and each measurement has that length: both see the same
+//   link.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -33,8 +34,8 @@ constexpr Duration kMeasured = 12s;
 constexpr Duration kPeriod = 6s;
 constexpr int kBatch = 64;
 
-/// Datagrams to one port, each from an address of 127.0.0.0/8 that it names itself, and a count of
-/// what comes back to any of those. IPv4 as it is spoken to a socket of both families.
+/// Sends datagrams to one port, each from an address of 127.0.0.0/8 that it chooses, and counts
+/// what returns to any of those. IPv4 as it reaches a socket of both families.
 class ForgingSocket {
  public:
   struct Datagram {
@@ -79,7 +80,7 @@ class ForgingSocket {
     return std::max(0, sendmmsg(fd_.get(), headers_.data(), static_cast<unsigned>(count), 0));
   }
 
-  /// Bytes that came since the last question.
+  /// Bytes that returned since the last call.
   uint64_t take_answers() {
     uint64_t bytes = 0;
     std::byte ignored{};
@@ -98,7 +99,7 @@ class ForgingSocket {
   std::array<Control, kBatch> controls_{};
 };
 
-/// Sends from the beginning on, in batches at a steady rate, until destroyed.
+/// Sends from construction on, in batches at a steady rate, until destroyed.
 class Flood {
  public:
   using Datagrams = std::vector<ForgingSocket::Datagram>;
@@ -153,9 +154,9 @@ class Flood {
 
 constexpr size_t kReady = 64 * 1024;
 
-/// Noise and worse. `recorded`: datagrams of the call.
+/// Noise and modified datagrams. `recorded`: datagrams of the call.
 Flood::Datagrams noise(const std::vector<std::vector<std::byte>>& recorded) {
-  // None of ours, a record, a control record, a handshake, an alert.
+  // Not ours, a record, a control record, a handshake, an alert.
   constexpr std::array<uint8_t, 5> kFirst{0x80, 0x11, 0x12, 0x16, 0x15};
   Rng rng{7};
   Flood::Datagrams out(kReady / 16);
@@ -180,7 +181,7 @@ Flood::Datagrams noise(const std::vector<std::vector<std::byte>>& recorded) {
 }
 
 /// A joiner's first message, each with another random number and another sender; every other one
-/// with a cookie that somebody has made up.
+/// with an invented cookie.
 Flood::Datagrams hellos() {
   constexpr size_t kRandomOffset = 27;
   constexpr size_t kCookieLengthOffset = kRandomOffset + 32 + 1;
@@ -255,7 +256,7 @@ class LiveAttackMeasured : public ::testing::Test {
     Duration lateness{};
     Duration processor{};  ///< of the listener's thread
   };
-  /// A call, a quiet time, a flood, and what the two were like.
+  /// A call, a quiet period, a flood, and the statistics of both.
   void attack(const std::function<Flood::Datagrams()>& make, int64_t per_second);
   Seen measure();
 
@@ -315,7 +316,7 @@ void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, i
             << " ms; arrived " << after_.datagrams_received - before_.datagrams_received
             << ", answered " << flood.answered_bytes() << " of " << flood.sent_bytes()
             << " bytes\n";
-  // What a queue of pictures more is; the flood itself would be a gigabyte.
+  // A few more frames in a queue; the flood itself would be a gigabyte.
   EXPECT_LE(memory_after, memory + DataSize{16 << 20});
   EXPECT_LE(flood.answered_bytes(), flood.sent_bytes());
   EXPECT_EQ(lea_.count(LiveEvent::Kind::kConnected), 1U);
@@ -331,7 +332,7 @@ void LiveAttackMeasured::attack(const std::function<Flood::Datagrams()>& make, i
   EXPECT_LE(loud.p95, std::max(quiet.p95, again.p95) * 12 / 10);
 }
 
-TEST_F(LiveAttackMeasured, ANoiseOfAHundredThousandDatagramsASecondChangesNothingInACall) {
+TEST_F(LiveAttackMeasured, HundredThousandNoiseDatagramsASecondAreHarmless) {
   attack([this] { return noise(path_.overheard()); }, 100'000);
   if (IsSkipped()) {
     return;
@@ -341,7 +342,7 @@ TEST_F(LiveAttackMeasured, ANoiseOfAHundredThousandDatagramsASecondChangesNothin
   EXPECT_GT(after_.bad_handshake, before_.bad_handshake);
 }
 
-TEST_F(LiveAttackMeasured, AFloodOfForgedHandshakesChangesNothingInACallAndIsNotAmplified) {
+TEST_F(LiveAttackMeasured, ForgedHandshakeFloodIsHarmlessAndNotAmplified) {
   attack(hellos, 100'000);
   if (IsSkipped()) {
     return;

@@ -45,10 +45,10 @@ void LiveCall::take_events(TimePoint now) {
   while (const auto event = call_.poll_event()) {
     handle_session_event(now, *event);
     const auto* closed = std::get_if<secure::Closed>(&*event);
-    // Replaced: the one who came back is let in, and the call goes on with him.
+    // Replaced: the returning peer is admitted, and the call continues with it.
     if (closed != nullptr && closed->reason != secure::CloseReason::kReplaced && !is_ending()) {
       end(now, secure::describe(closed->reason));
-      call_.hang_up(now);  // a listener would wait for the next one
+      call_.hang_up(now);  // a listener would wait for the next peer
     }
   }
 }

@@ -17,7 +17,7 @@ struct LiveCallOptions {
   Address bind{};
   /// Where the listener is; for a joiner.
   Address listener{};
-  /// Where else it may be: see secure::ConnectionOptions.
+  /// Other possible addresses: see secure::ConnectionOptions.
   std::vector<Address> other_listeners{};
   /// How long a joiner tries.
   Duration connect_max = 30s;
@@ -25,9 +25,9 @@ struct LiveCallOptions {
   app::PersonState person{};
 };
 
-/// Where a call's outputs go.
+/// The destinations of a call's outputs.
 struct LiveOutputs : LiveEndOutputs {
-  /// `shown`: when it is handed over here, decoded.
+  /// `shown`: the time when it is passed here, decoded.
   std::function<void(const app::ShownFrame&)> shown{};
 };
 
@@ -38,7 +38,7 @@ class LiveCall final : public LiveEnd {
   LiveCall(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
            const LiveCallOptions& options, const LiveOutputs& outputs);
 
-  /// What the other end says of its person; nothing while nobody is there.
+  /// The state that the other end reports of its person; nullopt while no peer is connected.
   std::optional<app::PersonState> peer() const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 class LiveCallTest : public ::testing::Test, public LivePair {};
 
-TEST_F(LiveCallTest, TwoEndsSeeAndHearEachOtherAndKnowWhoIsThere) {
+TEST_F(LiveCallTest, TwoEndsSeeHearAndKnowEachOther) {
   End lea{clock(), loop(), listener()};
   End jo{clock(), loop(), joiner(lea)};
   ASSERT_TRUE(run_until([&] {
@@ -37,7 +37,7 @@ TEST_F(LiveCallTest, TwoEndsSeeAndHearEachOtherAndKnowWhoIsThere) {
   EXPECT_EQ(lea.end_words(), secure::describe(secure::CloseReason::kPeerHungUp));
 }
 
-TEST_F(LiveCallTest, AWrongSecretGetsNobodyInAndSaysSo) {
+TEST_F(LiveCallTest, WrongSecretIsRejectedAndReported) {
   End lea{clock(), loop(), listener()};
   LiveCallOptions wrong = joiner(lea);
   wrong.secret = secure::make_secret();
@@ -50,7 +50,7 @@ TEST_F(LiveCallTest, AWrongSecretGetsNobodyInAndSaysSo) {
   EXPECT_TRUE(run_until([&] { return jo.shown.size() > 3; })) << "the listener serves on";
 }
 
-TEST_F(LiveCallTest, ACameraThatIsLostIsToldAndTheCallGoesOn) {
+TEST_F(LiveCallTest, LostCameraIsReportedAndTheCallContinues) {
   End lea{clock(), loop(), listener()};
   End jo{clock(), loop(), joiner(lea)};
   ASSERT_TRUE(run_until([&] { return lea.shown.size() > 5; }));
@@ -63,13 +63,13 @@ TEST_F(LiveCallTest, ACameraThatIsLostIsToldAndTheCallGoesOn) {
   EXPECT_TRUE(run_until([&] { return lea.shown.size() > seen + 10; }));
 }
 
-TEST_F(LiveCallTest, AListenerThatIsBackAtItsPortIsJoinedAgainWithoutAnybodysDoing) {
+TEST_F(LiveCallTest, AListenerThatIsBackAtItsPortIsJoinedAgainAutomatically) {
   auto lea = std::make_unique<End>(clock(), loop(), listener());
   End jo{clock(), loop(), joiner(*lea)};
   ASSERT_TRUE(run_until([&] { return lea->shown.size() > 20 && jo.shown.size() > 20; }));
   LiveCallOptions same = listener();
   same.bind = lea->call->local_address();
-  lea.reset();  // without a good-bye, as in a crash
+  lea.reset();  // without a close, as in a crash
   run_until([] { return false; }, 2s);
   End again{clock(), loop(), same};
   const TimePoint back = clock().now();
@@ -99,7 +99,7 @@ TEST_F(LiveCallTest, OfSeveralAddressesOfAListenerOneIsEnough) {
   EXPECT_TRUE(run_until([&] { return lea.shown.size() > 5 && jo.shown.size() > 5; }));
 }
 
-TEST_F(LiveCallTest, ABusyPortIsAClearErrorBeforeAnythingBegins) {
+TEST_F(LiveCallTest, BusyPortIsAClearErrorBeforeTheStart) {
   End lea{clock(), loop(), listener()};
   LiveCallOptions second = listener();
   second.bind = lea.call->local_address();

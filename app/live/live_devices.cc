@@ -7,7 +7,7 @@ namespace {
 
 constexpr Duration kDeviceRetry = 2s;
 
-/// Even sides: what the camera will give and the encoder takes.
+/// Even sides: what the camera will deliver and the encoder accepts.
 LiveDevicesOptions normalized(LiveDevicesOptions options) {
   if (options.camera) {
     options.camera->size.width &= ~1;
@@ -159,7 +159,7 @@ void LiveDevices::take_pictures() {
 void LiveDevices::take_sound() {
   while (const auto captured = microphone_->poll_frame()) {
     microphone_dbfs_ = captured->level.rms_dbfs;
-    // Silence goes on being sent, and costs next to nothing.
+    // Silence continues to be sent, and costs next to nothing.
     outputs_.capture_sound(muted_ ? media::AudioFrame{} : captured->samples);
   }
   take_events(*microphone_, microphone_watch_);

@@ -20,45 +20,46 @@
 namespace cress::live {
 
 struct LiveDevicesOptions {
-  /// Empty: no pictures are sent. Its size, with even sides, is that of the pictures sent.
+  /// Empty: no video is sent. Its size, with even sides, is that of the video sent.
   std::optional<media::LiveCameraOptions> camera{};
-  /// Empty: no sound is sent. Its echo probe is the speaker's.
+  /// Empty: no audio is sent. Its echo probe is the speaker's.
   std::optional<media::LiveMicrophoneOptions> microphone{};
   media::LiveSpeakerOptions speaker{.id = media::kNoSpeaker};
 };
 
-/// The pictures that these devices give; nothing without a camera.
+/// The options for the video of these devices; nullopt without a camera.
 std::optional<app::VideoSenderOptions> video_of(const LiveDevicesOptions& devices);
 
-/// News of a device, for people.
+/// An event of a device, with a message for display.
 struct DeviceNews {
   enum class Kind { kLost, kBack, kNotice, kRefused };
   Kind kind = Kind::kNotice;
   std::string words;
 };
 
-/// As it is told with the rest of a session.
+/// The kind under which it is reported with the other events of a session.
 LiveEvent::Kind event_kind(DeviceNews::Kind kind);
 
-/// Whom the devices serve. Called in the loop's thread; all but own_picture and news are needed.
+/// The destinations of the devices' outputs. Called in the loop's thread; all but own_picture and
+/// news are required.
 struct LiveDevicesOutputs {
   /// Every picture of the camera, also while it is off;
   std::function<void(const media::PicturePtr&)> own_picture{};
-  /// those that are to be sent;
+  /// the pictures to be sent;
   std::function<void(const media::PicturePtr&)> capture{};
-  /// 20 ms to be sent: silence while muted, so that the other end's sound keeps its time.
+  /// 20 ms to be sent: silence while muted, so that the other end's audio keeps its timing.
   std::function<void(const media::AudioFrame&)> capture_sound{};
-  /// Gives the next 20 ms for the loudspeaker;
+  /// Returns the next 20 ms for the loudspeaker;
   std::function<app::PlayedAudio()> play{};
-  /// those that the loudspeaker took.
+  /// the audio that the loudspeaker took.
   std::function<void(const app::PlayedAudio&)> played{};
   std::function<void(const DeviceNews&)> news{};
 };
 
-/// Camera, microphone and loudspeaker of somebody in a call: open from the constructor on, changed
-/// while it goes on, tried again every 2 s when lost. Errors: the constructor and choose_* throw
-/// std::runtime_error for what can never work (no such file). Threads: the loop's, besides those of
-/// the devices.
+/// Camera, microphone and loudspeaker of one end of a call: open from the constructor on,
+/// changeable during the call, tried again every 2 s when lost. Errors: the constructor and
+/// choose_* throw std::runtime_error for settings that can never work (no such file). Threads: the
+/// loop's, in addition to those of the devices.
 class LiveDevices {
  public:
   /// Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime.
@@ -68,17 +69,17 @@ class LiveDevices {
   LiveDevices(const LiveDevices&) = delete;
   LiveDevices& operator=(const LiveDevices&) = delete;
 
-  /// Opens them: nothing of the outputs is called before.
+  /// Opens the devices; no output is called before.
   void begin();
   void set_muted(bool muted) { muted_ = muted; }
   void set_camera_off(bool off) { camera_off_ = off; }
-  /// True: it is another one than before.
+  /// True: it is a different one than before.
   bool choose_camera(const std::string& id);
   void choose_microphone(const std::string& id);
   void choose_speaker(const std::string& id) { speaker_->choose(id); }
-  /// Some ten times a second: lost devices are thought of.
+  /// Call about ten times a second: retries lost devices.
   void tick();
-  /// Writes what a speaker "file:PATH" holds; see LiveSpeaker::finish.
+  /// Completes the file of a speaker "file:PATH"; see LiveSpeaker::finish.
   void finish() { speaker_->finish(); }
 
   const LiveDevicesOptions& options() const { return options_; }

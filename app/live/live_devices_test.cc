@@ -21,8 +21,8 @@ LiveDevicesOptions test_devices() {
   return options;
 }
 
-/// Devices with all that comes out of them. They run in real time, as devices do: a test waits for
-/// what must come, however late it is.
+/// Devices with all their outputs. They run in real time, as devices do: a test waits for what must
+/// arrive, however late it is.
 struct DevicesTest : ::testing::Test {
   void begin(const LiveDevicesOptions& options) {
     LiveDevicesOutputs outputs;
@@ -69,7 +69,7 @@ struct DevicesTest : ::testing::Test {
   std::unique_ptr<LiveDevices> devices;
 };
 
-TEST(DeviceOptions, WhatIsCodedHasEvenSides) {
+TEST(DeviceOptions, EncodedSizeHasEvenSides) {
   LiveDevicesOptions options;
   EXPECT_EQ(video_of(options), std::nullopt) << "no camera";
   options.camera = media::LiveCameraOptions{.size = {161, 91}, .rate = {15, 1}};
@@ -82,7 +82,7 @@ TEST(DeviceOptions, WhatIsCodedHasEvenSides) {
   EXPECT_EQ(video_of(options)->height, 48);
 }
 
-TEST(DeviceOptions, EveryKindOfNewsHasItsEvent) {
+TEST(DeviceOptions, EachDeviceEventHasItsCallEvent) {
   using News = DeviceNews::Kind;
   using Event = LiveEvent::Kind;
   EXPECT_EQ(event_kind(News::kLost), Event::kDeviceLost);
@@ -91,7 +91,7 @@ TEST(DeviceOptions, EveryKindOfNewsHasItsEvent) {
   EXPECT_EQ(event_kind(News::kNotice), Event::kNotice);
 }
 
-TEST_F(DevicesTest, PicturesOfTheWantedSizeAreShownAndSent) {
+TEST_F(DevicesTest, PicturesOfTheWantedSizeAreDisplayedAndSent) {
   begin(test_devices());
   EXPECT_EQ(devices->options().camera->size, (media::PictureSize{160, 90}));
   ASSERT_TRUE(run_until([&] { return captured.size() >= 3; }));
@@ -106,7 +106,7 @@ TEST_F(DevicesTest, PicturesOfTheWantedSizeAreShownAndSent) {
   EXPECT_TRUE(run_until([&] { return captured.size() > sent; }));
 }
 
-TEST_F(DevicesTest, PicturesOfAnotherSizeAreShownButNotSent) {
+TEST_F(DevicesTest, PicturesOfAnotherSizeAreDisplayedButNotSent) {
   for (const auto& size : {media::PictureSize{80, 91}, media::PictureSize{161, 40}}) {
     LiveDevicesOptions options = test_devices();
     options.microphone.reset();
@@ -175,7 +175,7 @@ TEST_F(DevicesTest, AnotherMicrophoneTakesThePlaceOfTheFirst) {
       heard, [](const media::AudioFrame& frame) { return frame == media::AudioFrame{}; }));
 }
 
-TEST_F(DevicesTest, WhoHasNoCameraOrMicrophoneGetsNone) {
+TEST_F(DevicesTest, MissingCameraAndMicrophoneStayOff) {
   begin({});
   EXPECT_FALSE(devices->choose_camera(media::kTestDevice));
   devices->choose_microphone(media::kTestDevice);

@@ -8,9 +8,9 @@
 namespace cress::live {
 namespace {
 
-// How often rates are read and lost devices are thought of.
+// How often rates are read and lost devices are retried.
 constexpr Duration kTick = 100ms;
-// A good-bye that nobody answers is over by then.
+// A close without an answer is over by then.
 constexpr Duration kGoodbyeMax = 1s;
 
 }  // namespace
@@ -133,7 +133,7 @@ void LiveEnd::drained(TimePoint now) {
     meter_.handle_endpoint(*endpoint);
   }
   if (end_reason_ && machine_->is_finished()) {
-    goodbye_.arm(now);  // not from in here: who hears of the end may want to end us
+    goodbye_.arm(now);  // not inside this call: the receiver of the event may destroy this object
   }
 }
 

@@ -19,7 +19,7 @@
 
 namespace cress::live {
 
-/// How a live end speaks of whom it is connected to.
+/// The wording for the other end in a live end's messages.
 struct LiveWords {
   const char* connected = "Connected to ";  ///< an address follows, as after `moved`
   const char* unreachable = "Nothing has been heard for 3 seconds";
@@ -33,31 +33,31 @@ struct LiveEndOptions {
   LiveWords words{};
 };
 
-/// Where the outputs of any live end go; each may be empty. Called in the loop's thread.
+/// The destinations of any live end's outputs; each may be empty. Called in the loop's thread.
 struct LiveEndOutputs {
   std::function<void(const LiveEvent&)> event{};
-  /// What the loudspeaker took while somebody was there: in a room all others together.
+  /// The audio that the loudspeaker took while connected: in a room all others mixed.
   std::function<void(const app::PlayedAudio&)> played{};
   std::function<void(const media::PicturePtr&)> own_picture{};
   std::function<void(const app::CodedVideo&)> coded{};
 };
 
-/// What is live of a call and of a room alike, and how either is driven: socket, devices and a
-/// LiveMachine, stepped by an event loop. Begins with the constructor, ends with LiveEvent::kEnded.
-/// Errors: the constructor throws std::runtime_error (port in use, no such file); afterwards all is
-/// told by events. Threads: the loop's, besides those of the devices.
+/// The common part of a live call and a live room, and what drives them: socket, devices and a
+/// LiveMachine, stepped by an event loop. Starts with the constructor, ends with LiveEvent::kEnded.
+/// Errors: the constructor throws std::runtime_error (port in use, no such file); later errors are
+/// events. Threads: the loop's, in addition to those of the devices.
 class LiveEnd {
  public:
   virtual ~LiveEnd() = default;
   LiveEnd(const LiveEnd&) = delete;
   LiveEnd& operator=(const LiveEnd&) = delete;
 
-  /// With the port that was given.
+  /// With the assigned port.
   Address local_address() const { return socket_.local_address(); }
   void set_muted(bool muted);
   void set_camera_off(bool off);
   void set_name(std::string name);
-  /// Another camera; "screen" shares the screen.
+  /// Switches to another camera; "screen" shares the screen.
   void choose_camera(const std::string& id);
   void choose_microphone(const std::string& id) { devices_.choose_microphone(id); }
   void choose_speaker(const std::string& id) { devices_.choose_speaker(id); }
@@ -66,28 +66,29 @@ class LiveEnd {
   const app::PersonState& person() const { return person_; }
   virtual LiveSample sample() const;
   const secure::ConnectionStats& connection_stats() const { return machine_->connection().stats(); }
-  /// Writes what a speaker "file:PATH" holds; see LiveSpeaker::finish. After kEnded.
+  /// Completes the file of a speaker "file:PATH"; see LiveSpeaker::finish. After kEnded.
   void finish() { devices_.finish(); }
 
  protected:
   /// Clock and loop are borrowed and must outlive it. Needs a media::GstRuntime. Nothing happens
-  /// before begin(), which the constructor of what is made of this calls last.
+  /// before begin(), which the derived class's constructor calls last.
   LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
           std::unique_ptr<LiveMachine> machine, const LiveEndOptions& options,
           LiveEndOutputs outputs);
   void begin();
 
-  /// What else the machine has to say: its events,
+  /// Takes the machine's further outputs: its events,
   virtual void take_events(TimePoint now) = 0;
-  /// then the pictures that are to be shown, each by note_shown().
+  /// then the frames to be displayed, each reported by note_shown().
   virtual void take_shown() = 0;
 
   void wake(const std::function<void(TimePoint now)>& change) { driver_.wake(change); }
   void handle_session_event(TimePoint now, const secure::Event& event);
-  /// When it is shown: a machine's time leaves out decoding, and how late this thread was.
+  /// Returns the display time: the machine's own time does not include decoding or this thread's
+  /// delay.
   TimePoint note_shown(TimePoint captured);
   void tell(LiveEvent::Kind kind, std::string words);
-  /// It is over; the first reason is what is told, once the good-bye is said or kGoodbyeMax is
+  /// Ends it; the first reason is the one reported, once the close has been sent or kGoodbyeMax is
   /// over.
   void end(TimePoint now, const std::string& reason);
   bool is_ending() const { return end_reason_.has_value(); }

@@ -12,7 +12,7 @@
 namespace cress::live {
 namespace {
 
-/// An end with a small test camera, and all outputs of it.
+/// An end with a small test camera, and all its outputs.
 struct SmallEnd {
   SmallEnd(LivePair& pair, LiveCallOptions options) {
     options.devices.camera =
@@ -53,7 +53,7 @@ struct EndOfACall : ::testing::Test, LivePair {
   std::unique_ptr<SmallEnd> jo;
 };
 
-TEST_F(EndOfACall, AloneItShowsItsOwnPictureAndNothingIsPlayed) {
+TEST_F(EndOfACall, AloneItDisplaysItsOwnPictureAndPlaysNothing) {
   SmallEnd alone{*this, listener()};
   ASSERT_TRUE(run_until([&] { return alone.own > 5; }));
   EXPECT_TRUE(alone.played.empty());
@@ -110,7 +110,7 @@ TEST_F(EndOfACall, WhatThePersonChangesIsKnownAtTheOtherEnd) {
   EXPECT_TRUE(run_until([&] { return jo->coded > coded + 1; }));
 }
 
-TEST_F(EndOfACall, BeginsMutedAndDarkIfThePersonIs) {
+TEST_F(EndOfACall, StartsMutedAndWithoutCameraOnRequest) {
   LiveCallOptions options = listener();
   options.person = {.name = "Lea", .muted = true, .camera_off = true};
   lea = std::make_unique<SmallEnd>(*this, options);
@@ -152,7 +152,7 @@ TEST_F(EndOfACall, AWrongSecretIsReportedAndTheListenerServesOn) {
   EXPECT_TRUE(run_until([&] { return !jo->shown.empty(); }));
 }
 
-TEST_F(EndOfACall, NobodyThereIsReportedAfterTheTimeAllowed) {
+TEST_F(EndOfACall, UnreachablePeerIsReportedAfterTheTimeout) {
   LiveCallOptions options = joiner_at(*runtime::parse_address("127.0.0.1:9"));
   options.connect_max = 300ms;
   SmallEnd alone{*this, options};

@@ -1,9 +1,9 @@
-// Goal: what the machine itself costs a call. Method: two ends at 1280x720 and 30 pictures a
-// second, a thread each, one clock, nothing between them but the loopback interface. The delays are
-// differences of stamps end to end: from the camera's hand-over to the picture decoded and handed
+// Goal: the delay that the machine itself adds to a call. Method: two ends at 1280x720 and 30
+// frames per second, one thread each, one clock, connected by the loopback interface. The delays
+// are differences of end-to-end stamps: from the camera's hand-over to the frame decoded and handed
 // over, from the first sample in the microphone to the same sample handed to the loudspeaker. The
-// test microphone's tone, once a second, shows that the stamps follow the sound: its beginnings,
-// found in what is played, are a second apart by them.
+// test microphone's tone, once a second, checks that the stamps follow the audio: its onsets, found
+// in the played audio, are a second apart by them.
 
 #include <gtest/gtest.h>
 

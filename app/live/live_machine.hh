@@ -15,37 +15,37 @@
 
 namespace cress::live {
 
-/// What a LiveEnd steps: security and media of a call (SecureCall) or of a room (SecureRoom), still
-/// without I/O: a Driver steps it over a socket, a test over a simulated link. While nobody is
-/// there pictures and sounds go nowhere. Threads: none inside; one owner. `now` never goes back.
-/// Peer data: nothing unauthenticated reaches the media.
+/// The machine that a LiveEnd steps: security and media of a call (SecureCall) or of a room
+/// (SecureRoom), still without I/O: a Driver steps it over a socket, a test over a simulated link.
+/// While no peer is connected, video and audio are discarded. Threads: none inside; one owner.
+/// `now` never goes back. Peer data: unauthenticated data never reaches the media.
 class LiveMachine : public Machine {
  public:
-  /// A picture of the own camera, of the size that the options name.
+  /// A picture of the own camera, of the size in the options.
   virtual void capture(TimePoint now, const media::PicturePtr& picture) = 0;
   /// 20 ms of the own microphone.
   virtual void capture_sound(TimePoint now, const media::AudioFrame& samples) = 0;
-  /// The next 20 ms for the loudspeaker; silence while nobody is there.
+  /// The next 20 ms for the loudspeaker; silence while no peer is connected.
   virtual app::PlayedAudio play(TimePoint now) = 0;
-  /// What is told of this person: at once, and to whoever comes later.
+  /// The state of this person: sent at once, and to every later peer.
   virtual void set_person(TimePoint now, app::PersonState person) = 0;
-  /// The machine's addresses changed, or it woke from sleep.
+  /// The machine's addresses changed, or it resumed from suspend.
   virtual void handle_network_change(TimePoint now) = 0;
-  /// Poll on until is_finished().
+  /// Keep polling until is_finished().
   virtual void hang_up(TimePoint now) = 0;
   virtual std::optional<app::CodedVideo> poll_coded() = 0;
 
   virtual const secure::Connection& connection() const = 0;
-  /// Nothing left to say.
+  /// Nothing is left to send.
   virtual bool is_finished() const = 0;
-  /// Null while nobody is there.
+  /// Null while no peer is connected.
   virtual const session::Endpoint* endpoint() const = 0;
-  /// The share (0..1) of own messages that the network lost lately.
+  /// The share (0..1) of own messages recently lost in the network.
   virtual double loss() const = 0;
-  /// What the other end says of the link to here; a relay says nothing.
+  /// The other end's report about the link to here; a relay sends none.
   virtual std::optional<app::LinkReport> peer_link() const { return std::nullopt; }
 
-  /// Who takes the outputs hears here when there may be some. Before the first step.
+  /// `take` is called when there may be outputs to take. Set before the first step.
   void on_drained(std::function<void(TimePoint now)> take) { take_ = std::move(take); }
   bool drained(TimePoint now) final {
     if (take_) {

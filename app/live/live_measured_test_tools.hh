@@ -26,10 +26,10 @@
 
 namespace cress::live {
 
-// For tests that measure: what a call has of its own in life (a thread each end, a network that is
-// busy with nothing else) it has of its own here.
+// For tests that measure: a call gets the same resources as in real use (one thread per end, an
+// otherwise idle network).
 
-/// `q` in 0..1 of some delays; Duration::max() of none.
+/// The `q`-quantile (0..1) of some delays; Duration::max() if empty.
 inline Duration quantile(std::vector<Duration> delays, double q) {
   if (delays.empty()) {
     return Duration::max();
@@ -74,14 +74,14 @@ class MeasuredEnd {
   MeasuredEnd(const MeasuredEnd&) = delete;
   MeasuredEnd& operator=(const MeasuredEnd&) = delete;
 
-  /// Of what was on the screen, or in the loudspeaker, in that time.
+  /// Delays of the frames displayed, or the audio played, in that time.
   std::vector<Duration> picture_delays(TimePoint from, TimePoint to = kNever) const {
     return delays(shown_, from, to);
   }
   std::vector<Duration> sound_delays(TimePoint from, TimePoint to = kNever) const {
     return delays(heard_, from, to);
   }
-  /// Where silence was followed by sound: the very sample, when it was captured and when played.
+  /// The points where silence was followed by audio: capture and playing time of that exact sample.
   std::vector<Delay> onsets(TimePoint from) const {
     const std::scoped_lock lock{mutex_};
     std::vector<Delay> out;
@@ -103,7 +103,7 @@ class MeasuredEnd {
     return stats;
   }
   Address address() const { return call_->local_address(); }
-  /// Of the end's own thread, all in all: network, security, coding; not of its devices'.
+  /// The end's own thread, in total: network, security, encoding; without its devices' threads.
   Duration processor_time() {
     timespec time{};
     thread_.run([&] { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); });
@@ -149,7 +149,7 @@ class MeasuredEnd {
   std::unique_ptr<LiveCall> call_;
 };
 
-/// A path with an ear to it: keeps the newest kKept datagrams that went to the server.
+/// A path that can be recorded: keeps the newest kKept datagrams that went to the server.
 class OverheardPath final : public Machine {
  public:
   static constexpr size_t kKept = 256;
@@ -181,7 +181,7 @@ class OverheardPath final : public Machine {
 /// An emulated path on a thread of its own.
 class EmulatedPath {
  public:
-  /// `trace`: of both directions, over and over; `propagation`: each way.
+  /// `trace`: of both directions, repeated; `propagation`: in each direction.
   EmulatedPath(Address server, const std::shared_ptr<const sim::DeliveryTrace>& trace,
                Duration propagation) {
     thread_.run([&] {
@@ -201,7 +201,7 @@ class EmulatedPath {
   EmulatedPath& operator=(const EmulatedPath&) = delete;
 
   Address address() const { return socket_.local_address(); }
-  /// What went to the server lately.
+  /// The newest datagrams that went to the server.
   std::vector<std::vector<std::byte>> overheard() {
     std::vector<std::vector<std::byte>> kept;
     thread_.run([&] { kept.assign(emulator_->kept().begin(), emulator_->kept().end()); });

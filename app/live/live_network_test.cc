@@ -10,8 +10,8 @@
 namespace cress::live {
 namespace {
 
-/// The time from `since` until a picture that was captured after it is on `end`'s screen; run when
-/// there is one.
+/// The time from `since` until a picture captured after it is displayed at `end`; runs until there
+/// is one.
 std::optional<Duration> first_fresh(const End& end, TimePoint since) {
   for (const app::ShownFrame& frame : end.shown) {
     if (frame.captured >= since) {
@@ -21,7 +21,7 @@ std::optional<Duration> first_fresh(const End& end, TimePoint since) {
   return std::nullopt;
 }
 
-TEST(LiveNetwork, AfterThirtySecondsWithoutANetworkThePictureIsBackWithinASecond) {
+TEST(LiveNetwork, VideoIsBackASecondAfterThirtySecondsWithoutNetwork) {
   const bool allowed = runtime::PrivateNetwork::run([](runtime::PrivateNetwork& network) {
     LivePair pair;
     End lea{pair.clock(), pair.loop(), pair.listener()};

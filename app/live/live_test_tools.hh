@@ -27,7 +27,7 @@ inline DataSize resident_memory() {
   return DataSize{resident_pages * sysconf(_SC_PAGESIZE)};
 }
 
-/// One end with test devices, and all that came out of it.
+/// One end with test devices, and all of its outputs.
 class End {
  public:
   End(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, LiveCallOptions options) {
@@ -38,7 +38,7 @@ class End {
     outputs.shown = [this](const app::ShownFrame& frame) {
       shown.push_back(frame);
       if (shown.size() > kPicturesKept) {
-        shown.back().picture.reset();  // a long test's memory is not the call's
+        shown.back().picture.reset();  // the memory of a long test is not the call's
       }
     };
     outputs.played = [this](const app::PlayedAudio& sound) { played.push_back(sound); };

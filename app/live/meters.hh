@@ -12,10 +12,10 @@
 
 namespace cress::live {
 
-/// The rate of a counter of bytes over about the last second. Threads: none inside; one owner.
+/// The rate of a byte counter over about the last second. Threads: none inside; one owner.
 class RateMeter {
  public:
-  /// `total`: of all time. Call some ten times a second.
+  /// `total`: bytes since the start. Call about ten times a second.
   void add(TimePoint now, uint64_t total) {
     points_.push_back({now, total});
     while (points_.size() > 2 && points_[1].at <= now - kSpan) {
@@ -40,7 +40,7 @@ class RateMeter {
   std::deque<Point> points_;  // as many as are added in kSpan
 };
 
-/// `q` in 0..1; nothing of none.
+/// `q` in 0..1; nullopt if empty.
 inline std::optional<Duration> quantile_of(std::vector<Duration> delays, double q) {
   if (delays.empty()) {
     return std::nullopt;
@@ -50,12 +50,12 @@ inline std::optional<Duration> quantile_of(std::vector<Duration> delays, double 
   return *at;
 }
 
-/// Delays over the last second between two clocks that are not set alike: what varies is exact, and
-/// the least of the last 10 to 20 s is taken to be what `least` says. Threads: none inside; one
+/// Delays over the last second between two clocks that are not synchronized: variations are exact,
+/// and the minimum of the last 10 to 20 s is assumed to be `least`. Threads: none inside; one
 /// owner.
 class DelayMeter {
  public:
-  /// Something that was captured at `from` (their clock) is there at `now` (ours).
+  /// An item captured at `from` (their clock) arrived at `now` (ours).
   void add(TimePoint now, TimePoint from) {
     if (now >= bucket_start_ + kBucket) {
       least_[1] = least_[0];
@@ -66,11 +66,11 @@ class DelayMeter {
     recent_.push_back({now, now - from});
     forget(now);
   }
-  /// `q` in 0..1 of the last second's; nothing when nothing was added.
+  /// `q` in 0..1 over the last second; nullopt if nothing was added.
   std::optional<Duration> quantile(TimePoint now, double q, Duration least) const {
     return quantile_of(recent(now, least), q);
   }
-  /// Those of the last second.
+  /// The delays of the last second.
   std::vector<Duration> recent(TimePoint now, Duration least) const {
     std::vector<Duration> delays;
     for (const Delay& delay : recent_) {
@@ -97,7 +97,7 @@ class DelayMeter {
   static constexpr size_t kRecentMax = 256;
   std::deque<Delay> recent_;
   std::array<Duration, 2> least_{Duration::max(), Duration::max()};
-  TimePoint bucket_start_ = kTimeZero - 1h;
+  TimePoint bucket_start_ = kTimeZero - kBucket;
 };
 
 }  // namespace cress::live

@@ -22,7 +22,7 @@ TEST(RateMeter, NeedsTwoPointsAndSomeTime) {
   EXPECT_GT(meter.rate(), DataRate{});
 }
 
-TEST(RateMeter, CountsWhatCameSinceItsFirstPoint) {
+TEST(RateMeter, CountsBytesSinceItsFirstPoint) {
   RateMeter meter;
   meter.add(at(10s), 7000);
   meter.add(at(10s + 500ms), 7500);
@@ -31,7 +31,7 @@ TEST(RateMeter, CountsWhatCameSinceItsFirstPoint) {
   EXPECT_EQ(meter.rate(), kbps(20));
 }
 
-TEST(RateMeter, ForgetsWhatIsOlderThanASecond) {
+TEST(RateMeter, ForgetsValuesOlderThanASecond) {
   RateMeter meter;
   meter.add(at(0s), 0);
   meter.add(at(100ms), 100'000);
@@ -114,7 +114,7 @@ secure::ConnectionStats stats_with(uint64_t opened, uint64_t sent = 0, uint64_t 
   return stats;
 }
 
-TEST(SessionMeter, SaysSinceWhenNothingAuthenticWasHeard) {
+TEST(SessionMeter, ReportsTimeSinceTheLastAuthenticDatagram) {
   SessionMeter meter{at(1s)};
   EXPECT_EQ(meter.sample(at(3s)).unheard, Duration{2s});
   meter.handle_connected(at(4s));
@@ -163,7 +163,7 @@ TEST(SessionMeter, CountsPicturesAndSaysHowLongNoneHadRoom) {
   EXPECT_EQ(sample.key_frames, 1U);
 }
 
-TEST(SessionMeter, CountsWhatIsHeardOfSomebodyWhoSpeaks) {
+TEST(SessionMeter, CountsPlayedSpeech) {
   SessionMeter meter{kTimeZero};
   using Kind = app::SoundKind;
   for (const Kind kind : {Kind::kNormal, Kind::kFec, Kind::kConcealed, Kind::kConcealed,

@@ -11,7 +11,7 @@
 namespace cress::live {
 namespace {
 
-/// The better, the larger; 0: of no use to anybody else.
+/// The larger, the better; 0: useless to any other machine.
 int rank(const ifaddrs& interface) {
   const bool is_up = (interface.ifa_flags & IFF_UP) != 0;
   if (interface.ifa_addr == nullptr || !is_up || (interface.ifa_flags & IFF_LOOPBACK) != 0) {

@@ -29,7 +29,7 @@ void SecureCall::handle_timeout(TimePoint now) {
 }
 
 void SecureCall::handle_path_error(TimePoint now, const PathError& error) {
-  // The others may be forged by anybody on the way; silence tells the same, surely.
+  // The others can be forged by anybody on the path; silence indicates the same, reliably.
   if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});

@@ -20,8 +20,8 @@ struct SecureCallOptions {
   app::PersonState person;
 };
 
-/// One end of a call behind its link: whoever proves to have the link gets a Call, and each new one
-/// a new Call.
+/// One end of a call behind its link: a peer that proves to have the link gets a Call, and each new
+/// peer a new Call.
 class SecureCall final : public LiveMachine {
  public:
   SecureCall(TimePoint start, SecureCallOptions options);
@@ -44,7 +44,7 @@ class SecureCall final : public LiveMachine {
   std::optional<app::ShownFrame> poll_shown();
   std::optional<app::CodedVideo> poll_coded() override;
 
-  /// Null while nobody is there.
+  /// Null while no peer is connected.
   const app::Call* call() const { return call_.get(); }
   const secure::Connection& connection() const override { return connection_; }
   bool is_finished() const override { return connection_.is_finished(); }
@@ -55,7 +55,7 @@ class SecureCall final : public LiveMachine {
   std::optional<app::LinkReport> peer_link() const override {
     return call_ ? call_->peer_link() : std::nullopt;
   }
-  /// Counts up with each peer.
+  /// Incremented with each peer.
   uint64_t calls() const { return calls_; }
 
  private:

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -13,6 +13,7 @@
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
 #include "transport/secure/records/records.hh"
+#include "transport/sim/world.hh"
 
 namespace cress::live {
 namespace {
@@ -30,11 +31,55 @@ Address host(uint8_t last, bool is_ipv6 = false) {
 
 std::vector<std::byte> secret() { return std::vector<std::byte>(16, std::byte{7}); }
 
-/// One end of a call in virtual time, with a camera and a voice, and what came out of it.
-struct VirtualEnd {
-  explicit VirtualEnd(const Address& at, std::unique_ptr<SecureCall> machine, uint64_t seed)
+/// One end of a call with a camera and a voice, and what came out of it.
+struct VirtualEnd final : Machine {
+  VirtualEnd(const Address& at, std::unique_ptr<SecureCall> machine, uint64_t seed)
       : address(at), call(std::move(machine)), camera({.width = 160, .height = 96, .seed = seed}) {}
 
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    call->handle_datagram(now, from, bytes);
+  }
+  void handle_timeout(TimePoint now) override {
+    if (call->poll_timeout() <= now) {
+      call->handle_timeout(now);
+    }
+    while (has_devices && next_picture() <= now) {
+      call->capture(now, camera.picture(pictures++));
+    }
+    while (has_devices && next_sound() <= now) {
+      call->capture_sound(now, voice.frame(voiced++));
+      played.push_back(call->play(now));
+    }
+  }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    auto transmit = call->poll_transmit(now);
+    if (transmit) {
+      sent.push_back(transmit->bytes.size());
+    }
+    return transmit;
+  }
+  TimePoint poll_timeout() const override {
+    return std::min(call->poll_timeout(),
+                    has_devices ? std::min(next_picture(), next_sound()) : kNever);
+  }
+  bool drained(TimePoint now) override {
+    while (auto event = call->poll_event()) {
+      events.emplace_back(now, *event);
+    }
+    while (auto frame = call->poll_shown()) {
+      shown.push_back(*std::move(frame));
+    }
+    while (auto frame = call->poll_coded()) {
+      coded.push_back(*frame);
+    }
+    return true;
+  }
+
+  TimePoint next_picture() const { return kTimeZero + camera.frame_rate().time_of(pictures); }
+  TimePoint next_sound() const {
+    return kTimeZero + static_cast<int64_t>(voiced + 1) * media::kAudioFrameLength;
+  }
   template <class T>
   size_t count() const {
     return static_cast<size_t>(std::ranges::count_if(
@@ -50,19 +95,19 @@ struct VirtualEnd {
   media::SyntheticVoice voice;
   uint64_t pictures = 0;
   uint64_t voiced = 0;
-  bool is_running = true;
   bool has_devices = true;
   std::vector<std::pair<TimePoint, secure::Event>> events;
   std::vector<app::ShownFrame> shown;
   std::vector<app::CodedVideo> coded;
   std::vector<app::PlayedAudio> played;
   std::vector<size_t> sent;  // sizes of datagrams
+  sim::World::HostId id = 0;
 };
 
-/// Ends of a call on a path without loss.
-class VirtualCall {
+/// Ends of a call in the simulated world, on a path without loss.
+class SimulatedCall {
  public:
-  explicit VirtualCall(bool is_ipv6 = false) : is_ipv6_(is_ipv6) {}
+  explicit SimulatedCall(bool is_ipv6 = false) : is_ipv6_(is_ipv6) { set_delay(20ms); }
 
   VirtualEnd& listen(const std::string& name) {
     SecureCallOptions options = options_of(name);
@@ -75,31 +120,18 @@ class VirtualCall {
     options.connection.listener = host(1, is_ipv6_);
     return add(last, std::move(options));
   }
-  void run_for(Duration length) {
-    const TimePoint end = now_ + length;
-    for (TimePoint next = next_time(); next <= end; next = next_time()) {
-      now_ = std::max(now_, next);
-      step();
-    }
-    now_ = end;
+  /// Of what is sent from now on.
+  void set_delay(Duration delay) {
+    paths_.emplace_back(sim::LinkOptions{.trace = nullptr, .propagation = delay, .queue = nullptr});
+    world_.connect_all(paths_.back());
   }
-  TimePoint now() const { return now_; }
-  Duration delay = 20ms;
-  void drain(VirtualEnd& end) {
-    while (auto transmit = end.call->poll_transmit(now_)) {
-      end.sent.push_back(transmit->bytes.size());
-      flights_.emplace(now_ + delay, std::pair{end.address, *std::move(transmit)});
-    }
-    while (auto event = end.call->poll_event()) {
-      end.events.emplace_back(now_, *event);
-    }
-    while (auto frame = end.call->poll_shown()) {
-      end.shown.push_back(*std::move(frame));
-    }
-    while (auto coded = end.call->poll_coded()) {
-      end.coded.push_back(*coded);
-    }
-  }
+  void move(VirtualEnd& end, const Address& to) { world_.move(end.id, to); }
+  /// Its program ends without a word.
+  void crash(VirtualEnd& end) { world_.replace(end.id, nullptr); }
+  void run_for(Duration length) { world_.run_for(length); }
+  /// After a request to the end's machine.
+  void drain(VirtualEnd& end) { world_.drain(end.id); }
+  TimePoint now() const { return world_.now(); }
 
  private:
   static SecureCallOptions options_of(const std::string& name) {
@@ -112,70 +144,17 @@ class VirtualCall {
   }
   VirtualEnd& add(uint8_t last, SecureCallOptions options) {
     ends_.push_back(std::make_unique<VirtualEnd>(
-        host(last, is_ipv6_), std::make_unique<SecureCall>(now_, std::move(options)), last));
-    drain(*ends_.back());
-    return *ends_.back();
-  }
-  static TimePoint next_picture(const VirtualEnd& end) {
-    return kTimeZero + end.camera.frame_rate().time_of(end.pictures);
-  }
-  static TimePoint next_sound(const VirtualEnd& end) {
-    return kTimeZero + static_cast<int64_t>(end.voiced + 1) * media::kAudioFrameLength;
-  }
-  static TimePoint next_capture(const VirtualEnd& end) {
-    return end.has_devices ? std::min(next_picture(end), next_sound(end)) : kNever;
-  }
-  TimePoint next_time() const {
-    TimePoint next = flights_.empty() ? kNever : flights_.begin()->first;
-    for (const auto& end : ends_) {
-      if (end->is_running) {
-        next = std::min({next, end->call->poll_timeout(), next_capture(*end)});
-      }
-    }
-    return next;
-  }
-  void step() {
-    check(++steps_ < 200'000, "a call spins");
-    while (!flights_.empty() && flights_.begin()->first <= now_) {
-      const auto [from, transmit] = flights_.begin()->second;
-      flights_.erase(flights_.begin());
-      for (const auto& end : ends_) {
-        if (end->is_running && end->address == transmit.to) {
-          end->call->handle_datagram(now_, from, transmit.bytes);
-          drain(*end);
-        }
-      }
-    }
-    for (const auto& end : ends_) {
-      if (end->is_running) {
-        step(*end);
-      }
-    }
-  }
-  void step(VirtualEnd& end) {
-    if (end.call->poll_timeout() <= now_) {
-      end.call->handle_timeout(now_);
-      drain(end);
-    }
-    if (!end.has_devices) {
-      return;
-    }
-    while (next_picture(end) <= now_) {
-      end.call->capture(now_, end.camera.picture(end.pictures++));
-      drain(end);
-    }
-    while (next_sound(end) <= now_) {
-      end.call->capture_sound(now_, end.voice.frame(end.voiced++));
-      end.played.push_back(end.call->play(now_));
-      drain(end);
-    }
+        host(last, is_ipv6_), std::make_unique<SecureCall>(now(), std::move(options)), last));
+    VirtualEnd& end = *ends_.back();
+    end.id = world_.add(end, {.address = end.address});
+    drain(end);
+    return end;
   }
 
   bool is_ipv6_;
-  TimePoint now_ = kTimeZero;
-  int steps_ = 0;
   std::vector<std::unique_ptr<VirtualEnd>> ends_;
-  std::multimap<TimePoint, std::pair<Address, Transmit>> flights_;
+  std::deque<sim::Link> paths_;
+  sim::World world_;
 };
 
 struct SecureCallTest : ::testing::Test {
@@ -189,7 +168,7 @@ struct SecureCallTest : ::testing::Test {
     world.run_for(8s);
   }
 
-  VirtualCall world;
+  SimulatedCall world;
   VirtualEnd& lea;
   VirtualEnd& jo;
 };
@@ -227,7 +206,7 @@ TEST_F(SecureCallTest, CountsARecordsTagIntoTheWindow) {
 }
 
 TEST(SecureCall, AloneItSendsNothingAndPlaysNothing) {
-  VirtualCall world;
+  SimulatedCall world;
   VirtualEnd& lea = world.listen("Lea");
   EXPECT_EQ(lea.call->poll_timeout(), kNever);
   world.run_for(1s);
@@ -246,8 +225,8 @@ TEST(SecureCall, AloneItSendsNothingAndPlaysNothing) {
   EXPECT_EQ(played.samples, media::AudioFrame{});
 }
 
-TEST(SecureCall, WhoComesLaterLearnsWhatChangedBefore) {
-  VirtualCall world;
+TEST(SecureCall, LaterPeerLearnsEarlierChanges) {
+  SimulatedCall world;
   VirtualEnd& lea = world.listen("Lea");
   lea.call->set_person(world.now(), {.name = "Lea B.", .muted = true});
   VirtualEnd& jo = world.join("Jo");
@@ -292,7 +271,7 @@ TEST_F(SecureCallTest, EachPeerGetsACallOfItsOwn) {
 TEST_F(SecureCallTest, ItsLinkIsReportedForStatistics) {
   SessionMeter meter{kTimeZero};
   const auto rtt_after = [&](Duration delay, Duration time) {
-    world.delay = delay;
+    world.set_delay(delay);
     world.run_for(time);
     meter.handle_endpoint(*jo.call->endpoint());
     return *jo.call->endpoint()->stats().smoothed_rtt;
@@ -316,7 +295,7 @@ TEST_F(SecureCallTest, ItsLinkIsReportedForStatistics) {
   EXPECT_EQ(sample.loss_up, 0.25);
 }
 
-/// How large messages may be, compared with the smallest path.
+/// The largest message size, compared with that of the smallest path.
 DataSize gain(const VirtualEnd& end) {
   app::CallOptions options;
   options.endpoint.datagram_max = secure::kDatagramBase - secure::kRecordOverhead;
@@ -361,7 +340,7 @@ TEST_F(SecureCallTest, AJoinerSpeaksAtOnceAfterANetworkChange) {
   jo.call->handle_network_change(world.now());
   world.drain(jo);
   EXPECT_GT(jo.sent.size(), before);
-  jo.address = host(9);
+  world.move(jo, host(9));
   world.run_for(200ms);
   const auto moved = std::ranges::find_if(lea.events, [](const auto& event) {
     return std::holds_alternative<secure::PathChanged>(event.second);
@@ -372,7 +351,7 @@ TEST_F(SecureCallTest, AJoinerSpeaksAtOnceAfterANetworkChange) {
 
 TEST_F(SecureCallTest, ACrashedPeerIsReportedByTimersAlone) {
   world.run_for(1s);
-  jo.is_running = false;
+  world.crash(jo);
   world.run_for(4s);
   EXPECT_EQ(lea.count<secure::Unreachable>(), 1U);
   EXPECT_NE(lea.call->call(), nullptr) << "silence is no end";

@@ -13,7 +13,7 @@ void SessionMeter::handle_connected(TimePoint now) {
 }
 
 void SessionMeter::handle_drained(TimePoint now, const secure::ConnectionStats& stats) {
-  // Fewer than before: another connection, of which nothing has been heard yet.
+  // Fewer than before: another connection, from which nothing has been received yet.
   if (stats.records_opened > std::exchange(opened_, stats.records_opened)) {
     heard_at_ = now;
   }

@@ -12,28 +12,28 @@
 
 namespace cress::live {
 
-/// What a live session is like, gathered from all that passes through it: for LiveSample. Threads:
-/// none inside; one owner.
+/// Statistics of a live session, collected from all data that passes: for LiveSample. Threads: none
+/// inside; one owner.
 class SessionMeter {
  public:
   explicit SessionMeter(TimePoint start) : heard_at_(start) {}
 
-  /// With a new other end: clocks and paths are others.
+  /// For a new other end: clocks and paths have changed.
   void handle_connected(TimePoint now);
-  /// After each change of the session,
+  /// Call after each change of the session,
   void handle_drained(TimePoint now, const secure::ConnectionStats& stats);
-  /// and while there is one.
+  /// and while there is an endpoint.
   void handle_endpoint(const session::Endpoint& endpoint);
-  /// Some ten times a second.
+  /// Call about ten times a second.
   void tick(TimePoint now, const secure::ConnectionStats& stats);
   void handle_coded(TimePoint now, const app::CodedVideo& coded);
-  /// A picture captured then (their clock) is on the screen now.
+  /// A frame captured at `captured` (their clock) is displayed now.
   void handle_shown(TimePoint now, TimePoint captured);
   void handle_played(const app::PlayedAudio& played);
 
-  /// All but what only the session itself knows (see note_endpoint) and the devices.
+  /// All fields except those of the session itself (see note_endpoint) and of the devices.
   LiveSample sample(TimePoint now) const;
-  /// From capture to here, at least: half the least round trip.
+  /// The minimum delay from capture to here: half the least round trip.
   Duration least_delay() const { return least_rtt_.value_or(Duration{}) / 2; }
 
  private:
@@ -48,7 +48,7 @@ class SessionMeter {
   RateMeter received_;
 };
 
-/// What the session knows of the link from here.
+/// Adds the session's data about the link from here.
 void note_endpoint(TimePoint now, const session::Endpoint& endpoint, double loss,
                    LiveSample& sample);
 

@@ -11,8 +11,8 @@
 
 namespace cress::live {
 
-/// Between a joiner and a listener, like a router with address translation: rebind() gives the
-/// joiner another address, as seen by the listener, from one moment to the next.
+/// Between a joiner and a listener, like a router with address translation: rebind() instantly
+/// gives the joiner another address, as seen by the listener.
 class TestRouter {
  public:
   TestRouter(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, Address listener)

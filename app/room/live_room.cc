@@ -88,7 +88,7 @@ void LiveRoom::take_shown() {
 
 live::LiveSample LiveRoom::sample() const {
   live::LiveSample sample = LiveEnd::sample();
-  // Each has a clock of their own: delays are put right one by one, then looked at together.
+  // Each member has a clock of its own: delays are corrected separately, then combined.
   std::vector<Duration> delays;
   for (const auto& [number, delay] : delays_) {
     const auto recent = delay.recent(sample.at, meter().least_delay());

@@ -15,44 +15,45 @@
 namespace cress::room {
 
 struct LiveRoomOptions {
-  /// Of the room's link.
+  /// The secret of the room's link.
   std::vector<std::byte> secret{};
   /// Own address; all zero: any.
   Address bind{};
   Address relay{};
-  /// Where else it may be: see secure::ConnectionOptions.
+  /// Other possible addresses: see secure::ConnectionOptions.
   std::vector<Address> other_relays{};
-  /// How long the first way in is tried, and how long a relay that was there may be away.
+  /// How long the first connection is tried, and how long a known relay may be unreachable.
   Duration connect_max = 30s;
   Duration rejoin_max = 5min;
   live::LiveDevicesOptions devices{};
   app::PersonState person{};
 };
 
-/// One of the others, now.
+/// The current state of one other member.
 struct LiveRoomMember {
   OtherMember member{};
-  /// Of the last second; see live::LiveSample.
+  /// Over the last second; see live::LiveSample.
   std::optional<Duration> frame_delay_p50{};
   std::optional<Duration> frame_delay_p95{};
 };
 
-/// What the room is like now.
+/// The current state of the room.
 struct LiveRoomSample {
   /// See LiveRoom::sample.
   live::LiveSample session{};
-  std::string room{};             ///< its name, as the relay says; empty before the welcome
+  std::string room{};             ///< its name, as given by the relay; empty before the welcome
   MemberNumber number = kNobody;  ///< own
   MemberNumber speaker = kNobody;
-  std::optional<DataRate> video_rate_max{};  ///< as the relay asks
+  std::optional<DataRate> video_rate_max{};  ///< as requested by the relay
   std::vector<LiveRoomMember> others{};
 };
 
-/// Where a room's outputs go.
+/// The destinations of a room's outputs.
 struct LiveRoomOutputs : live::LiveEndOutputs {
-  /// Who came, changed, left, speaks. After each kConnected the others come anew.
+  /// Members who joined, changed, left, or speak. After each kConnected all others are reported
+  /// again.
   std::function<void(const RoomEvent&)> room{};
-  /// `shown`: when it is handed over here, decoded.
+  /// `shown`: the time when it is passed here, decoded.
   std::function<void(const RoomShown&)> shown{};
 };
 
@@ -63,11 +64,12 @@ class LiveRoom final : public live::LiveEnd {
   LiveRoom(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
            const LiveRoomOptions& options, const LiveRoomOutputs& outputs);
 
-  /// Whom the grid shows: pinned (or kNobody), pictures at once, height of the tallest in pixels.
+  /// The video that the window requests: pinned member (or kNobody), number at the same time,
+  /// height of the tallest in pixels.
   void set_view(MemberNumber pinned, uint32_t pictures, uint32_t height);
   LiveRoomSample room_sample() const;
-  /// Of the leg to the relay, own devices, and all others together. No delay of the sound: many
-  /// voices are one by then, and each was captured by a clock of its own.
+  /// Statistics of the leg to the relay, own devices, and all others together. No audio delay: many
+  /// voices are mixed by then, each captured by a clock of its own.
   live::LiveSample sample() const override;
 
  private:
@@ -78,7 +80,7 @@ class LiveRoom final : public live::LiveEnd {
   SecureRoom& room_;  // the machine
   std::function<void(const RoomEvent&)> told_;
   std::function<void(const RoomShown&)> shown_;
-  std::map<MemberNumber, live::DelayMeter> delays_;  // of those who are there
+  std::map<MemberNumber, live::DelayMeter> delays_;  // of the members present
 };
 
 }  // namespace cress::room

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/room/relay_test_tools.hh"
+#include "app/room/secure_room.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
@@ -18,6 +19,13 @@
 
 namespace cress::room {
 namespace {
+
+TEST(RoomOptions, WaitAsLongAsARoomWithoutDevices) {
+  EXPECT_EQ(LiveRoomOptions{}.connect_max, SecureRoomOptions{}.connect_max);
+  EXPECT_EQ(LiveRoomOptions{}.rejoin_max, SecureRoomOptions{}.rejoin_max);
+  EXPECT_EQ(LiveRoomOptions{}.connect_max, 30s);
+  EXPECT_EQ(LiveRoomOptions{}.rejoin_max, 5min);
+}
 
 /// One member with test devices, and all that came out of it.
 struct Guest {
@@ -103,7 +111,7 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
   EXPECT_FALSE(ada.has(live::LiveEvent::Kind::kEnded));
 }
 
-TEST_F(LiveRoomTest, ARelayThatIsRestartedIsJoinedAgainWithoutAnybodysDoing) {
+TEST_F(LiveRoomTest, RestartedRelayIsRejoinedAutomatically) {
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   ASSERT_TRUE(

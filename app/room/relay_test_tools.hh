@@ -24,7 +24,7 @@
 
 namespace cress::room {
 
-/// A door and a room behind it: as much of a relay as members see.
+/// A Listener and one Room: the part of a relay that members see.
 class TestRelay final : public Machine {
  public:
   TestRelay(TimePoint now, const std::vector<std::byte>& secret)
@@ -117,7 +117,7 @@ class RelayHost {
     return secure::format_link(
         {.host = "127.0.0.1", .port = address_.port, .secret = secret, .room = "lab"});
   }
-  /// Another one at the same address, who knows nobody.
+  /// A new relay at the same address, without any state.
   void restart() {
     thread_.run([this] {
       close();

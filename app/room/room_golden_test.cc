@@ -10,10 +10,10 @@
 namespace cress::room {
 namespace {
 
-/// Lines about the members of a room: one for each a period, one for each event.
+/// Lines about the members of a room: one per member and period, one per event.
 class MembersHistory {
  public:
-  explicit MembersHistory(TestRoom& room) : room_(room) {}
+  explicit MembersHistory(SimulatedRoom& room) : room_(room) {}
 
   void add(Seat& seat) { seats_.push_back({&seat}); }
   void say(const std::string& words) { text_ << "- " << words << '\n'; }
@@ -93,21 +93,21 @@ class MembersHistory {
                seat.coded.size()};
   }
 
-  TestRoom& room_;
+  SimulatedRoom& room_;
   std::ostringstream text_;
   std::vector<Watched> seats_;
 };
 
 // Four members, one on a slow and lossy leg, one that joins late and one that falls silent and
 // comes back under its name. Keys are random, but no size or time depends on them.
-TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
+TEST(RoomMemberGolden, MembersReceiveMediaAsRecorded) {
   const std::string versions = media::codec_versions();
   if (!golden_begins("members", versions)) {
     GTEST_SKIP() << "recorded with other codecs than " << versions;
   }
   relay::RoomOptions options;
   options.lost_after = 4s;
-  TestRoom room{options};
+  SimulatedRoom room{options};
   MembersHistory history{room};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben",
@@ -127,7 +127,7 @@ TEST(RoomMemberGolden, WhatMembersSeeAndHearIsAsItWas) {
   history.run_until(kTimeZero + 2s);
   history.say("Ben has another name and no camera; Dan vanishes, and comes back");
   ben.member->set_person(room.now(), {.name = "Benjamin", .camera_off = true});
-  dan.is_gone = true;
+  room.crash(dan);
   history.add(room.join({.name = "Dan", .seed = 5}));
   history.run_until(kTimeZero + 5s);
   history.say("Cleo leaves; Ada looks at all in small");

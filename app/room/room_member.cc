@@ -16,18 +16,18 @@ namespace {
 
 using app::SoundKind;
 
-// Layers 1 and 2 may be dropped for a narrow leg; with every fourth frame of layer 0, an anchor
-// every fourth of those is one every half second at 30 pictures a second.
+// Layers 1 and 2 may be dropped for a narrow leg; every fourth frame is of layer 0, and every
+// fourth of those an anchor: one every half second at 30 frames per second.
 constexpr int kLayers = 3;
 constexpr int kAnchorInterval = 4;
 constexpr Duration kPlayCatchUpMax = 200ms;
-// What a peer of ours may make us reserve for frames that are not whole: two large key frames.
+// The most that a peer can make us reserve for incomplete frames: two large key frames.
 constexpr DataSize kIncompleteMax{2 * media::kEncodedFrameMax.bytes()};
 constexpr Duration kIncompleteAge = 8s;
-// Even who is silent says so five times a second: who says nothing for so long, and has a namesake
-// that came later, has come back as that.
+// Even a silent member reports that five times a second: one without any message for this long,
+// with a namesake that joined later, has come back as that.
 constexpr Duration kLeftBehindAfter = 2s;
-// The relay joins the requests of all: at most one a second reaches the sender anyway.
+// The relay merges the requests of all: at most one per second reaches the sender anyway.
 constexpr Duration kStuckMax = 1s;
 
 double loudest_dbov(const media::AudioFrame& samples) {
@@ -39,7 +39,7 @@ double loudest_dbov(const media::AudioFrame& samples) {
 app::VideoSenderOptions room_video(app::VideoSenderOptions video) {
   video.temporal_layers = kLayers;
   video.anchor_interval = kAnchorInterval;
-  // What one member has plenty of is too much for another's leg.
+  // A rate that one member has plenty of is too much for another's leg.
   video.quantizer_min_of_plenty = video.quantizer_min;
   return video;
 }
@@ -96,7 +96,7 @@ void RoomMember::set_datagram_max(DataSize size) {
   endpoint_.set_datagram_max(std::min(size, options_.endpoint.datagram_max));
 }
 
-// ---- what the relay says
+// ---- messages of the relay
 
 void RoomMember::handle_message(TimePoint now, const session::MessageReceived& message) {
   if (farewell_) {
@@ -117,7 +117,7 @@ void RoomMember::handle_media(TimePoint now, const session::MessageReceived& mes
   }
   const auto at = others_.find(media->member);
   if (message.flow == session::kVideoFlow) {
-    // The first pictures may come before the card: both were sent when the other end joined.
+    // The first frames may arrive before the card: both were sent when the other end joined.
     Other* other = at == others_.end() ? add_other(media->member) : &at->second;
     if (other != nullptr) {
       other->heard_at = now;
@@ -180,7 +180,7 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
   } else if (const auto* farewell = std::get_if<room::Farewell>(&*message)) {
     handle_farewell(*farewell);
   } else if (!welcome_) {
-    // The welcome was sent first and lost. What came will not be told again.
+    // The welcome was sent first and lost. The messages after it will not be repeated.
     if (early_.size() < kEarlyMax) {
       early_.emplace_back(bytes.begin(), bytes.end());
     }
@@ -193,7 +193,7 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
   } else if (const auto* rate = std::get_if<room::VideoRate>(&*message)) {
     handle_video_rate(now, *rate);
   } else {
-    ++stats_.control_malformed;  // what only members say
+    ++stats_.control_malformed;  // which only members send
   }
 }
 
@@ -205,7 +205,7 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
   keys_.emplace(now, options_.media, welcome.number);
   seal_.emplace(*keys_);
   sender_.emplace(now, app::CallSenderOptions{.video = options_.video, .seal = &*seal_}, endpoint_);
-  sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay says how much
+  sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay sets a rate
   card_changed_ = true;
   if (view_.revision > 0) {
     outbox_.put(view_);
@@ -235,7 +235,7 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
 
 void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   if (news.card.sealed.empty() || news.number == number()) {
-    return;  // somebody whose card is yet to come, or ourselves
+    return;  // a member whose card has not arrived yet, or ourselves
   }
   const auto card = keys_->handle_card(now, news.number, news.card.sealed);
   if (!card) {
@@ -244,7 +244,7 @@ void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   }
   auto at = others_.find(news.number);
   if (at != others_.end() && at->second.is_known && card->is_new) {
-    // The same number, another presence: whoever that was is gone.
+    // The same number, another presence: the member before has gone.
     others_.erase(at);
     events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = news.number});
     at = others_.end();
@@ -277,7 +277,7 @@ void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   open_waiting(now, *other);
 }
 
-// What came before its sender had proved to be here.
+// Frames that arrived before the proof of their sender's presence.
 void RoomMember::open_waiting(TimePoint now, Other& other) {
   if (!other.view.is_live) {
     return;
@@ -322,7 +322,7 @@ void RoomMember::handle_farewell(const room::Farewell& farewell) {
   }
 }
 
-// ---- what is seen and heard
+// ---- received media
 
 void RoomMember::settle_others(TimePoint now) {
   for (auto& [number, other] : others_) {
@@ -348,7 +348,7 @@ app::PlayedAudio RoomMember::play(TimePoint now) {
     other.view.sound_played += is_speech || is_made_up ? 1 : 0;
     other.view.sound_concealed += is_made_up ? 1 : 0;
     mixer_.add(voice.samples);
-    // Of several voices the one that says most of how well the room is heard.
+    // The voice that represents best how well the room can be heard.
     if (voice.kind < mixed.kind) {
       mixed.kind = voice.kind;
       mixed.captured = voice.captured;

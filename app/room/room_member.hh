@@ -21,49 +21,49 @@ namespace cress::room {
 
 struct RoomMemberOptions {
   session::EndpointOptions endpoint{};
-  /// Of the own camera; empty: this one only watches. See room_video().
+  /// How this member's camera is encoded; empty: it only receives. See room_video().
   std::optional<app::VideoSenderOptions> video{};
-  /// Of the room's link (secure::derive_room).
+  /// From the room's link (secure::derive_room).
   secure::Secret media{};
   app::PersonState person{};
-  /// A sound card sets the pace: sound is taken by play() whenever it asks, not by poll_played().
+  /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
 };
 
-/// `video` with the layers and anchors that a relay can work with.
+/// `video` with the layers and anchors that a relay needs.
 app::VideoSenderOptions room_video(app::VideoSenderOptions video);
 
-/// One of the others, as far as this member knows.
+/// The known state of another member.
 struct OtherMember {
   MemberNumber number = kNobody;
   app::PersonState person{};
-  /// Proved to be here now: before that nothing of theirs is shown or heard.
+  /// Proven to be present now: before that none of their media is displayed or played.
   bool is_live = false;
-  /// Of what was played last, dBov: 0 loudest, -127 silence.
+  /// Level of the audio played last, dBov: 0 loudest, -127 silence.
   double level_dbov = -127;
   uint64_t frames_shown = 0;
   uint64_t key_frames_asked = 0;
-  uint64_t frames_unopened = 0;  ///< forged, changed, repeated, or without a key
+  uint64_t frames_unopened = 0;  ///< forged, modified, replayed, or without a key
   uint64_t frames_undecodable = 0;
   uint64_t sounds_unopened = 0;
-  uint64_t sound_played = 0;  ///< frames of 20 ms of speech, made up or not
+  uint64_t sound_played = 0;  ///< frames of 20 ms of speech, including concealed ones
   uint64_t sound_concealed = 0;
 };
 
 struct RoomEvent {
   enum class Kind {
     kWelcome,  ///< in the room; `member` is the own number
-    kPresent,  ///< was there before us
+    kPresent,  ///< joined before us
     kJoined,
     kChanged,  ///< name, muted, camera off
     kLeft,
-    kSpeaker,   ///< `member` speaks, or nobody
-    kFarewell,  ///< out of the room; nothing comes after it
+    kSpeaker,   ///< `member` speaks, or none does
+    kFarewell,  ///< out of the room; no event follows
   };
   Kind kind = Kind::kWelcome;
   MemberNumber member = kNobody;
-  room::LeaveReason left = room::LeaveReason::kLeft;  ///< of kLeft
-  room::Farewell farewell{};                          ///< of kFarewell
+  room::LeaveReason left = room::LeaveReason::kLeft;  ///< for kLeft
+  room::Farewell farewell{};                          ///< for kFarewell
 };
 
 struct RoomShown {
@@ -71,27 +71,27 @@ struct RoomShown {
   app::ShownFrame frame;
 };
 
-/// What was refused, and why.
+/// Counts of rejected input, by reason.
 struct RoomMemberStats {
   uint64_t control_malformed = 0;
-  uint64_t from_unknown = 0;    ///< sounds and fragments of nobody whose card is known
-  uint64_t cards_refused = 0;   ///< old, forged, not ours
+  uint64_t from_unknown = 0;    ///< audio and fragments from members whose card is unknown
+  uint64_t cards_refused = 0;   ///< old, forged, or from another room
   uint64_t others_refused = 0;  ///< beyond kOthersMax
 };
 
-/// One member of a room, without I/O: a session with the relay, into which go the own camera and
-/// microphone, sealed, and out of which come everybody else's, opened. Who is there is told by the
-/// relay and believed only with a card that somebody with the room's link has made.
-/// After each handle_* and verb poll transmit, event, coded, shown and played until empty, then
-/// sleep until poll_timeout. Data of the relay never fail a check; what is bad is counted. Threads:
-/// none inside; one owner. `now` never goes back.
+/// One member of a room, without I/O: a session with the relay, which sends the own camera and
+/// microphone, encrypted, and receives all other members', decrypted. The relay reports who is
+/// present; a member is accepted only with a card made by someone with the room's link. After each
+/// handle_* and verb poll transmit, event, coded, shown and played until empty, then sleep until
+/// poll_timeout. Data from the relay never fail a check; bad data is counted. Threads: none inside;
+/// one owner. `now` never goes back.
 class RoomMember {
  public:
-  /// More are not shown or heard.
+  /// Further members are neither displayed nor played.
   static constexpr size_t kOthersMax = 64;
-  /// Sealed frames of somebody whose proof of being here is on its way, kept for it.
+  /// Encrypted frames of a member whose proof of presence is in transit, kept until it arrives.
   static constexpr size_t kWaitingMax = 32;
-  /// Room messages that overtook the welcome.
+  /// Room messages that arrived before the welcome.
   static constexpr size_t kEarlyMax = 256;
 
   RoomMember(TimePoint start, RoomMemberOptions options, std::unique_ptr<control::Control> control);
@@ -100,13 +100,14 @@ class RoomMember {
 
   /// A picture of the own camera, just captured.
   void capture(TimePoint now, const media::PicturePtr& picture);
-  /// 20 ms of the own microphone, the last of it captured just now.
+  /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
-  /// What the others are told of this person: at once.
+  /// The state of this person that is sent to the others: at once.
   void set_person(TimePoint now, app::PersonState person);
-  /// Whom this member looks at: pinned (or nobody), pictures at once, height of the tallest.
+  /// The video that this member requests: pinned member (or kNobody), number at the same time,
+  /// height of the tallest.
   void set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height);
-  /// Good-bye, as far as it still gets through: drop the session soon after.
+  /// Sends a close, as far as it still gets through: drop the session soon after.
   void leave(TimePoint now);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
@@ -118,23 +119,23 @@ class RoomMember {
   std::optional<RoomEvent> poll_event();
   std::optional<app::CodedVideo> poll_coded();
   std::optional<RoomShown> poll_shown();
-  /// All others together, every 20 ms from the first sound on.
+  /// All others mixed, every 20 ms from the first audio on.
   std::optional<app::PlayedAudio> poll_played();
-  /// The next 20 ms of all others together, now.
+  /// The next 20 ms of all others mixed, now.
   app::PlayedAudio play(TimePoint now);
 
-  /// Before the relay's welcome: nobody.
+  /// kNobody before the relay's welcome.
   MemberNumber number() const { return welcome_ ? welcome_->number : kNobody; }
   const std::optional<room::Welcome>& welcome() const { return welcome_; }
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
   MemberNumber speaker() const { return speaker_.number; }
-  /// As the relay asks; nothing: it has not yet, and no pictures are sent.
+  /// As requested by the relay; nullopt: no request yet, and no video is sent.
   std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
-  /// In the order of their numbers. Who came back under the same name after a crash is one: what is
-  /// left of the first presence, until the relay misses it too, is not among them.
+  /// In the order of their numbers. A member who came back under the same name after a crash is
+  /// listed once: the first presence, until the relay also removes it, is left out.
   std::vector<OtherMember> others() const;
   const session::Endpoint& endpoint() const { return endpoint_; }
-  /// The share (0..1) of own messages that the network lost lately.
+  /// The share (0..1) of own messages recently lost in the network.
   double loss() const { return sender_ ? sender_->loss() : 0; }
   const RoomMemberStats& stats() const { return stats_; }
 
@@ -143,10 +144,10 @@ class RoomMember {
     explicit Other(app::CallReceiverOptions options) : receiver(std::move(options)) {}
     bool is_known = false;  // by a card
     OtherMember view;
-    TimePoint joined_at{};  // when its card was first seen
-    TimePoint heard_at{};   // when anything of theirs came last
+    TimePoint joined_at{};  // when its card was first received
+    TimePoint heard_at{};   // when any of their data last arrived
     app::CallReceiver receiver;
-    std::deque<media::EncodedFrame> waiting{};  // sealed; at most kWaitingMax
+    std::deque<media::EncodedFrame> waiting{};  // encrypted; at most kWaitingMax
   };
 
   void drain(TimePoint now);
@@ -186,7 +187,7 @@ class RoomMember {
 
   std::map<MemberNumber, Other> others_;  // at most kOthersMax
   SoundMixer mixer_;
-  std::optional<TimePoint> next_play_;  // where no sound card sets the pace
+  std::optional<TimePoint> next_play_;  // if no sound card sets the pace
   // These grow by what one call can bring and are drained after it.
   std::deque<RoomEvent> events_;
   std::deque<RoomShown> shown_;

@@ -44,7 +44,7 @@ std::unique_ptr<control::Control> test_control() {
   return std::make_unique<control::CressControl>(control::call_control());
 }
 
-/// A relay that says what the input wants, with the help of a member that has the room's link.
+/// A relay that sends what the input says, with the help of a member that has the room's link.
 class HostileRelay {
  public:
   HostileRelay() : endpoint_(kTimeZero, {}, test_control()), helper_(kTimeZero, {}, 2) {
@@ -138,7 +138,7 @@ class HostileRelay {
     frame.reference_id = frame.key_frame ? frame.id : frame.id - 1 - input.next() % frame.id;
     frame.data = input.take(1 + input.next());
     frame.data = helper_.seal(now, frame_metadata(frame), frame.data);
-    frame.capture_time = now - (flags >= 128 ? 1ms : 0ms);  // half of them changed on the way
+    frame.capture_time = now - (flags >= 128 ? 1ms : 0ms);  // half of them modified in transit
     for (const auto& message : media::fragment(frame, DataSize{900})) {
       send(now, session::kVideoFlow, room::build_member_message(number, message));
     }

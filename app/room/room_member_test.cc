@@ -45,7 +45,7 @@ Duration delay_p95(const std::vector<const RoomShown*>& shown) {
   return delays.empty() ? Duration::max() : delays[delays.size() * 95 / 100];
 }
 
-/// What a receiver saw is what all others saw of the same frame, and what was captured.
+/// A receiver displayed the same as all others of the same frame, and what was captured.
 void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Seat& sender,
                               size_t at_least) {
   std::map<uint32_t, media::PicturePtr> seen;
@@ -66,7 +66,7 @@ void expect_pictures_are_true(const std::vector<const Seat*>& viewers, const Sea
 }
 
 TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
-  TestRoom room;
+  SimulatedRoom room;
   std::vector<Seat*> seats;
   for (const char* name : {"Ada", "Ben", "Cem"}) {
     seats.push_back(&room.join({.name = name, .seed = seats.size() + 1}));
@@ -103,7 +103,7 @@ TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
 }
 
 TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .loss = 0.03, .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   Seat& cem = room.join({.name = "Cem", .loss = 0.08, .seed = 3});
@@ -118,14 +118,14 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
       EXPECT_LE(other.key_frames_asked, 4U) << other.person.name;
     }
   }
-  // Narrow is fewer pictures, not none, and they are fresh.
+  // A narrow link means fewer frames, not none, and they are recent.
   const auto shown = dia.shown_of(ben.number, kTimeZero + 5s);
   EXPECT_GT(shown.size(), 20U);
   EXPECT_LE(delay_p95(shown), 600ms);
 }
 
-TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
-  TestRoom room;
+TEST(RoomMember, NewMemberSeesAllWithinASecondWithoutDisturbance) {
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   room.run_until(kTimeZero + 6s);
@@ -146,8 +146,8 @@ TEST(RoomMember, ANewcomerSeesEverybodyWithinASecondAndDisturbsNobody) {
   EXPECT_LE(delay_p95(during), before * 12 / 10 + 5ms);
 }
 
-TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
-  TestRoom room;
+TEST(RoomMember, LeavingMemberDisappearsWithoutOtherEffects) {
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   Seat& cem = room.join({.name = "Cem", .seed = 3});
@@ -167,8 +167,8 @@ TEST(RoomMember, WhoLeavesIsGoneAndTheOthersNoticeNothingElse) {
   EXPECT_EQ(room.room().members(), 2U);
 }
 
-TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
-  TestRoom room;
+TEST(RoomMember, CardsCarryNamesAndMuteState) {
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .loss = 0.2, .seed = 2});
   room.run_until(kTimeZero + 2s);
@@ -180,9 +180,9 @@ TEST(RoomMember, CardsTellOfNamesAndWhatIsOff) {
   EXPECT_TRUE(ben.has(RoomEvent::Kind::kChanged, ada.number));
 }
 
-TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
+TEST(RoomMember, MemberWhoseVideoIsNotRequestedSendsNone) {
   relay::RoomOptions options;
-  TestRoom room{options};
+  SimulatedRoom room{options};
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   room.run_until(kTimeZero + 3s);
   EXPECT_EQ(ada.member->video_rate_max(), DataRate{});
@@ -196,7 +196,7 @@ TEST(RoomMember, WhoIsLookedAtByNobodySendsNoPictures) {
 }
 
 TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
-  TestRoom room;
+  SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .seed = 2});
   room.run_until(kTimeZero + 2s);
@@ -209,9 +209,9 @@ TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
   }
 }
 
-// ---- A relay of our own making: what changes on the way is not shown.
+// ---- A relay of our own making: frames modified in transit are not displayed.
 
-/// The relay's end of a leg and the keys of a member with the room's link, in one hand.
+/// The relay's end of a leg together with the keys of a member with the room's link.
 class LyingRelay {
  public:
   explicit LyingRelay(bool welcomes = true) : endpoint_(kTimeZero, {}, test_control()) {
@@ -296,7 +296,7 @@ class LyingRelay {
   std::vector<RoomShown> shown_;
 };
 
-TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
+TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -336,11 +336,11 @@ TEST(RoomMember, AFrameWhoseHeaderWasChangedIsNeverShown) {
   });
   expect_refused("a byte", [](auto& frame) { frame.data.back() ^= std::byte{1}; });
   expect_refused("cut", [](auto& frame) { frame.data.pop_back(); });
-  // What follows and is whole is shown again, for the sender's encoder has gone on.
+  // Later complete frames are displayed again, because the sender's encoder has continued.
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
-TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
+TEST(RoomMember, ReplayedOrMisattributedFrameIsNotDisplayed) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
@@ -354,9 +354,9 @@ TEST(RoomMember, AFrameThatIsRepeatedOrSomebodyElsesIsNotShown) {
   EXPECT_EQ(relay.member().others().size(), 1U) << "who has no card is not there";
 }
 
-TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
+TEST(RoomMember, FramesBeforeTheProofAreDisplayedAfterIt) {
   LyingRelay relay;
-  // The helper's first card knows nobody: it could be a recording.
+  // The helper's first card greets no member: it could be a replay.
   relay.introduce_helper();
   ASSERT_EQ(relay.member().others().size(), 1U);
   EXPECT_FALSE(relay.member().others().front().is_live);
@@ -369,7 +369,7 @@ TEST(RoomMember, PicturesThatCameBeforeTheProofAreShownWithIt) {
   EXPECT_EQ(relay.shown().size(), 5U);
 }
 
-TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
+TEST(RoomMember, FramesWithoutProofOfPresenceAreBounded) {
   LyingRelay relay;
   relay.introduce_helper();
   for (uint32_t id = 0; id < RoomMember::kWaitingMax + 20; ++id) {
@@ -379,7 +379,7 @@ TEST(RoomMember, FramesOfWhoNeverProvesToBeHereAreBounded) {
   EXPECT_EQ(relay.member().others().front().frames_unopened, 20U);
 }
 
-TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
+TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
   LyingRelay relay{false};
   relay.introduce_helper();
   relay.send_frame(relay.seal(relay.code(0)));
@@ -392,7 +392,7 @@ TEST(RoomMember, WhatOvertakesTheWelcomeIsKeptForIt) {
   EXPECT_EQ(relay.shown().size(), 1U);
 }
 
-TEST(RoomMember, NothingIsBelievedWithoutACardFromTheRoomsLink) {
+TEST(RoomMember, MembersWithoutAValidCardAreIgnored) {
   LyingRelay relay;
   secure::Secret other_room;
   secure::RoomKeys stranger{kTimeZero, other_room, 3};

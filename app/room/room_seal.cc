@@ -21,7 +21,7 @@ constexpr size_t kSoundHeadBytes = static_cast<size_t>(room::kSoundClearSize.byt
 }  // namespace
 
 std::vector<std::byte> frame_metadata(const media::EncodedFrame& frame) {
-  // As the header itself is written, so that there is one home for its layout.
+  // Written as the header itself is, so that its layout is defined in one place.
   const media::EncodedFrame head{.id = frame.id,
                                  .reference_id = frame.reference_id,
                                  .capture_time = frame.capture_time,

@@ -13,18 +13,18 @@
 
 namespace cress::room {
 
-/// What of a frame's fragment header is sealed with it (docs/protocol/room.md, "Video"): changed
-/// on the way, the frame does not open.
+/// The part of a frame's fragment header that is authenticated with it (docs/protocol/room.md,
+/// "Video"): if it is modified in transit, the frame does not open.
 std::vector<std::byte> frame_metadata(const media::EncodedFrame& frame);
 /// The loudest sample in -dBov: 0 loudest, 127 silence (RFC 6464 §3).
 uint8_t sound_level(const media::AudioFrame& samples);
 
-/// Seals what a member sends. Threads: none inside; that of the member.
+/// Encrypts what a member sends. Threads: none inside; that of the member.
 class RoomSeal final : public app::MediaSeal {
  public:
   /// `keys` are borrowed and must outlive it.
   explicit RoomSeal(secure::RoomKeys& keys) : keys_(keys) {}
-  /// When the following is sealed.
+  /// The time of the following calls.
   void set_now(TimePoint now) { now_ = now; }
 
   DataSize frame_growth() const override;
@@ -39,11 +39,11 @@ class RoomSeal final : public app::MediaSeal {
   std::vector<std::byte> head_ = std::vector<std::byte>(2);  // the relay writes the number
 };
 
-/// Puts the coded frame of `member` in the place of the sealed one; an error: nothing has changed.
+/// Replaces the encrypted frame of `member` by the encoded one; on error nothing has changed.
 Result<Unit, secure::SFrameError> open_frame(TimePoint now, secure::RoomKeys& keys,
                                              room::MemberNumber member, media::EncodedFrame& frame);
-/// A body of the sound flow (after the member's number) as the sound message that was sealed.
-/// Nothing: not such a body, or it does not open.
+/// Decrypts the body of a message of the audio flow (after the member's number) to the audio
+/// message in it. nullopt: not such a body, or it does not open.
 std::optional<std::vector<std::byte>> open_sound(TimePoint now, secure::RoomKeys& keys,
                                                  room::MemberNumber member,
                                                  std::span<const std::byte> body);

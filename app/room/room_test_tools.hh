@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,9 @@
 #include "app/room/room_member.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
-#include "relay/forward/room.hh"
+#include "relay/forward/room_host_test_tools.hh"
 #include "transport/control/cress/cress_control.hh"
-#include "transport/sim/link.hh"
+#include "transport/sim/world.hh"
 
 namespace cress::room {
 
@@ -31,7 +32,7 @@ inline std::unique_ptr<control::Control> test_control() {
   return std::make_unique<control::CressControl>(control::call_control());
 }
 
-/// A link that always carries `rate`, which divides 12 Mbit/s.
+/// A link with constant rate `rate`, which divides 12 Mbit/s.
 inline std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
   const Duration every = sim::kOpportunitySize / rate;
@@ -50,21 +51,21 @@ struct SeatOptions {
   Duration propagation = 20ms;
 };
 
+inline sim::LinkOptions link_of(const SeatOptions& options, DataRate rate, uint64_t seed) {
+  return {.trace = constant_link(rate),
+          .propagation = options.propagation,
+          .loss = options.loss,
+          .seed = seed,
+          .queue = nullptr};
+}
+
 /// A member with camera and voice, its two links to the relay, and all that came out of it.
-struct Seat {
+struct Seat final : Machine {
   Seat(TimePoint now, const SeatOptions& options)
       : camera({.width = kTestWidth, .height = kTestHeight, .seed = options.seed}),
         voice({.seed = options.seed}),
-        up({.trace = constant_link(options.up),
-            .propagation = options.propagation,
-            .loss = options.loss,
-            .seed = 2 * options.seed,
-            .queue = nullptr}),
-        down({.trace = constant_link(options.down),
-              .propagation = options.propagation,
-              .loss = options.loss,
-              .seed = 2 * options.seed + 1,
-              .queue = nullptr}),
+        up(link_of(options, options.up, 2 * options.seed)),
+        down(link_of(options, options.down, 2 * options.seed + 1)),
         joined(now),
         camera_seed(options.seed) {
     RoomMemberOptions member_options;
@@ -74,6 +75,50 @@ struct Seat {
     member = std::make_unique<RoomMember>(now, std::move(member_options), test_control());
     next_picture = now + options.seed % 7 * 5ms;
     next_sound = now + options.seed % 5 * 4ms;
+  }
+
+  void handle_datagram(TimePoint now, const Address& /*from*/,
+                       std::span<const std::byte> bytes) override {
+    (void)member->handle_datagram(now, bytes);
+  }
+  void handle_timeout(TimePoint now) override {
+    if (member->poll_timeout() <= now) {
+      member->handle_timeout(now);
+    }
+    const bool is_in = member->number() != kNobody && sends;
+    for (; next_picture <= now; next_picture += camera.frame_rate().time_of(1)) {
+      if (is_in) {
+        member->capture(now, camera.picture(captured++));
+      }
+    }
+    for (; next_sound <= now; next_sound += media::kAudioFrameLength) {
+      if (is_in) {
+        member->capture_sound(now, voice.frame(heard++));
+      }
+    }
+  }
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    auto bytes = member->poll_transmit(now);
+    return bytes ? std::optional{Transmit{relay::room_address(0), *std::move(bytes)}}
+                 : std::nullopt;
+  }
+  TimePoint poll_timeout() const override {
+    return std::min({member->poll_timeout(), next_picture, next_sound});
+  }
+  bool drained(TimePoint /*now*/) override {
+    while (auto frame = member->poll_shown()) {
+      shown.push_back(*std::move(frame));
+    }
+    while (auto event = member->poll_event()) {
+      events.push_back(*event);
+    }
+    while (auto frame = member->poll_coded()) {
+      coded.push_back(*frame);
+    }
+    while (auto sound = member->poll_played()) {
+      played.push_back(*sound);
+    }
+    return true;
   }
 
   std::vector<const RoomShown*> shown_of(MemberNumber other, TimePoint from = kTimeZero) const {
@@ -103,6 +148,7 @@ struct Seat {
   uint64_t camera_seed;
   std::unique_ptr<RoomMember> member;
   MemberNumber number = kNobody;  // the relay's, for its datagrams
+  sim::World::HostId id = 0;
   bool is_gone = false;
   bool sends = true;
   TimePoint next_picture;
@@ -116,126 +162,51 @@ struct Seat {
   std::vector<OtherMember> others;
 };
 
-/// A relay's room and its members in the simulated world, one thread and virtual time.
-class TestRoom {
+/// A relay's room and its members in the simulated world.
+class SimulatedRoom {
  public:
-  explicit TestRoom(relay::RoomOptions options = {}) : room_(kTimeZero, std::move(options)) {}
+  explicit SimulatedRoom(relay::RoomOptions options = {}) : host_(std::move(options)) {
+    world_.add(host_, {.address = relay::room_address(0)});
+  }
 
   Seat& join(const SeatOptions& options) {
-    seats_.push_back(std::make_unique<Seat>(now_, options));
-    seats_.back()->number = room_.join(now_).value();
-    return *seats_.back();
+    seats_.push_back(std::make_unique<Seat>(now(), options));
+    Seat& seat = *seats_.back();
+    const Address address = relay::room_address(seats_.size());
+    seat.number = host_.join(now(), address);
+    seat.id = world_.add(seat, {.address = address});
+    world_.connect(seat.id, kRoom, seat.up);
+    world_.connect(kRoom, seat.id, seat.down);
+    return seat;
   }
-  /// As when somebody hangs up: word to the relay, then the end of the session.
+  /// As when a person hangs up: a message to the relay, then the end of the session.
   void leave(Seat& seat) {
-    seat.member->leave(now_);
+    seat.member->leave(now());
+    crash(seat);
+    host_.room.leave(now(), seat.number, room::LeaveReason::kLeft);
+    world_.drain(kRoom);
+  }
+  /// Its program ends without a word.
+  void crash(Seat& seat) {
     seat.is_gone = true;
-    room_.leave(now_, seat.number, room::LeaveReason::kLeft);
-    drain();
+    world_.replace(seat.id, nullptr);
   }
   void run_until(TimePoint end) {
-    while (next_event() <= end) {
-      now_ = std::max(now_, next_event());
-      step();
+    world_.drain(kRoom);
+    for (const auto& seat : seats_) {
+      world_.drain(seat->id);
     }
-    now_ = end;
+    world_.run_until(end);
   }
-  TimePoint now() const { return now_; }
-  relay::Room& room() { return room_; }
+  TimePoint now() const { return world_.now(); }
+  relay::Room& room() { return host_.room; }
 
  private:
-  TimePoint next_event() const {
-    TimePoint next = room_.poll_timeout();
-    for (const auto& seat : seats_) {
-      next = std::min({next, seat->up.poll_timeout(), seat->down.poll_timeout()});
-      if (!seat->is_gone) {
-        next = std::min({next, seat->member->poll_timeout(), seat->next_picture, seat->next_sound});
-      }
-    }
-    return next;
-  }
+  static constexpr sim::World::HostId kRoom = 0;
 
-  void step() {
-    for (const auto& seat : seats_) {
-      seat->up.handle_timeout(now_);
-      while (const auto datagram = seat->up.poll_delivered(now_)) {
-        room_.handle_datagram(now_, seat->number, datagram->bytes);
-      }
-      seat->down.handle_timeout(now_);
-      while (const auto datagram = seat->down.poll_delivered(now_)) {
-        if (!seat->is_gone) {
-          (void)seat->member->handle_datagram(now_, datagram->bytes);
-        }
-      }
-      if (!seat->is_gone) {
-        act(*seat);
-      }
-    }
-    if (room_.poll_timeout() <= now_) {
-      room_.handle_timeout(now_);
-    }
-    drain();
-  }
-
-  void act(Seat& seat) {
-    if (seat.member->poll_timeout() <= now_) {
-      seat.member->handle_timeout(now_);
-    }
-    const bool is_in = seat.member->number() != kNobody && seat.sends;
-    while (seat.next_picture <= now_) {
-      seat.next_picture += seat.camera.frame_rate().time_of(1);
-      if (is_in) {
-        seat.member->capture(now_, seat.camera.picture(seat.captured++));
-      }
-    }
-    while (seat.next_sound <= now_) {
-      seat.next_sound += media::kAudioFrameLength;
-      if (is_in) {
-        seat.member->capture_sound(now_, seat.voice.frame(seat.heard++));
-      }
-    }
-  }
-
-  static void push(TimePoint now, sim::Link& link, std::vector<std::byte> bytes) {
-    const DataSize size{static_cast<int64_t>(bytes.size())};
-    link.push(now, {std::move(bytes), size + sim::kUdpIpOverhead});
-  }
-
-  void drain() {
-    while (auto transmit = room_.poll_transmit(now_)) {
-      for (const auto& seat : seats_) {
-        if (seat->number == transmit->to && !seat->is_gone) {
-          push(now_, seat->down, std::move(transmit->bytes));
-        }
-      }
-    }
-    while (room_.poll_departure()) {
-    }
-    for (const auto& seat : seats_) {
-      if (seat->is_gone) {
-        continue;
-      }
-      while (auto bytes = seat->member->poll_transmit(now_)) {
-        push(now_, seat->up, *std::move(bytes));
-      }
-      while (auto frame = seat->member->poll_shown()) {
-        seat->shown.push_back(*std::move(frame));
-      }
-      while (auto event = seat->member->poll_event()) {
-        seat->events.push_back(*event);
-      }
-      while (auto coded = seat->member->poll_coded()) {
-        seat->coded.push_back(*coded);
-      }
-      while (auto played = seat->member->poll_played()) {
-        seat->played.push_back(*played);
-      }
-    }
-  }
-
-  relay::Room room_;
+  relay::RoomHost host_;
   std::vector<std::unique_ptr<Seat>> seats_;
-  TimePoint now_ = kTimeZero;
+  sim::World world_;
 };
 
 }  // namespace cress::room

@@ -10,10 +10,10 @@
 namespace cress::room {
 namespace {
 
-// A relay that is gone without a word is knocked at again after this.
+// If a relay has gone without a close, the first attempt to rejoin is after this.
 constexpr Duration kRejoinAfter = 1s;
 constexpr Duration kConnectAgainMax = 30s;
-// Of a leg: whatever its path can carry, what fits one leg fits them all.
+// Of a leg: whatever its path can carry, a datagram that fits one leg fits all.
 constexpr DataSize kPlainMax = room::kLegDatagramMax - secure::kRecordOverhead;
 
 }  // namespace
@@ -73,7 +73,7 @@ void SecureRoom::handle_timeout(TimePoint now) {
 }
 
 void SecureRoom::handle_path_error(TimePoint now, const PathError& error) {
-  // The others may be forged by anybody on the way; silence tells the same, surely.
+  // The others can be forged by anybody on the path; silence indicates the same, reliably.
   if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_->handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
@@ -162,7 +162,7 @@ void SecureRoom::drain(TimePoint now) {
   }
 }
 
-// The relay has said all it had to say: we leave before it must repeat itself.
+// The relay has sent all its messages: we leave before it must repeat the last.
 void SecureRoom::handle_farewell(TimePoint now, room::Farewell farewell) {
   member_.reset();
   heard_farewell_ = connection_->is_connected();

@@ -18,21 +18,21 @@
 namespace cress::room {
 
 struct SecureRoomOptions {
-  /// The room link's.
+  /// The secret of the room's link.
   std::vector<std::byte> secret{};
   Address relay{};
-  /// Where else it may be: see secure::ConnectionOptions.
+  /// Other possible addresses: see secure::ConnectionOptions.
   std::vector<Address> other_relays{};
-  /// How long the first way in is tried.
+  /// How long the first connection is tried.
   Duration connect_max = 30s;
-  /// How long a relay that was there may be away before the room is given up.
+  /// How long a known relay may be unreachable before the room is given up.
   Duration rejoin_max = 5min;
   /// `media` is filled in from the secret.
   RoomMemberOptions member{};
   control::CressControl::Options control = control::room_control();
 };
 
-/// Why a room is over for this member.
+/// Why a room has ended for this member.
 struct RoomOver {
   std::variant<secure::CloseReason, room::FarewellReason> reason{};
 };
@@ -40,17 +40,18 @@ struct RoomOver {
 const char* describe(room::FarewellReason reason);
 std::string describe(const RoomOver& over);
 
-/// The relay is away and the way back in is being looked for.
+/// The relay is unreachable and the member is trying to rejoin.
 struct RoomRejoining {
-  Duration in{};  ///< nothing is tried before
+  Duration in{};  ///< the next attempt is after this time
 };
 
-/// Of the session and its path: connected, unreachable, ... ; Closed is told as one of the others.
+/// Events of the session and its path: connected, unreachable, ... ; Closed is reported as one of
+/// the others.
 using LegEvent = std::variant<secure::Event, RoomRejoining, RoomOver>;
 
 /// One member of a room behind its link: the connection to the relay, and in it a RoomMember, a new
-/// one each time the relay lets us in: after it was restarted, drained, or away for long. What a
-/// new RoomMember does not know it learns from the relay within a round trip or two.
+/// one each time the relay admits us: after it was restarted, drained, or away for long. A new
+/// RoomMember learns the room's state from the relay within a round trip or two.
 class SecureRoom final : public live::LiveMachine {
  public:
   SecureRoom(TimePoint start, SecureRoomOptions options);
@@ -76,9 +77,9 @@ class SecureRoom final : public live::LiveMachine {
   std::optional<RoomShown> poll_shown();
   std::optional<app::CodedVideo> poll_coded() override;
 
-  /// Null while the relay is not there.
+  /// Null while not connected to the relay.
   const RoomMember* member() const { return member_.get(); }
-  /// Counters since the last way in.
+  /// Counters since the last join.
   const secure::Connection& connection() const override { return *connection_; }
   bool is_finished() const override { return is_over_ && connection_->is_finished(); }
   const session::Endpoint* endpoint() const override {
@@ -108,7 +109,7 @@ class SecureRoom final : public live::LiveMachine {
   std::unique_ptr<secure::Connection> connection_;
   std::unique_ptr<RoomMember> member_;
   TimePoint rejoin_at_ = kNever;
-  TimePoint give_up_at_ = kNever;  // while the relay that was there is away
+  TimePoint give_up_at_ = kNever;  // while a known relay is unreachable
   bool was_in_ = false;
   bool heard_farewell_ = false;  // and hung up because of it
   bool hung_up_ = false;

@@ -25,7 +25,7 @@ Address address(uint8_t last, uint16_t port) {
 const Address kRelay = address(1, 4433);
 
 /// One person: a SecureRoom, camera, voice, and what came out.
-struct Person {
+struct Person final : Machine {
   Person(TimePoint now, const std::vector<std::byte>& secret, Address at, uint64_t seed,
          const std::string& name)
       : own(at),
@@ -40,6 +40,40 @@ struct Person {
     options.member.video = room_video({.width = kTestWidth, .height = kTestHeight});
     room = std::make_unique<SecureRoom>(now, options);
   }
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    room->handle_datagram(now, from, bytes);
+  }
+  void handle_timeout(TimePoint now) override {
+    if (room->poll_timeout() <= now) {
+      room->handle_timeout(now);
+    }
+    if (next_picture <= now) {
+      next_picture += camera.frame_rate().time_of(1);
+      room->capture(now, camera.picture(captured++));
+    }
+    if (next_sound <= now) {
+      next_sound += media::kAudioFrameLength;
+      room->capture_sound(now, voice.frame(heard++));
+    }
+  }
+  std::optional<Transmit> poll_transmit(TimePoint now) override { return room->poll_transmit(now); }
+  TimePoint poll_timeout() const override {
+    return std::min({room->poll_timeout(), next_picture, next_sound});
+  }
+  bool drained(TimePoint /*now*/) override {
+    while (auto frame = room->poll_shown()) {
+      shown.push_back(*std::move(frame));
+    }
+    while (auto event = room->poll_event()) {
+      events.push_back(*event);
+    }
+    while (auto event = room->poll_leg_event()) {
+      leg_events.push_back(*event);
+    }
+    return true;
+  }
+
   size_t seen_since(TimePoint from) const {
     return static_cast<size_t>(std::ranges::count_if(
         shown, [from](const RoomShown& frame) { return frame.frame.captured >= from; }));
@@ -73,120 +107,51 @@ struct Person {
   std::vector<LegEvent> leg_events;
 };
 
-/// People, a relay, and a network that takes 20 ms to anywhere.
+/// People, a relay, and a network with a delay of 20 ms to anywhere.
 class Net {
  public:
-  Net() { relay_ = std::make_unique<TestRelay>(now_, secret_); }
+  Net() {
+    world_.add(*relay_, {.address = kRelay});
+    world_.connect_all(air_);
+  }
 
   Person& join(const std::string& name) {
-    ++joins_;
+    const uint64_t seed = people_.size() + 1;
     people_.push_back(std::make_unique<Person>(
-        now_, secret_, address(static_cast<uint8_t>(joins_ + 9), 5000), joins_, name));
+        now(), secret_, address(static_cast<uint8_t>(seed + 9), 5000), seed, name));
+    world_.add(*people_.back(), {.address = people_.back()->own});
     return *people_.back();
   }
-  /// Its program ends without a word.
+  /// Its program ends without a close.
   void crash(const Person& person) {
-    std::erase_if(people_, [&person](const auto& one) { return one.get() == &person; });
+    const auto at = std::ranges::find(people_, &person, [](const auto& one) { return one.get(); });
+    world_.replace(static_cast<size_t>(at - people_.begin()) + 1, nullptr);
   }
-  /// Null: the relay is gone without a word.
+  /// Null: the relay has gone without a close.
   void set_relay(bool is_there) {
-    relay_ = is_there ? std::make_unique<TestRelay>(now_, secret_) : nullptr;
+    auto next = is_there ? std::make_unique<TestRelay>(now(), secret_) : nullptr;
+    world_.replace(0, next.get());
+    relay_ = std::move(next);
   }
   TestRelay& relay() { return *relay_; }
   std::vector<std::byte>& secret() { return secret_; }
-  TimePoint now() const { return now_; }
-
+  TimePoint now() const { return world_.now(); }
   void run_for(Duration length) {
-    const TimePoint end = now_ + length;
-    while (next_event() <= end) {
-      now_ = std::max(now_, next_event());
-      step();
+    for (sim::World::HostId host = 0; host <= people_.size(); ++host) {
+      world_.drain(host);
     }
-    now_ = end;
+    world_.run_for(length);
   }
 
  private:
-  static constexpr Duration kDelay = 20ms;
-  struct Flying {
-    TimePoint at;
-    Address from;
-    Transmit datagram;
-  };
-
-  TimePoint next_event() const {
-    TimePoint next = relay_ ? relay_->poll_timeout() : kNever;
-    next = std::min(next, flying_.empty() ? kNever : flying_.front().at);
-    for (const auto& person : people_) {
-      next =
-          std::min({next, person->room->poll_timeout(), person->next_picture, person->next_sound});
-    }
-    return next;
-  }
-  void step() {
-    while (!flying_.empty() && flying_.front().at <= now_) {
-      const Flying flying = std::move(flying_.front());
-      flying_.pop_front();
-      if (flying.datagram.to == kRelay && relay_) {
-        relay_->handle_datagram(now_, flying.from, flying.datagram.bytes);
-      }
-      for (const auto& person : people_) {
-        if (person->own == flying.datagram.to) {
-          person->room->handle_datagram(now_, flying.from, flying.datagram.bytes);
-        }
-      }
-      drain();
-    }
-    for (const auto& person : people_) {
-      act(*person);
-    }
-    if (relay_ && relay_->poll_timeout() <= now_) {
-      relay_->handle_timeout(now_);
-    }
-    drain();
-  }
-  void act(Person& person) {
-    if (person.room->poll_timeout() <= now_) {
-      person.room->handle_timeout(now_);
-    }
-    if (person.next_picture <= now_) {
-      person.next_picture += person.camera.frame_rate().time_of(1);
-      person.room->capture(now_, person.camera.picture(person.captured++));
-    }
-    if (person.next_sound <= now_) {
-      person.next_sound += media::kAudioFrameLength;
-      person.room->capture_sound(now_, person.voice.frame(person.heard++));
-    }
-  }
-  void drain() {
-    for (auto transmit = relay_ ? relay_->poll_transmit(now_) : std::nullopt; transmit;
-         transmit = relay_->poll_transmit(now_)) {
-      flying_.push_back({now_ + kDelay, kRelay, *std::move(transmit)});
-    }
-    for (const auto& person : people_) {
-      while (auto transmit = person->room->poll_transmit(now_)) {
-        flying_.push_back({now_ + kDelay, person->own, *std::move(transmit)});
-      }
-      while (auto frame = person->room->poll_shown()) {
-        person->shown.push_back(*std::move(frame));
-      }
-      while (auto event = person->room->poll_event()) {
-        person->events.push_back(*event);
-      }
-      while (auto event = person->room->poll_leg_event()) {
-        person->leg_events.push_back(*event);
-      }
-    }
-  }
-
   std::vector<std::byte> secret_ = secure::make_secret();
-  TimePoint now_ = kTimeZero;
-  uint64_t joins_ = 0;
-  std::unique_ptr<TestRelay> relay_;
+  std::unique_ptr<TestRelay> relay_ = std::make_unique<TestRelay>(kTimeZero, secret_);
   std::vector<std::unique_ptr<Person>> people_;
-  std::deque<Flying> flying_;
+  sim::Link air_{{.trace = nullptr, .propagation = 20ms, .queue = nullptr}};
+  sim::World world_;
 };
 
-TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
+TEST(SecureRoom, MemberWithTheLinkJoinsAndIsSeen) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -200,7 +165,7 @@ TEST(SecureRoom, WhoHasTheLinkIsInTheRoomAndSeenByTheOthers) {
   EXPECT_GT(ada.room->member()->others().front().sound_played, 50U);
 }
 
-TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
+TEST(SecureRoom, WrongSecretEndsAndIsReported) {
   Net net;
   const auto right = net.secret();
   net.secret() = secure::make_secret();
@@ -211,7 +176,7 @@ TEST(SecureRoom, AWrongSecretIsTheEndAndIsSaid) {
   EXPECT_TRUE(eve.room->is_finished());
 }
 
-TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
+TEST(SecureRoom, KickedMemberIsNotifiedAndStaysOut) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -224,7 +189,7 @@ TEST(SecureRoom, WhoIsKickedIsToldSoAndStaysOut) {
   EXPECT_TRUE(ada.room->member()->others().empty());
 }
 
-TEST(SecureRoom, AfterADrainEverybodyIsBackByThemselves) {
+TEST(SecureRoom, MembersRejoinAutomaticallyAfterADrain) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -300,7 +265,7 @@ TEST(SecureRoom, AMemberWhoseAddressChangesStaysTheSameMember) {
       ada.events, [](const RoomEvent& event) { return event.kind == RoomEvent::Kind::kLeft; }));
 }
 
-TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
+TEST(SecureRoom, CrashedMemberIsListedTwiceForAtMostTwoSeconds) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");
@@ -310,22 +275,22 @@ TEST(SecureRoom, WhoCrashedAndCameBackIsNotTwoForMoreThanTwoSeconds) {
   net.run_for(500ms);
   net.join("Ben");
   net.run_for(1s);
-  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // who left has not been missed yet
+  EXPECT_EQ(ada.room->member()->others().size(), 2U);  // the relay has not noticed yet who left
   net.run_for(1500ms);
   auto others = ada.room->member()->others();
   ASSERT_EQ(others.size(), 1U);
   EXPECT_NE(others.front().number, before);
   EXPECT_GT(others.front().frames_shown, 20U);
-  // Nor is a namesake who is there taken for a remainder of the other.
+  // Nor is a namesake who is present taken for a leftover of the other.
   net.join("Ben");
   net.run_for(5s);
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
-  net.run_for(15s);  // the relay has missed the first one, too
+  net.run_for(15s);  // the relay has removed the first one, too
   EXPECT_EQ(ada.room->member()->others().size(), 2U);
   EXPECT_EQ(net.relay().room().members(), 3U);
 }
 
-TEST(SecureRoom, WhoHangsUpIsGoneForTheOthersAtOnce) {
+TEST(SecureRoom, MemberWhoHangsUpDisappearsAtOnce) {
   Net net;
   Person& ada = net.join("Ada");
   Person& ben = net.join("Ben");

@@ -8,8 +8,8 @@ namespace cress::room {
 namespace {
 
 constexpr double kLoudest = INT16_MAX;
-// A sixteenth of the way back to full loudness each frame of 20 ms: slower than a syllable, so that
-// loudness does not pump, and soon enough for what is said next.
+// A sixteenth of the way to full loudness per frame of 20 ms: slower than a syllable, so that
+// loudness does not pump, and fast enough for the next sentence.
 constexpr double kRecovery = 1.0 / 16;
 constexpr double kFull = 0.999;
 

@@ -7,16 +7,16 @@
 
 namespace cress::room {
 
-/// Many voices to one loudspeaker: their sum, turned down while it would be too loud and up again
-/// within about a third of a second, so that no sample is cut off. One voice alone comes out as it
-/// went in, but for the moment after a too loud one. Call add() for each voice, then take().
+/// Mixes many voices for one loudspeaker: their sum, attenuated while it would be too loud and
+/// raised again within about a third of a second, so that no sample is clipped. A single voice is
+/// unchanged, except for the moment after a too loud one. Call add() for each voice, then take().
 /// Threads: none inside; one owner.
 class SoundMixer {
  public:
   void add(const media::AudioFrame& voice);
-  /// The sum of what was added since the last take(); silence of nothing.
+  /// The sum of the frames added since the last take(); silence if none.
   media::AudioFrame take();
-  /// What the last frame was multiplied with at its end, 0..1.
+  /// The gain at the end of the last frame, 0..1.
   double gain() const { return gain_; }
 
  private:

@@ -20,7 +20,7 @@ media::AudioFrame tone(double amplitude, double period, int frame) {
   return samples;
 }
 
-TEST(SoundMixer, OneVoiceComesOutAsItWentInAndNoVoiceIsSilence) {
+TEST(SoundMixer, OneVoiceIsUnchangedAndNoVoiceIsSilence) {
   SoundMixer mixer;
   EXPECT_EQ(mixer.take(), media::AudioFrame{});
   for (int frame = 0; frame < 20; ++frame) {
@@ -45,7 +45,7 @@ TEST(SoundMixer, QuietVoicesAreAddedSampleBySample) {
   EXPECT_EQ(mixer.take(), expected);
 }
 
-TEST(SoundMixer, LoudVoicesTogetherAreTurnedDownNotCutOff) {
+TEST(SoundMixer, LoudVoicesAreAttenuatedNotClipped) {
   SoundMixer mixer;
   for (int frame = 0; frame < 50; ++frame) {
     const media::AudioFrame a = tone(30'000, 100, frame);
@@ -53,7 +53,7 @@ TEST(SoundMixer, LoudVoicesTogetherAreTurnedDownNotCutOff) {
       mixer.add(a);
     }
     const media::AudioFrame mixed = mixer.take();
-    // Cut off, a sine of three times the range would stay at its bound for most of the time.
+    // Clipped, a sine of three times the range would stay at its bound for most of the time.
     const auto at_bound = std::ranges::count_if(
         mixed, [](int16_t sample) { return std::abs(sample) >= INT16_MAX - 1; });
     EXPECT_LT(at_bound, static_cast<int64_t>(mixed.size() / 10)) << "frame " << frame;

@@ -16,7 +16,7 @@ constexpr std::array kNames{
     "Hugo",  "Ines",   "Jo",   "Kim",  "Lea",    "Mo",
     "Nadia", "Oliver", "Pia"};
 
-/// So many people in a room, oneself among them.
+/// This many people in a room, including oneself.
 CallView room_view(TimePoint now, size_t people) {
   CallView view = call_view(now);
   view.peer = {};
@@ -90,7 +90,7 @@ TEST_F(RoomWindowTest, EachMembersOwnPictureIsInTheirTile) {
   }
 }
 
-TEST_F(RoomWindowTest, WhoSpeaksHasAFrame) {
+TEST_F(RoomWindowTest, SpeakerHasAFrame) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
   const Color frame = theme_of(ThemeChoice::kDark).accent_text;
@@ -109,7 +109,7 @@ TEST_F(RoomWindowTest, WhoSpeaksHasAFrame) {
   }
 }
 
-TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
+TEST_F(RoomWindowTest, PinnedMemberIsLargeAndTheOthersStayVisible) {
   open(1280, 800);
   CallView view = room_view(now_, 6);
   run(100ms, view);
@@ -122,7 +122,7 @@ TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
     EXPECT_GT(tile(number).width, kStripTileMin) << number;
     EXPECT_LT(tile(number).width, in_the_grid) << number;
   }
-  // Of a room that is too large for its strip, whoever speaks is seen in any case.
+  // In a room that is too large for its strip, the speaker is visible in any case.
   open(640, 480);
   view = room_view(now_, 41);
   view.room->pinned = view.room->large = 2;
@@ -132,7 +132,7 @@ TEST_F(RoomWindowTest, WhoIsPinnedIsLargeAndTheOthersStayInSight) {
   EXPECT_NE(find("member-39"), nullptr);
 }
 
-TEST_F(RoomWindowTest, TheRelayIsToldWhatCanBeSeenOnceForEachLayout) {
+TEST_F(RoomWindowTest, VisibleTilesAreReportedOncePerLayout) {
   open(1280, 800);
   CallView view = room_view(now_, 3);
   run(100ms, view);
@@ -153,7 +153,7 @@ TEST_F(RoomWindowTest, TheRelayIsToldWhatCanBeSeenOnceForEachLayout) {
 
 TEST_F(RoomWindowTest, ComingAndGoingLeavesNothingBehind) {
   open(800, 600);
-  // Somebody rests the pointer on a tile, whose tip stands there; then its member leaves.
+  // The pointer rests on a tile, whose tip is displayed; then its member leaves.
   CallView view = room_view(now_, 3);
   run(100ms, view);
   SDL_Event move{};
@@ -175,14 +175,14 @@ TEST_F(RoomWindowTest, ComingAndGoingLeavesNothingBehind) {
   EXPECT_NE(find("copy"), nullptr) << "who is alone can copy the link";
 }
 
-TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
+TEST_F(RoomWindowTest, MouseAndKeysPinUnpinAndLeave) {
   if (!has_hand()) {
     GTEST_SKIP() << "no xdotool to click with";
   }
   open(1280, 800);
   CallView view = room_view(now_, 4);
   run(5s, view);
-  actions_.clear();  // what the layout told
+  actions_.clear();  // what the layout reported
   ASSERT_NE(find("mute"), nullptr) << "a room's buttons stay";
   press("mute", "mute", view);
   press("member-2", "pin 2", view);
@@ -191,7 +191,7 @@ TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
   press("member-2", "unpin", view);
   view.room->pinned = view.room->large = 0;
   focus(view);
-  // By keyboard, from who was clicked last to the next.
+  // By keyboard, from the last clicked member to the next.
   input({"key", "Tab", "Return"}, view);
   EXPECT_TRUE(asked("pin 3", view));
   press("hang-up", "hang up", view);
@@ -199,7 +199,7 @@ TEST_F(RoomWindowTest, ByHandSomebodyIsPinnedAndUnpinnedAndTheRoomIsLeft) {
   EXPECT_EQ(actions_, (std::vector<std::string>{"mute", "pin 2", "unpin", "pin 3", "hang up"}));
 }
 
-TEST_F(RoomWindowTest, OnTheWholeScreenPicturesHaveTheButtonsPlaceToo) {
+TEST_F(RoomWindowTest, FullScreenVideoUsesTheButtonsArea) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
   run(100ms, view);

@@ -26,7 +26,7 @@
 namespace cress::ui {
 namespace {
 
-// A click or a letter reaches ImGui's text field over two frames; one more shows what came of it.
+// A click or a letter reaches ImGui's text field over two frames; one more displays the result.
 constexpr int kFramesAfterInput = 3;
 constexpr int kEventsAtOnceMax = 1000;
 constexpr float kZoomStep = 0.25F;
@@ -42,12 +42,12 @@ struct SdlVideo {
     SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     SDL_SetHint(SDL_HINT_APP_NAME, "Cress");
     SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
-    // The click that brings the window to the front also presses what is under it.
+    // The click that brings the window to the front also presses the control under it.
     SDL_SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) {
       fail("cannot open a window, is there a display?");
     }
-    // Where there is none SDL goes on without being seen; only who asked for that by name wants it.
+    // Without a display SDL uses an invisible driver; that is wanted only if requested by name.
     const std::string driver = SDL_GetCurrentVideoDriver();
     if (driver != "x11" && driver != "wayland" && SDL_GetHint(SDL_HINT_VIDEODRIVER) == nullptr) {
       SDL_QuitSubSystem(SDL_INIT_VIDEO);
@@ -74,8 +74,9 @@ using SdlWindow = std::unique_ptr<SDL_Window, DestroyWindow>;
 using SdlRenderer = std::unique_ptr<SDL_Renderer, DestroyRenderer>;
 using Context = std::unique_ptr<ImGuiContext, DestroyContext>;
 
-// Desktops without scaling of their own say only how dense the display is. As they do, only really
-// dense ones count: a laptop's 1920 x 1080 on 13 inches is meant to show small letters.
+// Desktops without scaling of their own only report the display's density. As on those desktops,
+// only really dense ones count: a laptop's 1920 x 1080 on 13 inches is meant to display small
+// letters.
 float density_scale() {
   float dpi = 96;
   SDL_DisplayMode mode{};
@@ -100,7 +101,7 @@ SdlWindow make_window(const WindowOptions& options, float scale) {
   return window;
 }
 
-// Mesa's drivers that only pretend to be a card.
+// Mesa's software drivers.
 bool is_stand_in(SDL_Renderer& renderer) {
   SDL_RendererInfo info{};
   if (SDL_GetRendererInfo(&renderer, &info) != 0 ||
@@ -116,7 +117,7 @@ bool is_stand_in(SDL_Renderer& renderer) {
          words.find("Software Rasterizer") != words.npos;
 }
 
-// No waiting for the screen's refresh: it would hold up the call's thread.
+// No waiting for the screen's refresh: it would delay the call's thread.
 SdlRenderer make_renderer(SDL_Window& window, Drawing drawing) {
   SdlRenderer renderer;
   if (drawing != Drawing::kSoftware) {
@@ -126,7 +127,7 @@ SdlRenderer make_renderer(SDL_Window& window, Drawing drawing) {
     }
   }
   if (!renderer) {
-    // Else SDL would bring what it drew to the screen by the graphics card after all.
+    // Otherwise SDL would still use the graphics card to present its drawing.
     SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     renderer.reset(SDL_CreateRenderer(&window, -1, SDL_RENDERER_SOFTWARE));
   }
@@ -204,7 +205,7 @@ std::string clipboard_text() {
   return copy;
 }
 
-// What a closed panel does not show is no reason to redraw.
+// Values that a closed panel does not show cause no redraw.
 bool looks_different(const CallView& a, const CallView& b, bool panel_open) {
   const auto plain = [](const CallView& v) {
     return std::tie(v.screen, v.theme, v.full_screen, v.link, v.ended_reason, v.connected_at,
@@ -401,7 +402,7 @@ class Window::Impl {
     }
   }
 
-  // As large as wanted, as long as the window still has its least number of points.
+  // As large as wanted, as long as the window still has its minimum number of points.
   void fit_scale() {
     int width = 0;
     int height = 0;
@@ -528,7 +529,7 @@ class Window::Impl {
     controls_.end_frame();
     state_.wheel = 0;
     state_.last_at = now;
-    // A menu that opened or a panel that closed in the midst of the frame is seen in the next.
+    // A menu that opened or a panel that closed during the frame is displayed in the next.
     if (actions_.size() != asked || panel != state_.panel_open ||
         (state_.menu != Menu::kNone) != controls_.is_modal()) {
       ui.wake_at(now);
@@ -559,7 +560,7 @@ class Window::Impl {
   std::optional<TimePoint> drawn_at_;
   TimePoint last_now_{TimePoint::min()};
   TimePoint wake_ = kNever;
-  int owed_ = 0;  // frames to draw though nothing changed
+  int owed_ = 0;  // frames to draw even if nothing changed
   bool full_screen_ = false;
   bool keeps_awake_ = true;
   WindowStats stats_;

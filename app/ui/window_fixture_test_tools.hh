@@ -32,7 +32,7 @@ inline void fill_plane(uint8_t* plane, size_t pitch, const std::array<int, 4>& b
   }
 }
 
-// Left, top, right and bottom lie in the picture and are even, or its end.
+// Left, top, right and bottom are inside the picture and even, or its end.
 inline void paint(media::Picture& p, int left, int top, int right, int bottom, Yuv c) {
   const std::array<int, 4> half{left / 2, top / 2, (right + 1) / 2, (bottom + 1) / 2};
   const auto chroma = static_cast<size_t>(p.chroma_width());
@@ -57,7 +57,7 @@ inline media::PicturePtr quarters(int width, int height) {
   return picture;
 }
 
-// Somebody in front of a wall, for those who look at the screenshots. `turn` moves the head.
+// A person in front of a wall, for people who inspect the screenshots. `turn` moves the head.
 inline media::PicturePtr portrait(int width, int height, double turn, uint8_t tint) {
   auto picture = std::make_shared<media::Picture>(media::make_picture(width, height));
   const double w = width;
@@ -173,7 +173,7 @@ class WindowTest : public ::testing::Test {
     window_ = std::make_unique<Window>(options);
     actions_.clear();
   }
-  // `length` of the window's time, its events taken in between, as fast as it goes.
+  // Runs for `length` of the window's time, processing its events, as fast as possible.
   void run(Duration length, const CallView& view) {
     for (const TimePoint end = now_ + length; now_ < end;) {
       now_ += 10ms;
@@ -181,7 +181,7 @@ class WindowTest : public ::testing::Test {
       collect();
     }
   }
-  // Until `done` or for 8 s of real time.
+  // Runs until `done` or for 8 s of real time.
   bool run_until(const CallView& view, const std::function<bool()>& done) {
     for (int i = 0; i < 800; ++i) {
       now_ += 10ms;
@@ -210,7 +210,7 @@ class WindowTest : public ::testing::Test {
   }
   const Control* find(const std::string& id) const { return find_control(*window_, id); }
 
-  // A click without a hand, where none is needed.
+  // A click as an event, without a pointer device.
   static void push_click(Point at) {
     SDL_Event event{};
     for (const uint32_t type : {SDL_MOUSEBUTTONDOWN, SDL_MOUSEBUTTONUP}) {
@@ -223,7 +223,7 @@ class WindowTest : public ::testing::Test {
     }
   }
 
-  // The hand on mouse and keyboard. Gives false when nobody is there to move it.
+  // Controls mouse and keyboard. False if the tool for that is not installed.
   bool has_hand() const { return is_installed("xdotool"); }
   void input(std::vector<std::string> words, const CallView& view) {
     words.insert(words.begin(), "xdotool");
@@ -246,7 +246,7 @@ class WindowTest : public ::testing::Test {
     const auto [x, y] = place_of(control->rect.center());
     input({"mousemove", x, y, "click", "1"}, view);
   }
-  /// A click on what is there by now, and what it asks for.
+  /// Clicks the control once it exists, and expects the action.
   void press(const std::string& id, const std::string& action, const CallView& view) {
     run(50ms, view);
     ASSERT_TRUE(run_until(view, [&] { return find(id) != nullptr; })) << id;
@@ -291,8 +291,8 @@ inline void expect_usable(std::span<const Control> controls, const Rect& area,
   }
 }
 
-// By the graphics card or its stand-in, as on a desktop; that stand-in's leaks are not ours to look
-// for.
+// By the graphics card or its software substitute, as on a desktop; leaks of that substitute are
+// not checked.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kDrawsAsOnADesktop = false;
 #else

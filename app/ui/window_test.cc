@@ -32,8 +32,8 @@
 #include "transport/base/leak_check.hh"
 
 #ifdef CRESS_LEAK_CHECK
-// Libraries that SDL unloads with its last window (X11's, Mesa's) leave what only they pointed to,
-// and nothing to know it by: here they stay loaded.
+// Libraries that SDL unloads with its last window (X11's, Mesa's) leave memory that only they
+// pointed to, without a name in the leak report: here they stay loaded.
 extern "C" int dlclose(void* /*library*/) { return 0; }
 // libdbus keeps a buffer when SDL asks it for the session's bus and there is none.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): LeakSanitizer's name
@@ -130,7 +130,7 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
   }
 }
 
-TEST_F(WindowTest, ThePeersPictureIsShownInItsColoursWithItsAspectKept) {
+TEST_F(WindowTest, PeersVideoKeepsItsColoursAndAspect) {
   open(1280, 800);
   CallView view = call_view(now_);
   view.remote.picture = quarters(640, 480);
@@ -149,7 +149,7 @@ TEST_F(WindowTest, ThePeersPictureIsShownInItsColoursWithItsAspectKept) {
   EXPECT_FALSE(is_near(pixel(shot, left + 3, 400), stage, 2));
 }
 
-TEST_F(WindowTest, PicturesOfOddAndChangingSizesAreShown) {
+TEST_F(WindowTest, PicturesOfOddAndChangingSizesAreDisplayed) {
   open(800, 600);
   CallView view = call_view(now_);
   for (const auto& [width, height] : {std::pair{161, 91}, {1, 1}, {1920, 1080}, {90, 160}}) {
@@ -161,7 +161,7 @@ TEST_F(WindowTest, PicturesOfOddAndChangingSizesAreShown) {
   }
 }
 
-TEST_F(WindowTest, OnesOwnPictureIsMirroredButASharedScreenIsNot) {
+TEST_F(WindowTest, OwnPictureIsMirroredButASharedScreenIsNot) {
   open(1280, 800);
   CallView view = call_view(now_);
   view.own.picture = quarters(640, 360);
@@ -176,10 +176,10 @@ TEST_F(WindowTest, OnesOwnPictureIsMirroredButASharedScreenIsNot) {
   EXPECT_TRUE(is_near(pixel(shot, inset.right() - 30, inset.y + 30), {0, 255, 1}));
 }
 
-TEST_F(WindowTest, MovingPicturesMoveAndAStandingOneDrawsNothing) {
+TEST_F(WindowTest, MovingVideoIsRedrawnAndAStillOneIsNot) {
   open(800, 600);
   CallView view = call_view(now_);
-  run(4s, view);  // until the buttons are gone
+  run(4s, view);  // until the buttons are hidden
   const Screenshot before = shoot(view);
   view.remote = {portrait(1280, 720, -1, 120), now_};
   const Screenshot after = shoot(view);
@@ -194,7 +194,7 @@ TEST_F(WindowTest, MovingPicturesMoveAndAStandingOneDrawsNothing) {
   EXPECT_EQ(window_->stats().pictures, pictures);
 }
 
-TEST_F(WindowTest, DrawsAtMostSixtyTimesASecondHoweverFastPicturesCome) {
+TEST_F(WindowTest, DrawsAtMostSixtyTimesASecond) {
   open(640, 480);
   CallView view = call_view(now_);
   const std::array<media::PicturePtr, 2> pictures{quarters(64, 48), quarters(64, 48)};
@@ -249,7 +249,7 @@ TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
   run(100ms, view);
   const Rect panel{1280 - 340, 100, 340, 700};
   const Screenshot quiet = shoot(view);
-  // A second later everything has moved to the left and an outage has come.
+  // A second later everything has moved to the left and an outage has begun.
   for (int i = 1; i <= 20; ++i) {
     LinkSample s = view.history.newest();
     s.at += 50ms;
@@ -276,7 +276,7 @@ TEST_F(WindowTest, TheGraphsFollowTheirNumbers) {
   };
   EXPECT_GT(highest_row(outage), highest_row(quiet) + 15);
   EXPECT_LT(highest_row(outage), 1000);
-  // With the panel closed, the same numbers are no reason to draw.
+  // With the panel closed, the same numbers cause no redraw.
   SDL_PushEvent(&key);
   run(5s, view);
   view.connected_at.reset();
@@ -353,7 +353,7 @@ TEST_F(WindowTest, MouseClicksGiveTheRightActions) {
       << "and nothing else";
 }
 
-TEST_F(WindowTest, AClickBesideAMenuClosesItAndDoesNothingElse) {
+TEST_F(WindowTest, ClickOutsideAMenuOnlyClosesIt) {
   if (!has_hand()) {
     GTEST_SKIP() << "no xdotool to click with";
   }
@@ -398,7 +398,7 @@ TEST_F(WindowTest, ALinkIsTypedOrPastedAndJoined) {
   EXPECT_EQ(actions_, std::vector<std::string>{"join cress://198.51.100.9:7/#xyz"});
 }
 
-TEST_F(WindowTest, LettersThatAreTypedAreNoShortcuts) {
+TEST_F(WindowTest, TypedLettersAreNoShortcuts) {
   if (!has_hand()) {
     GTEST_SKIP() << "no xdotool to type with";
   }
@@ -537,7 +537,7 @@ TEST_F(WindowTest, ClosingTheWindowHangsUpFirst) {
   EXPECT_EQ(actions_, std::vector<std::string>{"quit"});
 }
 
-TEST_F(WindowTest, WhatDrawsIsChosenAndEitherWayThePictureIsRight) {
+TEST_F(WindowTest, EachRendererDrawsTheSamePicture) {
   for (const Drawing drawing : {Drawing::kAutomatic, Drawing::kGraphicsCard, Drawing::kSoftware}) {
     if (!kDrawsAsOnADesktop && drawing != Drawing::kSoftware) {
       continue;
@@ -570,7 +570,7 @@ TEST_F(WindowTest, FullScreenFollowsTheView) {
   EXPECT_FALSE(is_full());
 }
 
-TEST(WindowWithoutDisplay, SaysWhatIsMissing) {
+TEST(WindowWithoutDisplay, ReportsWhatIsMissing) {
   const char* display = SDL_getenv("DISPLAY");
   const std::string kept = display != nullptr ? display : "";
   SDL_setenv("DISPLAY", ":9876", 1);

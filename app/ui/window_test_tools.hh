@@ -23,8 +23,8 @@
 
 namespace cress::ui {
 
-/// What tests need of a desktop: a screen of memory that belongs to them alone, programs, and eyes.
-/// The hand on mouse and keyboard is xdotool (the X server's XTEST).
+/// Tools for tests on a desktop: a virtual screen of the test's own, programs, and screenshots.
+/// xdotool controls mouse and keyboard (the X server's XTEST).
 
 inline bool is_installed(const std::string& program) {
   const char* path = SDL_getenv("PATH");
@@ -40,7 +40,7 @@ inline bool is_installed(const std::string& program) {
 }
 
 inline pid_t spawn(const std::vector<std::string>& command) {
-  // All before the fork: other threads may hold what allocating needs.
+  // All before the fork: other threads may hold locks that allocating needs.
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string& word : command) {
@@ -49,7 +49,7 @@ inline pid_t spawn(const std::vector<std::string>& command) {
   arguments.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a test that crashes leaves nothing behind
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a test that crashes leaves no process behind
     const int nothing = ::open("/dev/null", O_RDWR);
     ::dup2(nothing, 0);
     ::dup2(nothing, 1);
@@ -97,7 +97,7 @@ class VirtualDisplay {
   bool up_ = false;
 };
 
-// A PNG whose data are stored, not compressed: enough to look at.
+// A PNG whose data is stored, not compressed: good enough for inspection.
 inline void save_png(const Screenshot& shot, const std::filesystem::path& path) {
   std::string out("\x89PNG\r\n\x1a\n", 8);
   const auto number = [](std::string& to, uint32_t value) {
@@ -163,7 +163,7 @@ inline bool is_near(Pixel p, Color c, int by = 12) {
   return std::abs(p.red - c.red) <= by && std::abs(p.green - c.green) <= by &&
          std::abs(p.blue - c.blue) <= by;
 }
-// In how many pixels of `area` something holds.
+// The number of pixels of `area` that meet a condition.
 inline size_t count(const Rect& area, const std::function<bool(float, float)>& holds) {
   size_t sum = 0;
   for (auto y = static_cast<int>(area.y); y < static_cast<int>(area.bottom()); ++y) {
@@ -184,7 +184,7 @@ inline size_t count_different(const Screenshot& a, const Screenshot& b, const Re
   });
 }
 
-/// Null: there is none.
+/// Null if there is none.
 inline const Control* find_control(const Window& window, const std::string& id) {
   const auto controls = window.controls();
   const auto at = std::ranges::find(controls, id, &Control::id);
@@ -199,7 +199,7 @@ inline SDL_Window* sdl_window() {
   }
   return SDL_GetWindowFromID(id);
 }
-/// Where on the screen a point of the window is, as xdotool takes it.
+/// The position on the screen of a point in the window, as xdotool takes it.
 inline std::array<std::string, 2> place_on_screen(Point p, float scale) {
   int x = 0;
   int y = 0;

@@ -37,7 +37,8 @@ netns::InterfaceOptions interface_of(const netns::Prefix& ipv4, const netns::Pre
       .name = kInterface, .mtu = kMtu, .queue_packets = kDeviceQueue, .addresses = {ipv4, ipv6}};
 }
 
-/// The kernel lets a private network's TCP use only what the machine allows everybody.
+/// In a private network the kernel permits only the congestion controls that the machine permits to
+/// all.
 void check_congestion_control(const std::string& name) {
   std::ifstream file{"/proc/sys/net/ipv4/tcp_allowed_congestion_control"};
   std::string all;
@@ -56,7 +57,7 @@ void check_congestion_control(const std::string& name) {
 netns::NamespaceOptions inside(const CellsimOptions& options, const Ends& ends) {
   netns::NamespaceOptions made;
   made.environment = ends.environment();
-  // So that ping works for anybody whose group the network's owner may name.
+  // So that ping works for any user whose group the network's owner can map.
   const std::string group = std::to_string(getegid());
   made.settings = {{"net/ipv4/ping_group_range", group + " " + group, false}};
   if (!options.congestion_control.empty()) {
@@ -114,7 +115,9 @@ class Session {
       netns::NamespaceOptions far = inside(options, ends_);
       set_program(far, options.peer);
       if (options.peer.empty()) {
-        far.work = [] { return 0; };  // never started: the network is there for who joins it
+        far.work = [] {
+          return 0;
+        };  // never started: only the network is needed, for others to join
       }
       far.in_foreground = false;
       far.interface = interface_of(ends_.far4(), ends_.far6());
@@ -283,7 +286,7 @@ class Session {
   bool peer_has_ended_ = false;
   bool logs_complete_ = true;
   int exit_code_ = 0;
-  RealTime real_time_;  // last: the processes are made before
+  RealTime real_time_;  // last: the processes are created before
 };
 
 nlohmann::ordered_json number(const std::optional<double>& value) {

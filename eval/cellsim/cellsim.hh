@@ -16,10 +16,10 @@
 
 namespace cress::cellsim {
 
-/// An emulated path, as its user describes it. `up` leads from COMMAND out, `down` into it; of a
-/// proxy, `up` leads to the server.
+/// The options of an emulated path. `up` leads from COMMAND to the far side, `down` back to it; for
+/// a proxy, `up` leads to the server.
 struct PathOptions {
-  std::string name{};  ///< of the link, for people
+  std::string name{};  ///< of the link, for display
   std::shared_ptr<const sim::DeliveryTrace> down{};
   std::shared_ptr<const sim::DeliveryTrace> up{};
   Duration delay = 20ms;  ///< propagation, each way
@@ -28,12 +28,12 @@ struct PathOptions {
   sim::BurstLoss burst_loss{};
   double duplicate = 0;  ///< share of packets, each way
   uint64_t seed = 1;
-  std::string queue = "infinite";  ///< for people
-  /// A queue for one direction; drop-tail without limit where empty.
+  std::string queue = "infinite";  ///< for display
+  /// Makes a queue for one direction; if empty: drop-tail without limit.
   std::function<std::unique_ptr<sim::Queue>(const Rng&)> make_queue{};
-  Duration skip{};                     ///< not scored at the start
+  Duration skip{};                     ///< not scored at the beginning
   std::filesystem::path log_folder{};  ///< empty: no logs
-  std::string command_line{};          ///< for the logs' heads
+  std::string command_line{};          ///< for the logs' headers
 };
 
 /// Other traffic in the same queues: connections of the kernel's TCP, or on-off traffic over such.
@@ -47,8 +47,8 @@ struct CrossFlow {
 
 /// What is on the far side of the link.
 enum class FarSide {
-  kHost,     ///< this machine's own network; takes CAP_NET_ADMIN in it
-  kPrivate,  ///< another private network; takes no rights
+  kHost,     ///< this machine's own network; needs CAP_NET_ADMIN in it
+  kPrivate,  ///< another private network; needs no privileges
 };
 
 /// A program to run at one end: a command, or work in a process of its own.
@@ -61,14 +61,14 @@ struct Program {
 struct CellsimOptions {
   PathOptions path;
   Program command;
-  Program peer;  ///< on the far side, which then is private; may be empty
-  /// COMMAND is started so long after the peer.
+  Program peer;  ///< on the far side, which is then private; may be empty
+  /// COMMAND is started this long after the peer.
   Duration head_start = 300ms;
   FarSide far = FarSide::kPrivate;
-  /// Of FarSide::kHost: beyond this machine, too, by address translation (IPv4). Takes root, and a
-  /// machine that forwards packets.
+  /// For FarSide::kHost: networks beyond this machine are reachable, too, by address translation
+  /// (IPv4). Needs root, and a machine that forwards packets.
   bool internet = false;
-  /// What the private networks' TCP uses, "cubic"; empty: what this machine's does.
+  /// TCP's congestion control in the private networks, "cubic"; empty: this machine's default.
   std::string congestion_control;
   /// Start with the traces.
   std::vector<CrossFlow> cross;
@@ -78,7 +78,7 @@ struct CellsimOptions {
 struct DirectionReport {
   std::string direction;  ///< "uplink" or "downlink"
   Score score;
-  uint64_t packets_lost = 0;  ///< by Bernoulli loss
+  uint64_t packets_lost = 0;  ///< by random loss
   /// Sent faster than this process could read them; should be 0.
   uint64_t packets_missed = 0;
 };
@@ -94,21 +94,21 @@ struct CrossReport {
 struct CellsimReport {
   int exit_code = 0;
   Duration length{};
-  bool real_time = false;     ///< scheduled before ordinary programs
-  bool logs_complete = true;  ///< false: a disk took no more
+  bool real_time = false;     ///< scheduled ahead of ordinary programs
+  bool logs_complete = true;  ///< false: writing to the disk failed
   std::optional<Duration> late_p50, late_p99;
   Duration late_max{};
   std::vector<DirectionReport> directions;
   std::vector<CrossReport> cross{};
 };
 
-/// Runs COMMAND in a private network whose only way out is the emulated link, in real time, until
-/// it ends; every process it left behind ends then, too. The peer is asked to end (SIGTERM), and
-/// ended after two seconds. SIGINT, SIGTERM and SIGHUP are passed on to COMMAND meanwhile.
-/// COMMAND finds both ends' addresses in CRESS_NEAR, CRESS_FAR, CRESS_NEAR6 and CRESS_FAR6.
-/// `notes`: a line at the start, and what goes wrong meanwhile.
-/// As far side, the machine itself is 100.64.N.1 with the first N that nobody uses.
-/// Errors: std::runtime_error, one clear line. Threads: the caller's process has no other.
+/// Runs COMMAND in a private network connected only by the emulated link, in real time, until it
+/// ends; every process that it started ends then, too. The peer is sent SIGTERM, and killed after
+/// two seconds. SIGINT, SIGTERM and SIGHUP are passed on to COMMAND meanwhile. COMMAND finds both
+/// ends' addresses in CRESS_NEAR, CRESS_FAR, CRESS_NEAR6 and CRESS_FAR6. `notes`: a line at the
+/// start, and errors during the run. As far side, the machine itself is 100.64.N.1 with the first
+/// unused N. Errors: std::runtime_error, one clear line. Threads: the caller's process must have no
+/// other thread.
 CellsimReport run_cellsim(const CellsimOptions& options, std::ostream& notes);
 
 struct ProxyOptions {
@@ -119,11 +119,12 @@ struct ProxyOptions {
   bool quiet = false;
 };
 
-/// The same for UDP between two programs, without any rights: what a client sends to `listen` goes
-/// over the link to `server`, and its answers back. `notes`: a line with the address listened at.
+/// The same for UDP between two programs, without any privileges: datagrams from a client to
+/// `listen` go over the link to `server`, and its answers back. `notes`: a line with the listening
+/// address.
 CellsimReport run_proxy(const ProxyOptions& options, std::ostream& notes);
 
-/// A line for each direction, and one that says how exact the emulation was.
+/// A line for each direction, and one on the precision of the emulation.
 std::string report_lines(const CellsimReport& report);
 /// The same as one JSON object.
 std::string report_json(const CellsimReport& report, const PathOptions& path);

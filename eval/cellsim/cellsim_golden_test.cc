@@ -1,5 +1,5 @@
 // Goal: scores, logs and reports of an emulated link stay as they were. Method: seeded packets over
-// simulated links, watched by the monitors that watch real ones; a report that was written by hand.
+// simulated links, observed by the monitors that observe real ones; a report written by hand.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Goal: the emulation is exact: a link is used to the last opportunity, packets are on time, and
 // the kernel's own TCP behaves over it as the simulated one does over the simulated link. Method:
-// real programs in real time; where others keep the machine busy, that is said.
+// real programs in real time; if other load keeps the machine busy, the test says so.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class CellsimMeasured : public ::testing::Test {
       GTEST_SKIP() << why;
     }
   }
-  /// Runs and prints; nothing where the machine was too busy to be exact.
+  /// Runs and prints; nullopt if the machine was too busy to be exact.
   std::optional<CellsimReport> measure(const CellsimOptions& options) {
     std::ostringstream notes;
     runtime::ClockLateness lateness;
@@ -79,7 +79,7 @@ struct Against {
   const char* queue;
 };
 
-// Links on which one outage does not decide the quantile; docs/results.md has others.
+// Links on which one outage does not determine the quantile; docs/results.md has others.
 TEST_F(CellsimMeasured, TheKernelsCubicIsTheSimulatedCubic) {
   static constexpr Duration kLength = 60s;
   constexpr Duration kSkip = 10s;
@@ -102,7 +102,7 @@ TEST_F(CellsimMeasured, TheKernelsCubicIsTheSimulatedCubic) {
     const harness::DirectionResult simulated = harness::run(spec, context).results.at(0);
 
     CellsimOptions o;
-    // The simulated flow goes over the trace `down`; here, the sender's way out is `up`.
+    // The simulated flow goes over the trace `down`; here, the sender's uplink is `up`.
     o.path = {.name = c.link, .down = spec.link.up, .up = spec.link.down};
     o.path.queue = c.queue;
     o.path.make_queue = [&](const Rng& rng) { return spec.link.queue.make(rng); };

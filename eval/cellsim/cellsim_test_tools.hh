@@ -72,7 +72,7 @@ inline void wait_at_most(int fd, Duration time) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-/// Sends every datagram back, until killed.
+/// Returns every datagram to its sender, until killed.
 inline int echo_datagrams(const std::string& at) {
   const Endpoint here{at};
   const int fd = here.open(SOCK_DGRAM);
@@ -93,7 +93,8 @@ inline int echo_datagrams(const std::string& at) {
   }
 }
 
-/// Asks `count` times, one after the other; each answer must take between `least` and `most`.
+/// Sends `count` datagrams, each after the answer to the one before; each answer must take between
+/// `least` and `most`.
 inline int ping_datagrams(const std::string& to, int count, Duration least, Duration most) {
   const runtime::MonotonicClock clock;
   const Endpoint there{to};
@@ -115,8 +116,8 @@ inline int ping_datagrams(const std::string& to, int count, Duration least, Dura
   return 0;
 }
 
-/// Sends `count` datagrams of `size` bytes, one every `interval` by the clock (0: at once), and
-/// waits `rest` for what is under way.
+/// Sends `count` datagrams of `size` bytes, one every `interval` by the clock (0: all at once), and
+/// waits `rest` for those in transit.
 inline int flood(const std::string& to, int count, size_t size, Duration interval,
                  Duration rest = 100ms) {
   const runtime::MonotonicClock clock;
@@ -138,7 +139,7 @@ inline int flood(const std::string& to, int count, size_t size, Duration interva
   return 0;
 }
 
-/// The other end must say, no sooner than `least`, that nobody listens there.
+/// The other end must report, no sooner than `least`, that the port is closed.
 inline int expect_refusal(const std::string& to, Duration least) {
   const runtime::MonotonicClock clock;
   const Endpoint there{to};
@@ -155,13 +156,14 @@ inline int expect_refusal(const std::string& to, Duration least) {
   return clock.now() - sent >= least ? 0 : 2;
 }
 
-/// The buffers that Linux comes with; others' machines have others.
+/// Linux's default buffers; other machines may have other settings.
 inline void set_tcp_buffers() {
   std::ofstream{"/proc/sys/net/ipv4/tcp_rmem"} << "4096 131072 6291456";
   std::ofstream{"/proc/sys/net/ipv4/tcp_wmem"} << "4096 16384 4194304";
 }
 
-/// Takes one stream to its end; `on_bytes` hears how many came, and how long after the connection.
+/// Receives one stream to its end; `on_bytes` gets the number of bytes, and the time since the
+/// connection.
 inline int sink_stream(
     const std::string& at,
     const std::function<void(Duration, DataSize)>& on_bytes = [](Duration, DataSize) {}) {
@@ -181,14 +183,14 @@ inline int sink_stream(
   return 0;
 }
 
-/// Fills a stream by the kernel's Cubic.
+/// Fills a stream with the kernel's Cubic.
 inline int send_stream(const std::string& to, Duration length) {
   set_tcp_buffers();
   const runtime::MonotonicClock clock;
   const TimePoint end = clock.now() + length;
   const Endpoint there{to};
   const int fd = there.open(SOCK_STREAM);
-  // Who made the network may choose what its machine keeps from others.
+  // A network namespace of our own may use settings that its machine restricts for others.
   constexpr std::string_view kCubic = "cubic";
   if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()) != 0) {
     return complain("cubic");
@@ -209,7 +211,7 @@ inline int send_stream(const std::string& to, Duration length) {
   return 0;
 }
 
-/// What a log's lines say.
+/// The parsed lines of a log.
 struct LoggedLink {
   bool has_head = false;
   bool is_in_order = true;

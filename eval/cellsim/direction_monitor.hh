@@ -15,19 +15,20 @@ namespace cress::cellsim {
 class DirectionMonitor final : public sim::LinkObserver {
  public:
   enum class Way { kUp, kDown };
-  /// `started_at`: the wall clock at the link's start, since 1970. Throws std::runtime_error when
-  /// the log cannot be made.
+  /// `started_at`: the wall clock at the link's start, since 1970. Throws std::runtime_error if the
+  /// log cannot be created.
   DirectionMonitor(const PathOptions& path, Way way, Duration started_at);
 
-  /// A link told to this monitor, which must outlive it. Seeds are those of `cress-eval run`.
+  /// Options for a link observed by this monitor, which must outlive it. Seeds are those of
+  /// `cress-eval run`.
   sim::LinkOptions link_options();
 
   void handle_queued(TimePoint now, DataSize size) override;
   void handle_dropped(TimePoint now, uint64_t count, DataSize size) override;
   void handle_left(const sim::PacketRecord& record) override;
 
-  /// The link has done all that was due until `now`. Throws std::runtime_error, once, when the log
-  /// cannot be written any more.
+  /// The link has done everything due until `now`. Throws std::runtime_error, once, if the log can
+  /// no longer be written.
   void advance(TimePoint now);
   DirectionReport finish(TimePoint end);
 

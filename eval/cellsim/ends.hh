@@ -19,7 +19,7 @@ struct Ends {
   netns::Prefix far4() const { return ipv4(1); }
   netns::Prefix near6() const { return ipv6(2); }
   netns::Prefix far6() const { return ipv6(1); }
-  /// What a program at either end is told.
+  /// The environment variables for a program at either end.
   std::vector<netns::EnvironmentVariable> environment() const;
 
  private:
@@ -30,9 +30,9 @@ struct Ends {
 /// "100.64.0.2", without the prefix length.
 std::string address_text(const netns::Prefix& prefix);
 
-/// A number whose addresses nobody in this network uses, kept from other such programs while it
-/// lives (a name in the network's abstract socket names, gone with the process).
-/// Throws std::runtime_error when all are taken.
+/// A number whose addresses are unused in this network, reserved against other such programs while
+/// this object exists (by an abstract socket name, which ends with the process). Throws
+/// std::runtime_error if all are taken.
 class ReservedEnds {
  public:
   explicit ReservedEnds(netns::RouteSocket& routes);

@@ -8,10 +8,9 @@
 
 namespace cress::cellsim {
 
-/// How often durations occurred, in bounded memory however long it goes on: equal bins from 0 to a
-/// maximum, made when they are first needed. What is below 0 counts as 0, what is above the maximum
-/// as the maximum. Quantiles are right to a bin's width.
-/// Threads: none inside; one owner.
+/// Counts durations in bounded memory, however long a run: equal bins from 0 to a maximum,
+/// allocated on first use. Values below 0 count as 0, values above the maximum as the maximum.
+/// Quantiles are exact to a bin's width. Threads: none inside; one owner.
 class Histogram {
  public:
   struct Options {
@@ -21,12 +20,12 @@ class Histogram {
   explicit Histogram(Options options) : options_(options) {}
 
   void add(Duration value, int64_t weight = 1);
-  /// A value that rises evenly from `low` to `high`, each nanosecond of it with weight 1.
+  /// Adds a value that rises evenly from `low` to `high`, each nanosecond of it with weight 1.
   void add_rise(Duration low, Duration high);
-  /// The smallest value that a share `q` (0..1) of the weight does not exceed; inside a bin,
-  /// weight is taken to be even. nullopt when there is no weight.
+  /// The smallest value that a share `q` (0..1) of the weight does not exceed; weight is assumed to
+  /// be uniform within a bin. nullopt if there is no weight.
   std::optional<Duration> quantile(double q) const;
-  /// The upper end of the last bin that has weight.
+  /// The upper end of the last non-empty bin.
   Duration value_max() const { return max_; }
   int64_t total() const { return total_; }
 

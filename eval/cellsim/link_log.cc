@@ -41,7 +41,7 @@ void LinkLog::handle_queued(TimePoint now, DataSize size) {
   if (has_failed_) {
     return;
   }
-  write_opportunities(now);  // one at this instant still serves what comes now
+  write_opportunities(now);  // an opportunity at this instant still serves what arrives now
   fmt::format_to(std::back_inserter(pending_), "{} + {}\n", floor_milliseconds(now), size.bytes());
 }
 

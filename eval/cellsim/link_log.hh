@@ -13,16 +13,15 @@
 
 namespace cress::cellsim {
 
-/// What happens in one direction, as lines that the tools for Mahimahi's link logs read
+/// The events of one direction, as lines in the format of Mahimahi's link logs
 /// (docs/guide/cress-eval.md, "cellsim"):
-///   T + BYTES         a packet came to the queue
+///   T + BYTES         a packet arrived at the queue
 ///   T # BYTES         an opportunity, used or not
-///   T - BYTES WAITED  a packet left, WAITED ms after it came
+///   T - BYTES WAITED  a packet left, WAITED ms after its arrival
 ///   T d PACKETS BYTES the queue dropped
 /// T: whole milliseconds since the link's start. Bytes are of IP packets, without the four bytes
-/// that Mahimahi adds. In order of time.
-/// Errors: the constructor throws std::runtime_error; a write that fails (a full disk) is told by
-/// flush(), once, and ends the log. Threads: none inside; one owner.
+/// that Mahimahi adds. In order of time. Errors: the constructor throws std::runtime_error; flush()
+/// reports a failed write (a full disk), once, and the log ends. Threads: none inside; one owner.
 class LinkLog {
  public:
   struct Options {
@@ -39,8 +38,8 @@ class LinkLog {
   void handle_queued(TimePoint now, DataSize size);
   void handle_dropped(TimePoint now, uint64_t count, DataSize size);
   void handle_left(const sim::PacketRecord& record);
-  /// The time before `now` is complete: what is known of it goes to the disk. Throws
-  /// std::runtime_error "PATH: what" when the disk did not take it.
+  /// All events before `now` are known: writes them to the disk. Throws std::runtime_error "PATH:
+  /// what" if that failed.
   void flush(TimePoint now);
 
  private:

@@ -47,7 +47,7 @@ LinkScore::LinkScore(std::shared_ptr<const sim::DeliveryTrace> trace, Duration p
       propagation_(propagation),
       from_(kTimeZero + skip),
       opportunities_(trace_),
-      // The packets whose leaving is counted, seen where they arrive: the window moves with the
+      // The packets that count as having left, seen where they arrive: the window moves with the
       // propagation.
       delay_(from_ + propagation),
       omniscient_(from_ + propagation) {}

@@ -11,8 +11,8 @@
 
 namespace cress::cellsim {
 
-/// Walks over a trace's opportunities, the trace repeated, as they pass.
-/// Threads: none inside; one owner.
+/// Iterates over a trace's opportunities, with the trace repeated, in order of time. Threads: none
+/// inside; one owner.
 class OpportunityWalk {
  public:
   explicit OpportunityWalk(std::shared_ptr<const sim::DeliveryTrace> trace)
@@ -27,18 +27,18 @@ class OpportunityWalk {
   Duration period_start_{};
 };
 
-/// d(t) = t - (sent time of the newest that has arrived), over time, as it goes on: what
-/// metrics::delay_quantile computes from a list, in bounded memory and to 0.1 ms. Before the first
-/// arrival d counts from kTimeZero. Threads: none inside; one owner.
+/// d(t) = t - (sent time of the newest packet that has arrived), computed online: the result of
+/// metrics::delay_quantile, in bounded memory and to 0.1 ms. Before the first arrival d counts from
+/// kTimeZero. Threads: none inside; one owner.
 class DelayClock {
  public:
   /// Time before `from` is not counted.
   explicit DelayClock(TimePoint from) : from_(from) {}
   /// In order of arrival.
   void handle_arrival(TimePoint sent, TimePoint arrived);
-  /// The time until then has passed.
+  /// Time advances to `now`.
   void advance(TimePoint now);
-  /// nullopt where nothing arrived or no time was counted.
+  /// nullopt if nothing arrived or no time was counted.
   std::optional<Duration> quantile(double q) const;
 
  private:
@@ -49,7 +49,7 @@ class DelayClock {
   Histogram histogram_{{.bin = 100us, .value_max = 1000s}};
 };
 
-/// The measures of docs/method.md, of one direction.
+/// The measures of docs/method.md, for one direction.
 struct Score {
   double capacity_kbps = 0;
   double throughput_kbps = 0;
@@ -67,9 +67,9 @@ class LinkScore {
 
   void handle_left(const sim::PacketRecord& record);
   void handle_dropped(uint64_t count) { dropped_ += count; }
-  /// Nothing more is told of the time before `now`.
+  /// No further events before `now` will follow.
   void advance(TimePoint now);
-  /// The end of the window. Nothing more may be told.
+  /// The end of the window. No further events may follow.
   Score finish(TimePoint end);
 
  private:

@@ -1,7 +1,7 @@
-// Goal: the call that people make is the call that is simulated. Method: two of the real program,
-// each in a private network with nothing between them but a recorded link in real time, files for
-// camera and microphone; what each shows, by its own table of frames, beside what the simulator's
-// ends show over the same link.
+// Goal: the real call equals the simulated one. Method: two of the real program, each in a private
+// network connected only by a recorded link in real time, with files as camera and microphone; the
+// frames that each displays, by its own table, compared with those of the simulator's ends over the
+// same link.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// What the near end saw of the far one, and the other way round.
+  /// The frames that the near end received from the far one, and the reverse.
   std::vector<Seen> live(const PathOptions& path, CellsimReport& report) const {
     const std::string link = (folder_ / "link").string();
     CellsimOptions options;
@@ -88,7 +88,7 @@ std::vector<Seen> simulated(const harness::LinkSpec& link) {
   return {seen_in(forward, kScored), seen_in(reverse, kScored)};
 }
 
-TEST_P(LiveCallMeasured, IsTheSimulatedCall) {
+TEST_P(LiveCallMeasured, EqualsTheSimulatedCall) {
   const media::GstRuntime gstreamer;
   const traces::NamedLink named = traces::resolve_link(GetParam(), kData);
   harness::LinkSpec link;

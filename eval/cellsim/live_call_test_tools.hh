@@ -14,19 +14,19 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
-/// For tests: what two real `cress-call` saw of each other, by what they wrote of it.
+/// For tests: what two real `cress-call` received from each other, from their output files.
 namespace cress::cellsim {
 
 namespace fs = std::filesystem;
 
-/// A picture that was shown; the clocks may be two.
+/// A displayed frame; the two times may be of different clocks.
 struct Frame {
   TimePoint captured{};
   TimePoint shown{};
   DataSize size;
 };
 
-/// Of the pictures that came one way.
+/// Statistics of the frames received in one direction.
 struct Seen {
   double rate_kbps = 0;
   double delay_p95_ms = 0;
@@ -44,14 +44,14 @@ inline Seen seen_in(const std::vector<Frame>& frames, const metrics::Window& sco
           to_milliseconds(p95.value_or(Duration{}))};
 }
 
-/// The table of `cress-call --frames`, its captures moved to the clock of the one who saw them: the
-/// quickest picture took half the least round trip, as the program itself takes it.
+/// Reads the table of `cress-call --frames`, with capture times moved to the receiver's clock: the
+/// fastest frame is assumed to have taken half the least round trip, as the program itself does.
 inline std::vector<Frame> read_frames(const fs::path& path, Duration least) {
   std::ifstream file{path};
   std::vector<Frame> frames;
   Duration quickest = Duration::max();
   std::string line;
-  std::getline(file, line);  // the head
+  std::getline(file, line);  // the header
   while (std::getline(file, line)) {
     double frame = 0;
     double captured_s = 0;
@@ -70,7 +70,7 @@ inline std::vector<Frame> read_frames(const fs::path& path, Duration least) {
   return frames;
 }
 
-/// The least that `cress-call --stats` told.
+/// The least round trip reported by `cress-call --stats`.
 inline Duration least_rtt(const fs::path& path) {
   std::ifstream file{path};
   double least_ms = 1e9;
@@ -83,13 +83,13 @@ inline Duration least_rtt(const fs::path& path) {
   return from_seconds(least_ms / 1000);
 }
 
-/// How a test starts one of our programs, its words to follow: where that is allowed, before other
-/// work and after the link. An ordinary program is what it starts.
+/// The start of a command line for one of our programs; its arguments follow. With priority over
+/// other work and after the link, if that is permitted; otherwise an ordinary program.
 inline std::string program_command(const std::string& name) {
   return "$(chrt --rr 5 true 2>/dev/null && echo chrt --rr 5) " CRESS_BIN "/" + name + " ";
 }
 
-/// The same for an end of a call, which tells what it saw in `folder`.
+/// The same for an end of a call, which writes its statistics into `folder`.
 inline std::string call_command(const fs::path& data, const fs::path& folder,
                                 const std::string& end) {
   return program_command("cress-call") + "--headless --size 640x480 --video-in " +
@@ -99,7 +99,7 @@ inline std::string call_command(const fs::path& data, const fs::path& folder,
          " ";
 }
 
-/// Both ends' pictures, the near end's first, by what `call_command` made them write.
+/// The frames received by both ends, the near end first, from the files of `call_command`.
 inline std::vector<Seen> both_seen(const fs::path& folder, const metrics::Window& scored) {
   const Duration least =
       std::min(least_rtt(folder / "near.jsonl"), least_rtt(folder / "far.jsonl")) / 2;

@@ -1,7 +1,7 @@
-// Goal: what the Sprout paper measured in its §5.7, by real programs: the kernel's Cubic and a call
-// on one cellular downlink, side by side and through cress-tunnel. Method: each end in a private
-// network with a recorded link in real time between them; pictures by `cress-call --frames`, the
-// transfer by who receives it. A table is printed beside the paper's numbers.
+// Goal: the experiment of the Sprout paper's §5.7, with real programs: the kernel's Cubic and a
+// call on one cellular downlink, side by side and through cress-tunnel. Method: each end in a
+// private network with a recorded link in real time between them; video by `cress-call --frames`,
+// the transfer by its receiver. A table is printed next to the paper's numbers.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,9 +26,10 @@ namespace {
 
 const fs::path kData = CRESS_DATA;
 constexpr metrics::Window kScored{kTimeZero + 15s, kTimeZero + 75s};
-constexpr Duration kTransferBegins = 4s;  // after the call, whose clocks are set meanwhile
+constexpr Duration kTransferBegins =
+    4s;  // after the call has started, whose clocks are measured meanwhile
 
-// What runs beside the call: this program, run again with a filter.
+// The other program next to the call: this program, run again with a filter.
 
 TEST(BesideTheCall, DISABLED_Sink) {
   DataSize total;
@@ -71,7 +72,7 @@ class LiveTunnelMeasured : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// A script of its own: what a tunnel runs has quotes enough.
+  /// A script of its own: a tunnel's command has enough quotes already.
   std::string script(const std::string& name, const std::string& text) const {
     std::ofstream{folder_ / name} << text << "\n";
     return "sh " + (folder_ / name).string();
@@ -138,7 +139,7 @@ class LiveTunnelMeasured : public ::testing::Test {
       fs::temp_directory_path() / ("cress_tunnel_" + std::to_string(::getpid()));
 };
 
-TEST_F(LiveTunnelMeasured, ACallBesideTheKernelsCubicKeepsItsDelayThroughTheTunnel) {
+TEST_F(LiveTunnelMeasured, TunnelKeepsACallsDelayNextToTheKernelsCubic) {
   const Outcome direct = share("");
   const Outcome sprout = share("sprout");
   const Outcome cress = share("cress");
@@ -152,7 +153,7 @@ TEST_F(LiveTunnelMeasured, ACallBesideTheKernelsCubicKeepsItsDelayThroughTheTunn
     GTEST_SKIP() << "this machine is too busy: its timers are late";
   }
   EXPECT_TRUE(is_on_time_) << "the link itself was late";
-  // Of the default control; Sprout's is at the bar, sometimes over it (docs/results.md).
+  // With the default control; Sprout's is at the limit, sometimes over it (docs/results.md).
   EXPECT_LE(cress.call.delay_p95_ms, 0.1 * direct.call.delay_p95_ms);
   for (const Outcome& through : {sprout, cress}) {
     EXPECT_LE(through.call.delay_p95_ms, 0.15 * direct.call.delay_p95_ms);

@@ -54,7 +54,7 @@ void PacketPath::read(netns::TunDevice& from, sim::Link& link) {
 void PacketPath::deliver(sim::Link& link, netns::TunDevice& to) {
   TimePoint time = now();
   link.handle_timeout(time);
-  // Opportunities until `time` are used up: what is due now is a delivery.
+  // Uses up the opportunities until `time`: what is due now is a delivery.
   for (TimePoint due = link.poll_timeout(); due <= time; due = link.poll_timeout()) {
     auto packet = link.poll_delivered(time);
     if (!packet) {

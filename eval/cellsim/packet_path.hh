@@ -11,12 +11,12 @@
 
 namespace cress::cellsim {
 
-/// Two networks joined by an emulated link, in real time: what the kernel routes into one device
-/// comes out of the other when the simulator's link says so. Links charge whole IP packets, as a
-/// World does. Of what a late process missed, everything still leaves the queue at its own time, in
-/// its order; it is only delivered late, and lateness() says how often.
-/// Packets that a router would not send on (link-local, multicast) are not carried, only counted.
-/// Bounded: by the links' queues. Threads: the loop's.
+/// Two networks joined by an emulated link, in real time: packets that the kernel routes into one
+/// device leave the other at the times of the simulator's link. Links charge whole IP packets, as a
+/// World does. If the process is late, all packets still leave the queue at their own times, in
+/// order; only their delivery is late, and lateness() counts that. Packets that a router would not
+/// forward (link-local, multicast) are dropped and counted. Bounded: by the links' queues. Threads:
+/// the loop's.
 class PacketPath {
  public:
   /// All borrowed; they must outlive the path.
@@ -31,23 +31,23 @@ class PacketPath {
     sim::LinkOptions down;  ///< far to near
   };
 
-  /// The links' time begins now.
+  /// The links' time starts now.
   PacketPath(const Parts& parts, Options options);
   ~PacketPath();
   PacketPath(const PacketPath&) = delete;
   PacketPath& operator=(const PacketPath&) = delete;
 
-  /// The links' time.
+  /// The current time of the links.
   TimePoint now() const { return kTimeZero + (parts_.clock.now() - start_); }
-  /// Everything that was due is done: what happened before is known to the links' observers.
+  /// Processes everything that is due, so that the links' observers know all events before now.
   void catch_up();
 
   const sim::Link& up() const { return up_; }
   const sim::Link& down() const { return down_; }
-  /// How late packets were delivered: real time less the time that the link said.
+  /// Delivery delay: real time minus the link's delivery time.
   const Histogram& lateness() const { return lateness_; }
   uint64_t not_carried() const { return not_carried_; }
-  /// Delivered, but the device did not take it.
+  /// Delivered by the link, but the device did not accept it.
   uint64_t not_taken() const { return not_taken_; }
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kTick = 1s;
 
-/// Steps the emulator as its driver asks, and notes how late packets were.
+/// Steps the emulator as its driver requests, and records how late packets were.
 class TimedEmulator final : public Machine {
  public:
   TimedEmulator(const runtime::MonotonicClock& clock, traces::PathEmulator::Options options)
@@ -107,7 +107,7 @@ class Proxy {
     report.directions = {up_.finish(end), down_.finish(end)};
     report.directions[0].packets_lost = emulator_.emulator().forward().lost();
     report.directions[1].packets_lost = emulator_.emulator().reverse().lost();
-    // One socket serves both ways: what it missed may have been of either.
+    // One socket serves both directions: a missed datagram may have been of either.
     report.directions[0].packets_missed = socket_.dropped_by_kernel();
     report.late_p50 = emulator_.lateness().quantile(0.50);
     report.late_p99 = emulator_.lateness().quantile(0.99);

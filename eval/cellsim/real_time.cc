@@ -15,7 +15,7 @@ RealTime::RealTime() : slack_before_ns_(prctl(PR_GET_TIMERSLACK)) {
 
 RealTime::~RealTime() {
   if (is_first_) {
-    // SCHED_RESET_ON_FORK stays: an ordinary thread may not take it back, and it changes nothing.
+    // SCHED_RESET_ON_FORK stays: an ordinary thread may not clear it, and it has no further effect.
     const sched_param none{};
     sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
   }

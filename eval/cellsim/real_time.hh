@@ -2,10 +2,10 @@
 
 namespace cress::cellsim {
 
-/// While it lives, this thread wakes as soon as the kernel can make it: first in, first out before
-/// all ordinary programs where that is allowed (root, or a limit on rtprio), and in any case
-/// without the 50 µs by which the kernel lets timers slip. Processes made meanwhile are ordinary.
-/// Threads: the one that made it.
+/// While this object exists, its thread wakes as soon as the kernel can manage: with SCHED_FIFO
+/// priority if permitted (root, or a limit on rtprio), and in any case without the 50 µs slack that
+/// the kernel allows for timers. Processes started meanwhile are ordinary. Threads: the one that
+/// created it.
 class RealTime {
  public:
   RealTime();

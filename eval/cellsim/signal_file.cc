@@ -29,7 +29,7 @@ int block_and_open(sigset_t& before) {
 SignalFile::SignalFile() : fd_(block_and_open(before_)) {}
 
 SignalFile::~SignalFile() {
-  while (poll_signal()) {  // what came at the very end has been answered by ending
+  while (poll_signal()) {  // signals at the very end have been answered by ending
   }
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -7,13 +7,13 @@
 
 namespace cress::cellsim {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end nothing here but can be read, with who sent them.
-/// Threads: one thread's; the process has no other.
+/// While this object exists, SIGINT, SIGTERM and SIGHUP do not end the process but can be read,
+/// with their sender. Threads: one; the process has no other.
 class SignalFile {
  public:
   struct Signal {
     int number = 0;
-    /// The terminal sent it (Ctrl-C): every process in the foreground has it already.
+    /// Sent by the terminal (Ctrl-C): every process in the foreground has already received it.
     bool is_terminals = false;
   };
 

@@ -18,8 +18,8 @@ namespace {
 using report::SeedGroup;
 using report::SeriesKey;
 
-/// With enough seeds even a difference that nobody could see is surely there. It counts from this
-/// share of the default tolerance on.
+/// With enough seeds even an imperceptible difference is significant. It counts from this share of
+/// the default tolerance on.
 constexpr double kNegligibleShare = 0.25;
 
 std::string words_of(const SeriesKey& key, const std::string& options) {
@@ -27,7 +27,7 @@ std::string words_of(const SeriesKey& key, const std::string& options) {
                      options.empty() ? "" : fmt::format(" ({})", options));
 }
 
-/// Numbers of options as numbers, however they were written.
+/// Numbers in options are compared as numbers, however they were written.
 std::vector<report::RunResult> normal(std::span<const report::RunResult> results) {
   std::vector<report::RunResult> all{results.begin(), results.end()};
   for (report::RunResult& result : all) {
@@ -43,7 +43,7 @@ bool has_options(std::span<const report::RunResult> results) {
                              [](const auto& result) { return !options_of(result).empty(); });
 }
 
-/// One side's groups by what they are matched by.
+/// One side's groups, keyed by what they are matched by.
 class Side {
  public:
   Side(std::span<const report::RunResult> results, bool with_options, const char* which)
@@ -75,7 +75,7 @@ class Side {
   std::map<std::pair<SeriesKey, std::string>, const SeedGroup*> places_;
 };
 
-/// The scheme that `scheme` is compared with; nothing: with none.
+/// The scheme to compare `scheme` with; nullopt: none.
 std::optional<std::string> partner(const Options& options, const std::string& scheme,
                                    bool of_before) {
   if (options.pairs.empty()) {
@@ -89,7 +89,7 @@ std::optional<std::string> partner(const Options& options, const std::string& sc
   return std::nullopt;
 }
 
-/// Better or worse by `difference`, whose way is the measure's.
+/// Better or worse by `difference`, in the measure's direction.
 Verdict verdict_of(const Measure& measure, double difference) {
   const bool up = difference > 0;
   return up == (measure.better == Better::kHigher) ? Verdict::kBetter : Verdict::kWorse;
@@ -132,7 +132,7 @@ void judge(Change& change, const Noise& noise, double confidence) {
   change.verdict = counts ? verdict_of(measure, difference) : Verdict::kSame;
 }
 
-/// All measures that either side has a value of.
+/// All measures for which either side has a value.
 void add_changes(const SeedGroup& before, const SeedGroup& after, const std::string& options,
                  std::vector<Change>& changes) {
   for (const Measure& measure : measures()) {

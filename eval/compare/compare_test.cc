@@ -1,5 +1,5 @@
-// Goal: a comparison cries when something got worse, and only then. Method: results with known
-// truths, drawn from a seed.
+// Goal: a comparison reports a regression if there is one, and only then. Method: results with
+// known true values, drawn from a seed.
 #include "eval/compare/compare.hh"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ size_t worse(const Results& before, const Results& after, const Options& options
   return count(compare(before, after, options), Verdict::kWorse);
 }
 
-TEST(Compare, TheSameIsTheSame) {
+TEST(Compare, EqualResultsCompareEqual) {
   Rng rng{1};
   const Results results = drawn(rng, 5, 100, 5, 10);
   const Comparison comparison = compare(results, results, {});
@@ -52,7 +52,7 @@ TEST(Compare, TheSameIsTheSame) {
   EXPECT_EQ(count(comparison, Verdict::kSame), 20U);
 }
 
-TEST(Compare, AnIncreaseBeyondTheSeedsSpreadIsWorseForDelayAndBetterForRate) {
+TEST(Compare, SignificantIncreaseIsWorseForDelayAndBetterForRate) {
   Rng rng{2};
   const Results before = drawn(rng, 8, 100);
   Results after = drawn(rng, 8, 130);
@@ -67,11 +67,11 @@ TEST(Compare, AnIncreaseBeyondTheSeedsSpreadIsWorseForDelayAndBetterForRate) {
   ASSERT_TRUE(comparison.changes[1].interval.has_value());
   EXPECT_LT(comparison.changes[1].interval->low, 30);
   EXPECT_GT(comparison.changes[1].interval->high, 30);
-  // And the way back is better.
+  // And the reverse is better.
   EXPECT_EQ(compare(after, before, {}).changes[1].verdict, Verdict::kBetter);
 }
 
-// Goal: over many rows, chance alone is called worse in at most 5 % of comparisons.
+// Goal: over many rows, chance alone counts as worse in at most 5 % of comparisons.
 TEST(Compare, NoiseAloneIsHardlyEverWorseHoweverManyRowsThereAre) {
   Rng rng{3};
   int cried = 0;
@@ -91,12 +91,12 @@ TEST(Compare, WithFewSeedsNamedTolerancesDecide) {
   EXPECT_EQ(worse(before, {result("a", 1, 100, 975)}), 0U);
   EXPECT_EQ(worse(before, {result("a", 1, 100, 965)}), 1U);
   EXPECT_EQ(worse(before, {result("a", 2, 109, 1000)}), 0U) << "other seeds are the same row";
-  // A large delay moves by more: 5 %.
+  // A large delay varies by more: 5 %.
   EXPECT_EQ(worse({result("a", 1, 1000, 1000)}, {result("a", 1, 1045, 1000)}), 0U);
   EXPECT_EQ(worse({result("a", 1, 1000, 1000)}, {result("a", 1, 1055, 1000)}), 1U);
 }
 
-TEST(Compare, NoiseCanBeSaidByHand) {
+TEST(Compare, NoiseCanBeSetByHand) {
   const Results before{result("a", 1, 100, 1000)};
   const Results after{result("a", 1, 104, 990)};
   EXPECT_EQ(worse(before, after), 0U);
@@ -111,7 +111,7 @@ TEST(Compare, NoiseCanBeSaidByHand) {
   }
 }
 
-TEST(Compare, AWholeRowOrItsValueThatVanishesIsNotOverlooked) {
+TEST(Compare, MissingRowOrValueIsReported) {
   const Results two{result("a", 1, 100, 1000), result("b", 1, 100, 1000)};
   const Results one{result("a", 1, 100, 1000)};
   EXPECT_THROW(compare(two, one, {}), std::invalid_argument);
@@ -125,7 +125,7 @@ TEST(Compare, AWholeRowOrItsValueThatVanishesIsNotOverlooked) {
   EXPECT_THROW(worse({}, {}), std::invalid_argument);
 }
 
-TEST(Compare, ValuesThatVanishInSomeSeedsAreWorse) {
+TEST(Compare, ValuesMissingInSomeSeedsAreWorse) {
   Rng rng{4};
   const Results before = drawn(rng, 5, 100);
   Results after = before;
@@ -134,7 +134,7 @@ TEST(Compare, ValuesThatVanishInSomeSeedsAreWorse) {
   EXPECT_EQ(worse(before, after), 1U);
 }
 
-TEST(Compare, RowsAreMatchedByTheirOptionsWhereBothSidesSayThem) {
+TEST(Compare, RowsAreMatchedByOptionsIfBothSidesHaveThem) {
   const std::string calm = R"({"loss":0.0})";
   const std::string lossy = R"({"loss":0.05})";
   const Results before{result("a", 1, 100, 1000, calm), result("a", 1, 300, 500, lossy)};
@@ -143,7 +143,7 @@ TEST(Compare, RowsAreMatchedByTheirOptionsWhereBothSidesSayThem) {
   ASSERT_EQ(count(comparison, Verdict::kWorse), 1U);
   EXPECT_EQ(comparison.changes[1].options, "loss 0.0");
   EXPECT_EQ(comparison.changes[1].verdict, Verdict::kWorse);
-  // `run` says nothing of options: one row without them, but not two.
+  // `run` writes no options: one row without them is allowed, two are not.
   EXPECT_EQ(worse({result("a", 1, 100, 1000)}, {result("a", 1, 150, 1000, calm)}), 1U);
   EXPECT_THROW(worse({result("a", 1, 100, 1000)}, after), std::invalid_argument);
 }
@@ -170,7 +170,7 @@ TEST(Compare, TwoSchemesCanBeComparedAsOne) {
   EXPECT_EQ(comparison.changes[1].key.scheme, "bold");
 }
 
-TEST(Compare, ADifferenceThatNobodyCouldSeeIsTheSameHoweverSureItIs) {
+TEST(Compare, ImperceptibleDifferenceIsEqualHoweverCertain) {
   Results before;
   Results after;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -184,7 +184,7 @@ TEST(Compare, ADifferenceThatNobodyCouldSeeIsTheSameHoweverSureItIs) {
   EXPECT_EQ(worse(before, after), 1U);
 }
 
-TEST(Compare, TableTellsTheWorstFirstAndJsonTellsAll) {
+TEST(Compare, TableListsTheWorstFirstAndJsonListsAll) {
   const Results before{result("a", 1, 100, 1000), result("b", 1, 100, 1000)};
   const Results after{result("a", 1, 50, 1000), result("b", 1, 200, 1000)};
   const Comparison comparison = compare(before, after, {});

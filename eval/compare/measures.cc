@@ -12,8 +12,8 @@
 namespace cress::compare {
 namespace {
 
-// One run moves by this much when only its start moves by milliseconds (docs/results/flows.md,
-// "Twenty seeds"), or by what no viewer sees.
+// The variation of one run when only its start moves by milliseconds (docs/results/flows.md,
+// "Twenty seeds"), or an imperceptible difference.
 constexpr Tolerance kRate{20, 0.03};
 constexpr Tolerance kDelay{10, 0.05};
 constexpr std::array<Measure, 19> kMeasures{{
@@ -61,7 +61,7 @@ NoiseRule parse_rule(std::string_view rule) {
   const size_t equals = rule.find('=');
   if (equals == std::string_view::npos) {
     if (!rule.ends_with('%')) {
-      refuse(rule);  // 10 of what?
+      refuse(rule);  // the measure is missing
     }
     return {"", parse_tolerance(rule, rule)};
   }

@@ -11,14 +11,14 @@
 namespace cress::compare {
 namespace {
 
-/// A measure at a usual value, and how far it may move with one or two seeds there.
+/// A measure at a usual value, and its tolerance there with one or two seeds.
 struct Expected {
   const char* key;
   const char* unit;
   Better better;
   double usual;
   double tolerance;
-  double small;            ///< another value, near which the absolute tolerance holds
+  double small;            ///< another value, near which the absolute tolerance applies
   double small_tolerance;  ///< there
 };
 constexpr std::array<Expected, 19> kExpected{{
@@ -59,7 +59,7 @@ Verdict verdict(const char* key, double before, double after, const Options& opt
   return comparison.changes.front().verdict;
 }
 
-TEST(Measures, NoneIsMissingAndNoneIsUnknown) {
+TEST(Measures, AllMeasuresAreKnownAndPresent) {
   ASSERT_EQ(measures().size(), kExpected.size());
   for (size_t i = 0; i < kExpected.size(); ++i) {
     EXPECT_EQ(measures()[i].key, kExpected[i].key);
@@ -67,7 +67,7 @@ TEST(Measures, NoneIsMissingAndNoneIsUnknown) {
   }
 }
 
-TEST(Measures, EachIsWorseTheBadWayAndBetterTheGoodWay) {
+TEST(Measures, EachMeasureHasItsDirection) {
   for (const Expected& e : kExpected) {
     const bool higher = e.better == Better::kHigher;
     EXPECT_EQ(verdict(e.key, e.usual, e.usual * 1.5), higher ? Verdict::kBetter : Verdict::kWorse)

@@ -18,13 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// An option as run.json and as the command line name it.
+/// An option's names in run.json and on the command line.
 struct OptionName {
   std::string_view key;
   std::string_view option;
   std::string_view unit;
 };
-/// In the order in which differences are named: --skip follows --duration where it is not given.
+/// In the order in which differences are reported: --skip follows --duration by default.
 constexpr std::array<OptionName, 8> kOptionNames{{{"duration_s", "--duration", "s"},
                                                   {"skip_s", "--skip", "s"},
                                                   {"delay_ms", "--delay", "ms"},
@@ -34,7 +34,7 @@ constexpr std::array<OptionName, 8> kOptionNames{{{"duration_s", "--duration", "
                                                   {"audio", "--audio", ""},
                                                   {"one_way", "--one-way", ""}}};
 
-/// The value and nothing of how it was written. Twelve digits: some tools write no more.
+/// The value, independent of its spelling. Twelve digits: some tools write no more.
 void append_normal(const nlohmann::json& value, std::string& text) {
   if (value.is_object()) {
     for (const auto& [name, member] : value.items()) {
@@ -79,7 +79,7 @@ std::string text_of(const Json& value) {
                              : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// The digest of an input, empty for one that the program makes itself.
+/// The digest of an input, empty for a generated one.
 std::string digest_of_input(const Experiment& experiment, std::string_view name) {
   const auto input = experiment.inputs.find(std::string{name});
   if (input == experiment.inputs.end() || !input->is_object() || !input->contains("digest")) {
@@ -88,7 +88,7 @@ std::string digest_of_input(const Experiment& experiment, std::string_view name)
   return text_of(input->at("digest"));
 }
 
-/// One thing in which two experiments can differ.
+/// One respect in which two experiments can differ.
 struct Field {
   std::string option;
   std::string value{};  ///< equal for the same; empty: not given
@@ -97,7 +97,7 @@ struct Field {
 
 std::string short_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// A file is known by its bytes, wherever it lies.
+/// A file is identified by its bytes, wherever it is.
 Field field_of(const Experiment& experiment, const std::string& key, const Json& value) {
   const auto* const known = std::ranges::find(kOptionNames, key, &OptionName::key);
   Field field{.option = "--" + key, .value = normal_text(value), .words = text_of(value)};
@@ -172,7 +172,7 @@ std::string identity_of(const Experiment& experiment) {
   return text;
 }
 
-/// A result's link and options, which find its experiment.
+/// A result's link and options, which identify its experiment.
 using Place = std::pair<std::string, std::string>;
 Place place_of(const Experiment& experiment) {
   return {experiment.link, normal_text(experiment.options)};
@@ -180,7 +180,7 @@ Place place_of(const Experiment& experiment) {
 
 [[noreturn]] void refuse(const Experiment& before, const Experiment& after) {
   const auto differing = differences(before, after);
-  if (differing.empty()) {  // only where somebody gave one option two names
+  if (differing.empty()) {  // only if one option was given two names
     throw std::invalid_argument("the experiments differ");
   }
   const auto& [a, b] = differing.front();
@@ -188,7 +188,7 @@ Place place_of(const Experiment& experiment) {
       fmt::format("the experiments differ: {} is {} in A and {} in B", a.option, a.words, b.words));
 }
 
-/// With the one of `others` that differs least from `experiment`.
+/// Compares with the one of `others` that differs least from `experiment`.
 const Experiment& nearest(const Experiment& experiment,
                           const std::vector<const Experiment*>& others) {
   return **std::ranges::min_element(
@@ -200,7 +200,7 @@ void set_options(report::RunResult& result, const std::string& options) {
   result.others.emplace_back("options", options);
 }
 
-/// Each result's experiment; nullptr for one that has none, or cannot tell which.
+/// Each result's experiment; nullptr for one without, or one that is ambiguous.
 std::vector<const Experiment*> experiments_of(const RecordedResults& recorded) {
   std::map<Place, const Experiment*> by_place;
   std::map<std::string, std::vector<const Experiment*>> by_link;
@@ -213,7 +213,7 @@ std::vector<const Experiment*> experiments_of(const RecordedResults& recorded) {
   for (const report::RunResult& result : recorded.results) {
     const std::string options = options_of(result);
     const Experiment* experiment = nullptr;
-    if (options.empty()) {  // of `run`, whose results do not say them
+    if (options.empty()) {  // from `run`, whose results do not contain them
       const auto of_link = by_link.find(result.key.link);
       experiment = of_link == by_link.end() || of_link->second.size() != 1
                        ? nullptr
@@ -236,7 +236,7 @@ std::string read_text(const Json& object, const char* name, std::string& into) {
   return {};
 }
 
-/// The error's text where it is broken.
+/// The error's text if it is broken.
 std::string read_experiment(const Json& object, Experiment& out) {
   if (!object.is_object()) {
     return "is not an object";
@@ -254,7 +254,7 @@ std::string read_experiment(const Json& object, Experiment& out) {
   return {};
 }
 
-/// The error's text where it is broken.
+/// The error's text if it is broken.
 std::string read_record(const Json& root, RunRecord& out) {
   if (!root.is_object()) {
     return "must be an object";
@@ -330,7 +330,7 @@ Result<RunRecord, report::ParseError> parse_record(std::string_view text) {
   try {
     root = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
       too_deep = too_deep || depth > report::kJsonDepthMax;
-      return depth <= report::kJsonDepthMax;  // what lies deeper is not kept
+      return depth <= report::kJsonDepthMax;  // deeper nesting is not kept
     });
   } catch (const Json::parse_error& error) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
@@ -379,7 +379,7 @@ void match_experiments(RecordedResults& before, RecordedResults& after, bool all
     }
     only_after.push_back(&experiment);
     if (const auto like = by_place.find(place_of(experiment)); like != by_place.end()) {
-      refuse(*like->second, experiment);  // the same words for other bytes
+      refuse(*like->second, experiment);  // the same name for different bytes
     }
   }
   std::vector<const Experiment*> only_before;

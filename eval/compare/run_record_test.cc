@@ -1,5 +1,5 @@
-// Goal: results of other experiments are never compared, and the same ones always are, whatever
-// tool wrote them last. Method: records as `run` writes them, changed in one thing.
+// Goal: results of different experiments are never compared, and those of the same always are,
+// whatever tool wrote them last. Method: records as `run` writes them, changed in one respect.
 #include "eval/compare/run_record.hh"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ RecordedResults recorded(const std::vector<Experiment>& experiments,
   return {std::move(record).value(), std::move(results).value()};
 }
 
-/// What refuses the comparison; empty: nothing.
+/// The error that refuses the comparison; empty: none.
 std::string refusal(RecordedResults a, RecordedResults b, bool allow_missing = false) {
   try {
     match_experiments(a, b, allow_missing);
@@ -121,7 +121,7 @@ TEST(RunRecord, DifferentExperimentsAreRefusedByOptionBothWays) {
   }
   Experiment shorter = call();
   shorter.options["duration_s"] = 20.0;
-  shorter.options["skip_s"] = 5.0;  // follows the duration, which is what a person typed
+  shorter.options["skip_s"] = 5.0;  // derived from the duration, which the user gave
   EXPECT_EQ(refusal(shorter, call()),
             "the experiments differ: --duration is 20s in A and 60s in B");
 }
@@ -137,7 +137,7 @@ TEST(RunRecord, OtherLinksAreRefusedByName) {
             "the experiments differ: --link is 3g in A and lte in B");
 }
 
-TEST(RunRecord, AFileIsKnownByItsBytesWhereverItLies) {
+TEST(RunRecord, FileIsIdentifiedByItsBytesNotItsPath) {
   Experiment moved = call();
   moved.options["video"] = "/elsewhere/copy.y4m";
   moved.inputs["video"]["file"] = "/elsewhere/copy.y4m";
@@ -148,7 +148,7 @@ TEST(RunRecord, AFileIsKnownByItsBytesWhereverItLies) {
   EXPECT_EQ(count(compare(a.results, b.results, {}), Verdict::kSame), 3U);
 }
 
-TEST(RunRecord, WhatOnlyOneSideHasIsLeftToTheRows) {
+TEST(RunRecord, OneSidedExperimentsAreLeftToTheRows) {
   Experiment lossy = call();
   lossy.options["loss"] = 0.05;
   Experiment lossier = call();
@@ -176,7 +176,7 @@ TEST(RunRecord, WhatOnlyOneSideHasIsLeftToTheRows) {
   ASSERT_EQ(comparison.changes.size(), 1U);
   EXPECT_EQ(comparison.changes.front().after.mean, 200);
   EXPECT_NE(refusal(recorded({lossy}), recorded({lossier}), true), "") << "none in common";
-  // The same words for other bytes are never left out quietly.
+  // The same name for different bytes is never ignored silently.
   Experiment replaced = call();
   replaced.inputs["up"]["digest"] = "u1";
   const RecordedResults mixed =
@@ -217,7 +217,7 @@ std::vector<std::string> rewritten(const std::string& text) {
   return all;
 }
 
-TEST(RunRecord, TheSameValuesInAnotherToolsWordsAreTheSame) {
+TEST(RunRecord, EqualValuesInAnotherSpellingAreEqual) {
   const std::string record = record_json(record_of({call()}), kRows);
   const auto original = recorded({call()});
   for (const std::string& rows : rewritten(kRows)) {
@@ -271,14 +271,14 @@ TEST(RunRecord, ARowWithoutItsExperimentIsRefused) {
   EXPECT_THROW(check_belongs(recorded({elsewhere})), std::invalid_argument);
   Experiment lossy = call();
   lossy.options["loss"] = 0.05;
-  // Two experiments over the link, and rows that do not say which is theirs.
+  // Two experiments over the link, and rows that do not say to which they belong.
   EXPECT_THROW(check_belongs(recorded({call(), lossy})), std::invalid_argument);
   const std::string other_options =
       replaced(kRows, "\"seed\"", "\"options\": {\"loss\": 3}, \"seed\"");
   EXPECT_THROW(check_belongs(recorded({call()}, other_options)), std::invalid_argument);
 }
 
-TEST(RunRecord, KeepsWhatItWasGiven) {
+TEST(RunRecord, KeepsItsContents) {
   RunRecord record = record_of({call()});
   record.not_compared = {{"seed", 7}};
   record.commit = "abc-modified";
@@ -300,7 +300,7 @@ std::string error_of(const std::string& text) {
   return parsed ? "" : parsed.error().what;
 }
 
-TEST(RunRecord, WhatIsBrokenIsNamed) {
+TEST(RunRecord, BrokenPartIsNamed) {
   const Json whole = Json::parse(record_json(record_of({call()}), kRows));
   for (const char* name : {"program", "commit", "command", "digest"}) {
     Json broken = whole;

@@ -11,7 +11,7 @@ namespace {
 /// ln(rate) over quality as a piecewise cubic.
 class Curve {
  public:
-  /// None when quality does not rise with rate, or there is nothing to draw through.
+  /// nullopt if quality does not rise with rate, or there are too few points.
   static std::optional<Curve> through(std::span<const RatePoint> points) {
     Curve curve;
     std::vector<RatePoint> sorted{points.begin(), points.end()};
@@ -51,8 +51,8 @@ class Curve {
   double width(size_t i) const { return x_[i + 1] - x_[i]; }
   double secant(size_t i) const { return (y_[i + 1] - y_[i]) / width(i); }
 
-  /// The slope at an end, from the parabola through three points, kept from turning back. Both
-  /// secants rise, or there is no curve.
+  /// The slope at an end, from the parabola through three points, clamped to keep the curve
+  /// monotone. Both secants rise, or there is no curve.
   static double end_slope(double h0, double h1, double s0, double s1) {
     const double slope = ((2 * h0 + h1) * s0 - h0 * s1) / (h0 + h1);
     return std::max(slope, 0.0);

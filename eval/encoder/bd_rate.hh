@@ -13,12 +13,12 @@ struct RatePoint {
 };
 
 /// By how many per cent `test` needs more (fewer: negative) bits than `anchor` for the same
-/// quality: the mean, over the qualities both reach, of the difference of log rates (Bjøntegaard,
-/// ITU-T VCEG-M33, 2001). Between points, log rate is the piecewise cubic of quality that keeps
-/// monotone data monotone (Fritsch and Carlson, 1980, slopes as weighted harmonic means; what
-/// JCT-VC's later sheets use instead of one polynomial, which swings between unevenly spaced
-/// points). None where it means nothing: under two points, a curve on which more bits do not give
-/// more quality, or no quality that both reach. Pure.
+/// quality: the mean, over the qualities that both reach, of the difference of log rates
+/// (Bjøntegaard, ITU-T VCEG-M33, 2001). Between points, log rate is a monotone piecewise cubic
+/// function of quality (Fritsch and Carlson, 1980, slopes as weighted harmonic means; JCT-VC's
+/// later sheets use it instead of one polynomial, which oscillates between unevenly spaced points).
+/// nullopt if it is undefined: under two points, a curve on which more bits do not give more
+/// quality, or no quality that both reach. Pure.
 std::optional<double> bd_rate_percent(std::span<const RatePoint> anchor,
                                       std::span<const RatePoint> test);
 

@@ -20,7 +20,7 @@ Points at_rates(double factor) {
   return points;
 }
 
-TEST(BdRate, ACurveAgainstItselfIsZero) {
+TEST(BdRate, CurveComparedWithItselfIsZero) {
   EXPECT_NEAR(bd_rate_percent(kAnchor, kAnchor).value(), 0, 1e-9);
 }
 
@@ -37,9 +37,9 @@ TEST(BdRate, StraightLinesGiveTheMeanOfTheirDistance) {
   EXPECT_NEAR(bd_rate_percent(anchor, test).value(), 100, 1e-6);
 }
 
-TEST(BdRate, OnlyQualitiesThatBothReachCount) {
+TEST(BdRate, OnlyCommonQualitiesCount) {
   // ln rate = q · ln 2 and q · ln 2 + (q − 3) · ln 2 / 2 on [3, 5]: the mean of the second's excess
-  // is ln 2 / 2. Outside, the second has nothing to say.
+  // is ln 2 / 2. Outside, the second is undefined.
   const Points anchor{{1, 0}, {2, 1}, {4, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}};
   const Points test{{8, 3}, {16 * std::sqrt(2.0), 4}, {64, 5}};
   EXPECT_NEAR(bd_rate_percent(anchor, test).value(), 100 * (std::sqrt(2.0) - 1), 1e-9);
@@ -67,7 +67,7 @@ TEST(BdRate, OrderOfPointsDoesNotMatterAndExchangeInverts) {
   EXPECT_NEAR((1 + there / 100) * (1 + back / 100), 1, 1e-12);
 }
 
-TEST(BdRate, CurvesThatSayNothingGiveNothing) {
+TEST(BdRate, UselessCurvesGiveNoResult) {
   EXPECT_FALSE(bd_rate_percent(kAnchor, Points{}));
   EXPECT_FALSE(bd_rate_percent(kAnchor, Points{{300, 34}}));
   EXPECT_FALSE(bd_rate_percent(kAnchor, Points{{300, 34}, {600, 33}}));  // more bits, less quality

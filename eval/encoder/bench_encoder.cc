@@ -52,7 +52,7 @@ class ConstantBitrate final : public BenchEncoder {
     if (budget) {
       options_.target = std::max(DataRate::from(*budget, interval_), kTargetMin);
     }
-    // Made with the first budget, so that its buffer is filled at that rate.
+    // Created with the first budget, so that its buffer is filled at that rate.
     if (!encoder_) {
       encoder_.emplace(options_);
     }

@@ -16,20 +16,20 @@
 
 namespace cress::encoder_bench {
 
-/// What an encoder made of one picture.
+/// An encoder's output for one picture.
 struct BenchFrame {
-  std::vector<std::byte> data;  ///< empty: it chose to skip the picture
+  std::vector<std::byte> data;  ///< empty: the encoder skipped the picture
   bool key_frame = false;
   int quantizer = 0;  ///< 0 fine .. 63 coarse
-  int attempts = 1;   ///< encodes it took, thrown-away ones counted
+  int attempts = 1;   ///< number of encodes, including discarded ones
 };
 
-/// An encoder under test. The bench calls it picture by picture and tells it which of its frames a
-/// receiver has decoded. Errors: std::runtime_error. Threads: none inside; one owner.
+/// An encoder under test. The bench calls it picture by picture and notifies it which of its frames
+/// a receiver has decoded. Errors: std::runtime_error. Threads: none inside; one owner.
 class BenchEncoder {
  public:
   virtual ~BenchEncoder() = default;
-  /// `picture` has the size of the set-up. `budget` > 0, or none when nobody asks.
+  /// `picture` has the size of the set-up. `budget` > 0, or empty without a limit.
   virtual BenchFrame encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                             std::optional<DataSize> budget) = 0;
   virtual void handle_decoded(uint32_t frame_id) { static_cast<void>(frame_id); }
@@ -49,7 +49,7 @@ struct EncoderInfo {
 };
 
 std::span<const EncoderInfo> encoders();
-/// Throws std::invalid_argument with the names there are when `name` is none of them.
+/// Throws std::invalid_argument with all names if `name` is none of them.
 std::unique_ptr<BenchEncoder> make_encoder(std::string_view name,
                                            const BenchEncoderOptions& options);
 

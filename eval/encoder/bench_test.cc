@@ -109,14 +109,15 @@ TEST(EncoderBench, WithoutAWindowThePictureIsHeldAndAges) {
   EXPECT_EQ(output.result.skipped, 20U);
   EXPECT_EQ(output.frames[15].attempts, 0);
   EXPECT_FALSE(output.frames[15].psnr_db);
-  // What is shown is the picture of frame 9: worse and worse, and worse than what was coded.
+  // The picture of frame 9 stays displayed: it gets worse and worse, and worse than the encoded
+  // one.
   EXPECT_LT(output.frames[29].psnr_held_db, output.frames[10].psnr_held_db);
   EXPECT_LT(output.result.psnr_held_db, output.result.psnr_db.value() - 1);
   EXPECT_LT(output.result.ssim_held_db, output.result.ssim_db.value());
   EXPECT_EQ(output.frames[35].psnr_db, output.frames[35].psnr_held_db);
 }
 
-TEST(EncoderBench, AWindowKeepsWhatAPictureDidNotTakeUpToAHundredMilliseconds) {
+TEST(EncoderBench, WindowCarriesUnusedBytesOverUpTo100Milliseconds) {
   for (const char* encoder : {"quantizer", "cress"}) {
     const CellOutput output = run(spec_of(encoder, "window:constant:96", 60));
     const int64_t share = 96'000 / 8 / 30;
@@ -147,7 +148,7 @@ TEST(EncoderBench, BeforeTheFirstFrameTheScreenIsGrey) {
   EXPECT_EQ(output.result.use_total, std::nullopt);
 }
 
-TEST(EncoderBench, SummaryOfRowsMadeByHand) {
+TEST(EncoderBench, SummaryMatchesHandmadeRows) {
   const auto row = [](int64_t budget, int64_t size, double psnr, double held) {
     FrameRow made;
     made.budget_bytes = budget;
@@ -197,10 +198,10 @@ TEST(EncoderBench, AtASmallerSizeItIsScoredAgainstTheWholePicture) {
   EXPECT_EQ(half.frames[3].width, 80);
   EXPECT_LT(half.result.psnr_db.value(), whole.psnr_db.value() - 3);
   EXPECT_GT(half.result.psnr_db.value(), 20);
-  EXPECT_EQ(half.result.scaled_share, 0);  // that was the size asked for
+  EXPECT_EQ(half.result.scaled_share, 0);  // that was the requested size
 }
 
-TEST(EncoderBench, SavedFilesHoldWhatWasCodedAndWhatWasSeen) {
+TEST(EncoderBench, SavedFilesHoldEncodedAndDisplayedVideo) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_bench";
   fs::create_directories(folder);
   CellContext context;
@@ -227,7 +228,7 @@ TEST(EncoderBench, SavedFilesHoldWhatWasCodedAndWhatWasSeen) {
   fs::remove_all(folder);
 }
 
-TEST(EncoderBench, UnknownEncodersAreRefusedWithTheNamesThereAre) {
+TEST(EncoderBench, UnknownEncoderIsRejectedWithAllNames) {
   try {
     static_cast<void>(make_encoder("crb", {}));
     ADD_FAILURE();
@@ -270,7 +271,7 @@ TEST(IvfVideo, BrokenFilesAreNamed) {
   write({5, 7, 11}, true);
   EXPECT_EQ(IvfVideo{path}.clip_length(), 4U);
   EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{15, 1}));
-  write({0, 4, 5, 6}, true);  // the rhythm is the shortest time, wherever it is
+  write({0, 4, 5, 6}, true);  // the frame interval is the shortest time, wherever it is
   EXPECT_EQ(IvfVideo{path}.clip_length(), 7U);
   EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{30, 1}));
   save_text(load_text(path, DataSize{1 << 20}).substr(0, 60), path);

@@ -26,7 +26,7 @@ int64_t sum(const FrameBudgets& budgets) {
 
 TEST(Budget, AConstantRateGivesEachFrameItsShareOfTime) {
   EXPECT_EQ(make_budgets("constant:600", context(4)), FrameBudgets(4, DataSize{3000}));
-  // 30 a second: 33 333 333 or …334 ns a frame.
+  // 30 per second: 33 333 333 or …334 ns per frame.
   const FrameBudgets thirty = make_budgets("constant:600", context(300, 30));
   EXPECT_NEAR(static_cast<double>(sum(thirty)), 10 * 75'000, 300);
   EXPECT_TRUE(make_budgets("none", context(4)).empty());
@@ -57,6 +57,15 @@ TEST(Budget, AWalkStaysWithinItsBoundsReachesBothAndFollowsItsSeed) {
   EXPECT_EQ(std::set<DataSize>(still.begin(), still.end()).size(), 1U);
 }
 
+TEST(Budget, AWalkOfAnySpreadStaysWithinItsBounds) {
+  for (const char* text : {"walk:400,500,3", "walk:400,500,40"}) {
+    const FrameBudgets walk = make_budgets(text, context(2000));
+    const auto [low, high] = std::ranges::minmax(walk);
+    EXPECT_NEAR(static_cast<double>(low.bytes()), 2000, 3) << text;
+    EXPECT_NEAR(static_cast<double>(high.bytes()), 2500, 3) << text;
+  }
+}
+
 TEST(Budget, ATracesBudgetsAddUpToWhatItDelivers) {
   Rng rng{3};
   sim::DeliveryTrace trace;
@@ -73,7 +82,7 @@ TEST(Budget, ATracesBudgetsAddUpToWhatItDelivers) {
 TEST(Budget, ASilentLinkGivesNoBudgetUntilItsWindowOpens) {
   const sim::DeliveryTrace trace{{{990ms}, {991ms}, {1000ms}}};
   const FrameBudgets budgets = trace_budgets(trace, context(25));
-  // Frame i is captured at 40 i ms and sees what leaves before 40 i + 100 ms.
+  // Frame i is captured at 40 i ms and gets what leaves before 40 i + 100 ms.
   for (size_t i = 0; i < 25; ++i) {
     const int64_t seen = i < 23 ? 0 : 3;
     EXPECT_EQ(budgets[i].bytes(), seen * 1500 * 40 / 100) << i;

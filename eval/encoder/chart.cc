@@ -32,7 +32,7 @@ double place(const ChartAxis& axis, double value) {
                           : (clamped - axis.low) / (axis.high - axis.low);
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most `parts`.
+/// The smallest of 1, 2, 5 times a power of ten that divides `range` into at most `parts`.
 double nice_step(double range, int parts) {
   const double raw = range / parts;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -151,7 +151,7 @@ void draw_line(std::string& svg, const Panel& p, const ChartLine& line) {
   add(svg, "<path class=\"line\" {} d=\"{}\"/>{}\n", stroke(line.colour), path, dots);
 }
 
-/// What a name may not cover: another one, or a point.
+/// What a label may not cover: another one, or a point.
 struct Box {
   double left = 0;
   double right = 0;
@@ -163,10 +163,10 @@ struct Box {
   }
 };
 
-constexpr double kCharacter = 7.2;  // of 12 pixels' height, the wide ones too
+constexpr double kCharacter = 7.2;  // at a height of 12 pixels, for the wide characters too
 constexpr double kLineHeight = 12;
 constexpr double kPointRoom = 5;
-// From here on a thin line tells which point a label is of.
+// From here on a thin line connects a label with its point.
 constexpr double kFarFromPoint = 1.5 * kLineHeight;
 
 struct LabelPlace {
@@ -174,7 +174,7 @@ struct LabelPlace {
   bool before = false;  ///< left of its point
 };
 
-/// Beside its point, right or left, or a line or more above or below, where nothing else is.
+/// Next to its point, right or left, or a line or more above or below, where nothing else is.
 LabelPlace free_place(const Panel& p, double x, double y, double length,
                       std::span<const Box> taken) {
   LabelPlace first;

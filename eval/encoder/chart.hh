@@ -8,42 +8,43 @@
 
 namespace cress::encoder_bench {
 
-/// A line of text as HTML and SVG may hold it; bytes outside ASCII's printable become '?'.
+/// A line of text escaped for HTML and SVG; bytes that are not printable ASCII become '?'.
 std::string escaped_text(const std::string& text);
 
 struct ChartPoint {
   double x = 0;
-  std::optional<double> y;  ///< none: the line is broken here
+  std::optional<double> y;  ///< empty: the line has a gap here
 };
 
 struct ChartLine {
-  size_t colour = 0;  ///< of the page's eight; more get dashes
+  size_t colour = 0;  ///< index into the page's eight colours; larger ones are dashed
   std::vector<ChartPoint> points;
   bool markers = false;
-  std::string label{};  ///< beside its last point, where a legend would not tell enough
+  std::string label{};  ///< next to its last point, if a legend would not be enough
 };
 
 struct ChartAxis {
   std::string title;
   double low = 0;
   double high = 1;
-  bool logarithmic = false;  ///< then 0 < low
+  bool logarithmic = false;  ///< requires 0 < low
 };
 
 /// One panel. Values beyond an axis are drawn at its edge.
 struct Chart {
   ChartAxis x;
   ChartAxis y;
-  std::vector<ChartPoint> area;  ///< filled down to the bottom: what may be used
+  std::vector<ChartPoint> area;  ///< filled down to the bottom: the available amount
   std::vector<ChartLine> lines;
   std::optional<double> mark_x;  ///< a dashed line there
 };
 
 /// An SVG element of that many CSS pixels, for a page with the report's style: its colours are the
-/// page's variables, so it is light or dark with it. Same chart, same bytes.
+/// page's variables, so it follows the page's light or dark mode. The same chart gives the same
+/// bytes.
 std::string chart_svg(const Chart& chart, int width, int height);
 
-/// What a page or picture with charts needs beside the report's colours.
+/// The style of a page or picture with charts, in addition to the report's colours.
 std::string_view chart_style();
 
 /// A short sample of a line's colour and dashes, for legends.

@@ -1,6 +1,5 @@
-// Goal: what the bench computes, draws and writes stays as it was. Method: budgets, curves and
-// charts from seeds; pages and tables of rows that were written by hand; one bench of every
-// encoder.
+// Goal: the bench's calculations, charts and files stay as they were. Method: budgets, curves and
+// charts from seeds; pages and tables of rows written by hand; one bench of every encoder.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What follows a page's style sheet, without the program's version.
+/// The part after a page's style sheet, without the program's version.
 std::string body_of(std::string page) {
   page.erase(0, page.find("</head>"));
   if (const size_t at = page.find(CRESS_VERSION ". Pictures"); at != std::string::npos) {
@@ -38,12 +37,12 @@ std::string body_of(std::string page) {
   return page;
 }
 
-/// What is too long for a golden file, as its length and digest.
+/// Text too long for a golden file, as its length and digest.
 std::string digested(const std::string& name, const std::string& text) {
   return fmt::format("{} {} bytes {}\n", name, text.size(), golden_digest(text));
 }
 
-/// A line of digits a list of budgets: the first ones, the sum and a digest of all.
+/// A line of digits per list of budgets: the first ones, the sum and a digest of all.
 std::string budget_line(const std::string& name, const FrameBudgets& budgets) {
   std::string all;
   std::string first;
@@ -334,7 +333,7 @@ TEST(EncoderGolden, TablesAndPagesOfScriptedCellsAreAsRecorded) {
   expect_golden("pages", golden);
 }
 
-TEST(EncoderGolden, TheFolderHoldsWhatWasAddedAndNothingOfBefore) {
+TEST(EncoderGolden, FolderHoldsOnlyNewResults) {
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_golden";
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -373,7 +372,7 @@ std::string row_line(const FrameRow& row) {
                      row.psnr_held_db);
 }
 
-TEST(EncoderGolden, EveryEncoderCodesAsRecorded) {
+TEST(EncoderGolden, EveryEncoderEncodesAsRecorded) {
   const std::string versions = media::codec_versions();
   std::string golden = versions + "\n";
   const fs::path folder = fs::path{testing::TempDir()} / "cress_encoder_golden_bench";

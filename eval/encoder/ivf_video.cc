@@ -13,7 +13,7 @@
 namespace cress::encoder_bench {
 namespace {
 
-constexpr uint64_t kPicturesMax = 1'000'000;  // nine hours at 30 a second, most of them held
+constexpr uint64_t kPicturesMax = 1'000'000;  // nine hours at 30 per second, most of them held
 constexpr int64_t kRateMax = 240;
 
 media::PicturePtr at_size(media::PicturePtr picture, const media::Picture& like) {
@@ -64,7 +64,7 @@ std::vector<IvfVideo::Timed> IvfVideo::decode_all(std::istream& stream, DataSize
       fail("frame " + std::to_string(number) + ": " + describe(picture.error()));
     }
     if (*picture == nullptr) {
-      continue;  // coded for later reference, not for showing
+      continue;  // encoded as a reference, not for display
     }
     if (!shown.empty() && (*frame)->time <= shown.back().time) {
       fail("frame " + std::to_string(number) + ": its time is not after the one before");
@@ -91,7 +91,7 @@ IvfVideo::IvfVideo(const std::filesystem::path& path, DataSize memory_max) : pat
   if (shown.front().picture->width < 16 || shown.front().picture->height < 16) {
     fail("pictures under 16x16");
   }
-  // The pictures' rhythm is the shortest time between two; longer ones are holes.
+  // The frame interval is the shortest time between two pictures; longer ones are gaps.
   uint64_t step = shown.size() > 1 ? shown[1].time - shown[0].time : 1;
   for (size_t i = 1; i < shown.size(); ++i) {
     step = std::min(step, shown[i].time - shown[i - 1].time);

@@ -11,13 +11,12 @@
 
 namespace cress::encoder_bench {
 
-/// Does the file begin as an IVF of VP8 does?
+/// Whether the file begins like an IVF of VP8.
 bool is_vp8_ivf(const std::filesystem::path& path);
 
-/// An IVF file of VP8 frames, decoded once, in a loop. A picture is held over a hole in the times,
-/// where its encoder skipped. Frames of another size than the first are scaled to it.
-/// Errors: std::runtime_error "PATH: what".
-/// Threads: none inside; one owner.
+/// An IVF file of VP8 frames, decoded once, in a loop. A picture is held over a gap in the times,
+/// where its encoder skipped. Frames of another size than the first are scaled to it. Errors:
+/// std::runtime_error "PATH: what". Threads: none inside; one owner.
 class IvfVideo final : public media::VideoSource {
  public:
   /// `memory_max`: of the decoded pictures, each counted once. 512 MiB: 50 s of 640 × 360 at 30.
@@ -28,7 +27,7 @@ class IvfVideo final : public media::VideoSource {
   media::FrameRate frame_rate() const override { return frame_rate_; }
   media::PicturePtr picture(uint64_t index) override { return pictures_[index % pictures_.size()]; }
   std::string description() const override { return path_.filename().string(); }
-  /// Before the loop starts again.
+  /// Pictures before the loop restarts.
   size_t clip_length() const { return pictures_.size(); }
 
  private:

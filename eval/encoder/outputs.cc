@@ -96,13 +96,13 @@ std::string short_cell(std::optional<double> value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
-/// Is it the same scene, so that curves may be compared?
+/// Whether it is the same scene, so that curves may be compared.
 bool same_scene(const CellSpec& a, const CellSpec& b) {
   return a.video == b.video && a.width == b.width && a.height == b.height &&
          a.cpu_used == b.cpu_used;
 }
 
-/// The curve that `of` lies on.
+/// The curve that contains `of`.
 std::vector<RatePoint> curve(const std::vector<CellOutput>& cells, const CellSpec& scene,
                              const std::string& encoder, double CellResult::*quality) {
   std::vector<RatePoint> points;
@@ -155,7 +155,7 @@ std::vector<BdRate> bd_rates(const std::vector<CellOutput>& cells, const std::st
 }
 
 std::string results_json(const std::vector<CellOutput>& cells) {
-  // File names may hold bytes that are no UTF-8: they become U+FFFD.
+  // File names may contain bytes that are not UTF-8: they become U+FFFD.
   return list_of(cells).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -21,17 +21,17 @@ struct BdRate {
   std::optional<double> ssim_percent;  ///< by ssim_held_db
 };
 
-/// Every encoder's curve over its cells against `anchor`'s of the same clip, size and effort, in
-/// the order of the cells; the quantizer's cells are one curve.
+/// The curve of every encoder over its cells compared with `anchor`'s of the same clip, size and
+/// effort, in the order of the cells; the quantizer's cells form one curve.
 std::vector<BdRate> bd_rates(const std::vector<CellOutput>& cells, const std::string& anchor);
 
-/// Lists, one object or row a cell (frames.csv: a picture), named by its number. An unknown value
-/// is null or an empty field. All but timing_json depend on the inputs alone.
+/// Lists, one object or row per cell (frames.csv: per picture), identified by its number. An
+/// unknown value is null or an empty field. All but timing_json depend only on the inputs.
 std::string results_json(const std::vector<CellOutput>& cells);
 std::string results_csv(const std::vector<CellOutput>& cells);
 std::string frames_csv(const std::vector<CellOutput>& cells);
 std::string bd_json(const std::vector<BdRate>& rates);
-/// Milliseconds a picture's encode took, all attempts together.
+/// Milliseconds per picture's encode, all attempts together.
 std::string timing_json(const std::vector<CellOutput>& cells);
 /// Tables for a terminal.
 std::string results_table(const std::vector<CellOutput>& cells);
@@ -40,12 +40,12 @@ std::string bd_table(const std::vector<BdRate>& rates);
 /// Cell `number`'s name in file names: "02-cbr-constant-600-640x360-cpu8".
 std::string file_name(size_t number, const CellSpec& spec);
 
-/// The output folder of one command. Each finished cell is written at once and whole, so that a
-/// later failure loses nothing that was done. Errors: std::runtime_error naming the file.
+/// The output folder of one command. Each finished cell is written at once and completely, so that
+/// a later failure loses nothing. Errors: std::runtime_error naming the file.
 class OutputFolder {
  public:
-  /// Creates the folder if need be, checks that it can be written to, and removes what an earlier
-  /// command's results would contradict.
+  /// Creates the folder if needed, checks that it is writable, and removes results of an earlier
+  /// command that would contradict the new ones.
   explicit OutputFolder(std::filesystem::path folder);
 
   void add(CellOutput cell);

@@ -34,7 +34,7 @@ void add(std::string& html, fmt::format_string<Arguments...> format, Arguments&&
   fmt::format_to(std::back_inserter(html), format, std::forward<Arguments>(arguments)...);
 }
 
-/// Encoders in the order of the cells: a name's place is its colour everywhere.
+/// Encoders in the order of the cells: a name's position determines its colour everywhere.
 class Colours {
  public:
   explicit Colours(const std::vector<CellOutput>& cells) {
@@ -82,7 +82,7 @@ std::vector<Cells> groups(const std::vector<CellOutput>& cells, Same same) {
   return result;
 }
 
-/// A picture's value over time; of a long clip the means of equal stretches.
+/// A picture's value over time; for a long clip the means of equal intervals.
 using ValueOf = std::function<std::optional<double>(const FrameRow&)>;
 std::vector<ChartPoint> over_time(const CellOutput& cell, const ValueOf& value) {
   const size_t stretch = (cell.frames.size() + kPointsMax - 1) / kPointsMax;
@@ -152,7 +152,7 @@ Chart time_chart(const Cells& cells, const Colours& colours, const char* y_title
   return chart;
 }
 
-/// The share of coded frames whose size / budget is at most x.
+/// The share of encoded frames whose size / budget is at most x.
 Chart fit_chart(const Cells& cells, const Colours& colours) {
   constexpr double kRatioMax = 2;
   Chart chart;

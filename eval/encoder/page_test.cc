@@ -69,8 +69,8 @@ TEST(EncoderPage, NamesAreTextAndNeverMarkup) {
   EXPECT_NE(page.find("&lt;b&gt;&quot;&amp;?&lt;/b&gt;"), std::string::npos);
 }
 
-TEST(EncoderPage, LeadTellsTheMeanShareOverBudget) {
-  // Of 28 coded frames with sizes 700 … 1100 to a budget of 1000, those of 1100 are over.
+TEST(EncoderPage, LeadHasTheMeanShareOverBudget) {
+  // Of 28 encoded frames with sizes 700 … 1100 and a budget of 1000, those of 1100 are over.
   const CellOutput cell = cell_of("cbr", "clip", 35, true);
   ASSERT_TRUE(cell.result.fit);
   const std::string page = report_page({cell, cell_of("quantizer", "clip", 35, false)}, false, {});
@@ -88,7 +88,7 @@ TEST(EncoderPage, CurvesShowEveryEncoderOnceAndItsBdRate) {
       cells.back().spec.budget = "constant:" + std::to_string(100 * i);
       cells.back().result.bitrate_kbps = 100.0 * i * (cells.size() % 2 == 0 ? 0.5 : 1);
       cells.back().result.psnr_held_db = 30 + i;
-      cells.back().result.ssim_held_db = 10 - i;  // worse with more bits: says nothing
+      cells.back().result.ssim_held_db = 10 - i;  // worse with more bits: undefined
     }
   }
   const std::vector<BdRate> bd = bd_rates(cells, "cbr");

@@ -6,10 +6,9 @@
 
 #include "media/frame/picture.hh"
 
-/// Drawing into an I420 picture: boxes, masks and other pictures. What falls outside is cut off.
-/// A chroma sample covers 2 × 2 pixels and is coloured by the mean of what covers those.
-/// Integers only: the same bytes on every machine.
-/// Threads: pure functions.
+/// Drawing into an I420 picture: boxes, masks and other pictures. Parts outside are clipped. A
+/// chroma sample covers 2 × 2 pixels and gets the mean colour of what covers those. Integers only:
+/// the same bytes on every machine. Threads: pure functions.
 namespace cress::film {
 
 /// Y'CbCr, 8 bit, studio range.
@@ -20,7 +19,7 @@ struct Colour {
   friend bool operator==(Colour, Colour) = default;
 };
 
-/// From red, green and blue, 0..255 each, by ITU-R BT.601, which VP8 means by default.
+/// From red, green and blue, 0..255 each, by ITU-R BT.601, VP8's default.
 constexpr Colour from_rgb(int red, int green, int blue) {
   return {static_cast<uint8_t>(16 + ((66 * red + 129 * green + 25 * blue + 128) >> 8)),
           static_cast<uint8_t>(128 + ((-38 * red - 74 * green + 112 * blue + 128) >> 8)),
@@ -59,7 +58,7 @@ struct Mask {
   }
 };
 
-/// `alpha`: 255 covers, 0 leaves as it is.
+/// `alpha`: 255 covers, 0 has no effect.
 void fill(media::Picture& canvas, const Box& box, Colour colour, uint8_t alpha = 255);
 /// A mask's top left corner at (x, y).
 void stamp(media::Picture& canvas, int x, int y, const Mask& mask, Colour colour);
@@ -67,8 +66,8 @@ void stamp(media::Picture& canvas, int x, int y, const Mask& mask, Colour colour
 void place(media::Picture& canvas, int x, int y, const media::Picture& picture);
 /// The even number nearest to length · numerator / denominator; all > 0.
 int nearest_even(int length, int numerator, int denominator);
-/// The largest box of a `width` × `height` picture's shape in the middle of `room` (even x and y);
-/// all of the result is even, too.
+/// The largest box with the aspect ratio of a `width` × `height` picture, centred in `room` (even x
+/// and y); all of the result is even, too.
 Box fit(int width, int height, const Box& room);
 
 }  // namespace cress::film

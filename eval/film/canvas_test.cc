@@ -22,7 +22,13 @@ TEST(Canvas, ColoursAreStudioRangeBt601) {
   EXPECT_EQ(mix({10, 20, 30}, {20, 40, 60}, 128), (Colour{15, 30, 45}));
 }
 
-TEST(Canvas, ABoxColoursItsPixelsAloneAndChromaByHowMuchItCovers) {
+TEST(Canvas, ABoxWithoutWidthOrHeightIsEmpty) {
+  EXPECT_TRUE((Box{1, 1, 0, 2}).is_empty());
+  EXPECT_TRUE((Box{1, 1, 2, 0}).is_empty());
+  EXPECT_FALSE((Box{1, 1, 1, 1}).is_empty());
+}
+
+TEST(Canvas, BoxColoursItsPixelsAndChromaByCoverage) {
   Picture canvas = make_picture(8, 6);
   fill(canvas, {0, 0, 8, 6}, {50, 100, 200});
   fill(canvas, {1, 2, 2, 2}, {150, 180, 40});
@@ -32,7 +38,7 @@ TEST(Canvas, ABoxColoursItsPixelsAloneAndChromaByHowMuchItCovers) {
   }
   EXPECT_EQ(coloured, 4);
   EXPECT_EQ(canvas.y()[2 * 8 + 1], 150);
-  // Its two columns lie in two chroma samples, which it covers by half each.
+  // Its two columns are in two chroma samples, of which it covers half each.
   EXPECT_EQ(canvas.u()[4 + 0], 140);
   EXPECT_EQ(canvas.u()[4 + 1], 140);
   EXPECT_EQ(canvas.v()[4 + 1], 120);
@@ -49,7 +55,7 @@ TEST(Canvas, HalfAnAlphaIsHalfTheColour) {
   EXPECT_NEAR(canvas.v()[1], 125, 1);
 }
 
-TEST(Canvas, WhatFallsOutsideIsCutOff) {
+TEST(Canvas, PartsOutsideAreClipped) {
   Picture canvas = make_picture(7, 5);
   Picture small = make_picture(5, 5);
   std::fill(small.data.begin(), small.data.end(), uint8_t{77});
@@ -82,7 +88,7 @@ TEST(Canvas, AFittedBoxIsEvenInsideAndOfThePicturesShape) {
     EXPECT_LE(box.right(), room.right());
     EXPECT_LE(box.bottom(), room.bottom());
     EXPECT_TRUE(box.width > room.width - 2 || box.height > room.height - 2) << "as large as can be";
-    // Either side is what the other one asks for, but for rounding to even pixels.
+    // Either side is the requested one, except for rounding to even pixels.
     const double shape = static_cast<double>(width) / height;
     EXPECT_LE(std::min(std::abs(box.width - box.height * shape),
                        std::abs(box.height - box.width / shape)),

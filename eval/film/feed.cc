@@ -19,8 +19,8 @@ std::optional<ShownPicture> OriginalFeed::poll() {
 }
 
 namespace {
-/// Unwinds the maker; not a std::exception, so that a maker that reports errors does not take it
-/// for one.
+/// Unwinds the producer; not a std::exception, so that a producer that reports errors does not
+/// mistake it for one.
 struct NobodyWatches {};
 }  // namespace
 
@@ -33,7 +33,7 @@ struct ProducedFeed::Shared {
   Wish wish = Wish::kPictures;
   bool ended = false;
   std::exception_ptr error;
-  std::thread thread;  // last: it uses all of the above
+  std::thread thread;  // last: it uses all members above
 
   void show(ShownPicture picture) {
     std::unique_lock lock{mutex};
@@ -52,7 +52,7 @@ struct ProducedFeed::Shared {
     try {
       make([this](ShownPicture picture) { show(std::move(picture)); });
     } catch (const NobodyWatches&) {
-      // As asked.
+      // As requested.
     } catch (...) {
       thrown = std::current_exception();
     }

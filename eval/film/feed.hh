@@ -14,25 +14,25 @@
 
 namespace cress::film {
 
-/// A picture that came on screen. Both times on one clock, the one of the run.
+/// A picture that was displayed. Both times are of one clock, the run's.
 struct ShownPicture {
   TimePoint captured{};
-  TimePoint shown{};  ///< on screen from then on
+  TimePoint shown{};  ///< displayed from then on
   media::PicturePtr picture{};
-  /// A few words for the viewer of the film: "480x270, quantizer 34". May be empty.
+  /// A short text for the viewer of the film: "480x270, quantizer 34". May be empty.
   std::string note{};
 };
 
-/// What one viewer saw, picture by picture, in the order of `shown`.
-/// Threads: none inside unless a kind says so; one owner.
+/// The pictures displayed to one viewer, in the order of `shown`. Threads: none inside unless a
+/// derived class says so; one owner.
 class Feed {
  public:
   virtual ~Feed() = default;
-  /// The next picture; nullopt at the end, then for ever. May throw what its maker throws.
+  /// The next picture; nullopt at the end, and from then on. May throw what its producer throws.
   virtual std::optional<ShownPicture> poll() = 0;
 };
 
-/// The camera's own pictures, shown as they are captured: what a call without any delay would be.
+/// The camera's own pictures, displayed as they are captured: a call without any delay.
 class OriginalFeed final : public Feed {
  public:
   /// `video` outlives the feed. Pictures captured before `until`.
@@ -46,29 +46,29 @@ class OriginalFeed final : public Feed {
   uint64_t index_ = 0;
 };
 
-/// The pictures of a maker that is not polled but runs through, such as a whole simulation: it runs
-/// in a thread of its own and waits whenever it is kWaitingMax pictures ahead. So the runs of two
-/// feeds go side by side in little memory; what they make does not depend on it.
-/// Threads: the maker's; what it uses must be its own. Everything else is the owner's.
+/// The pictures of a producer that cannot be polled, such as a whole simulation: it runs in a
+/// thread of its own and waits whenever it is kWaitingMax pictures ahead. So the runs of two feeds
+/// proceed together in little memory; the result does not depend on that. Threads: the producer's;
+/// what it uses must be its own. Everything else belongs to the owner's.
 class ProducedFeed final : public Feed {
  public:
-  /// Takes the next picture, in the order of `shown`. Call it in the maker's thread alone. Throws,
-  /// through the maker, when nobody wants any more.
+  /// Passes on the next picture, in the order of `shown`. Call it only in the producer's thread.
+  /// Throws, through the producer, if no further picture is wanted.
   using Show = std::function<void(ShownPicture)>;
   using Make = std::function<void(const Show& show)>;
 
   static constexpr size_t kWaitingMax = 4;
 
   explicit ProducedFeed(Make make);
-  /// Stops the maker at its next picture and waits for it.
+  /// Stops the producer at its next picture and waits for it.
   ~ProducedFeed() override;
   ProducedFeed(const ProducedFeed&) = delete;
   ProducedFeed& operator=(const ProducedFeed&) = delete;
 
-  /// Throws what the maker threw.
+  /// Throws what the producer threw.
   std::optional<ShownPicture> poll() override;
-  /// Lets the maker run to its end, without its pictures, and throws what it threw. For a maker
-  /// whose results are wanted, too.
+  /// Runs the producer to its end, without its pictures, and throws what it threw. For a producer
+  /// whose results are needed, too.
   void finish();
 
  private:

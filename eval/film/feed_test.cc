@@ -30,7 +30,7 @@ TEST(OriginalFeed, ShowsEachPictureWhenItIsCaptured) {
   EXPECT_FALSE(feed.poll().has_value());
 }
 
-TEST(ProducedFeed, GivesAllInOrderAndTheMakerIsNeverFarAhead) {
+TEST(ProducedFeed, GivesAllInOrderWithABoundedLead) {
   std::atomic<int> made = 0;
   ProducedFeed feed{[&made](const ProducedFeed::Show& show) {
     for (int i = 0; i < 500; ++i) {
@@ -39,7 +39,7 @@ TEST(ProducedFeed, GivesAllInOrderAndTheMakerIsNeverFarAhead) {
     }
   }};
   for (int i = 0; i < 500; ++i) {
-    // One more than may wait is in the maker's hands.
+    // The producer holds one more than may wait.
     EXPECT_LE(made.load(), i + static_cast<int>(ProducedFeed::kWaitingMax) + 1);
     const auto shown = feed.poll();
     ASSERT_TRUE(shown.has_value());
@@ -50,7 +50,7 @@ TEST(ProducedFeed, GivesAllInOrderAndTheMakerIsNeverFarAhead) {
   EXPECT_FALSE(feed.poll().has_value());
 }
 
-TEST(ProducedFeed, TellsWhatTheMakerThrewAfterItsLastPicture) {
+TEST(ProducedFeed, RethrowsTheProducersErrorAfterItsLastPicture) {
   ProducedFeed feed{[](const ProducedFeed::Show& show) {
     show(numbered(0));
     throw std::runtime_error("no such link");
@@ -60,7 +60,7 @@ TEST(ProducedFeed, TellsWhatTheMakerThrewAfterItsLastPicture) {
   EXPECT_FALSE(feed.poll().has_value());
 }
 
-TEST(ProducedFeed, AnEndlessMakerStopsWhenNobodyWatches) {
+TEST(ProducedFeed, EndlessProducerStopsWithoutAViewer) {
   std::atomic<bool> unwound = false;
   struct Guard {
     std::atomic<bool>& flag;
@@ -78,7 +78,7 @@ TEST(ProducedFeed, AnEndlessMakerStopsWhenNobodyWatches) {
   EXPECT_TRUE(unwound.load());
 }
 
-TEST(ProducedFeed, FinishLetsTheMakerRunToItsEnd) {
+TEST(ProducedFeed, FinishRunsTheProducerToItsEnd) {
   int result = 0;
   ProducedFeed feed{[&result](const ProducedFeed::Show& show) {
     for (int i = 0; i < 100; ++i) {
@@ -93,7 +93,7 @@ TEST(ProducedFeed, FinishLetsTheMakerRunToItsEnd) {
   feed.finish();
 }
 
-TEST(ProducedFeed, FinishTellsWhatTheMakerThrew) {
+TEST(ProducedFeed, FinishRethrowsTheProducersError) {
   ProducedFeed feed{[](const ProducedFeed::Show& show) {
     for (int i = 0; i < 100; ++i) {
       show(numbered(i));

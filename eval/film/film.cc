@@ -39,7 +39,7 @@ struct Feeling {
   Duration age;
   Colour colour;
 };
-// ITU-T G.114: up to 150 ms one way hardly anybody minds, beyond 400 ms a talk is no longer one.
+// ITU-T G.114: up to 150 ms one way hardly disturbs, beyond 400 ms conversation is difficult.
 constexpr std::array<Feeling, 4> kFeelings{{{150ms, from_rgb(64, 190, 120)},
                                             {400ms, from_rgb(240, 190, 50)},
                                             {1000ms, from_rgb(240, 90, 50)},
@@ -99,7 +99,7 @@ std::string shorten(Font& font, std::string text, int height, int width) {
   return text + "...";
 }
 
-// Between the lines of the graph, which are three at most, at round ages.
+// Spacing of the graph's lines, three at most, at round ages.
 Duration grid_step(Duration full) {
   for (const Duration step : {Duration{100ms}, Duration{200ms}, Duration{500ms}, Duration{1s},
                               Duration{2s}, Duration{5s}, Duration{10s}}) {
@@ -156,7 +156,7 @@ Film::Film(FilmOptions options, std::vector<Pane> panes)
         "Film: height out of range");
   check(options_.length > 0ms && options_.begin >= kTimeZero && options_.age_full > 0ms,
         "Film: times out of range");
-  // One age a column would do; more than that many pictures nobody films.
+  // One age per column is enough; no film has more pictures than that.
   constexpr uint64_t kGraphAgesMax = 10'000;
   while (graph_ages_ < kGraphAgesMax && options_.frame_rate.time_of(graph_ages_) < kGraphSpan) {
     ++graph_ages_;
@@ -249,7 +249,7 @@ void Film::advance(Screen& screen) const {
         media::scale_picture(picture, screen.scaled_box.width, screen.scaled_box.height);
     screen.state.width = picture.width;
     screen.state.height = picture.height;
-    screen.current->picture.reset();  // the scaled one is all that is needed
+    screen.current->picture.reset();  // only the scaled one is needed
   }
 }
 
@@ -286,7 +286,7 @@ void Film::draw_picture(Screen& screen) {
   if (still <= options_.frozen_after) {
     return;
   }
-  // A label in the picture's corner: there the viewer looks.
+  // A label in the picture's corner, where the viewer looks.
   const std::string words = (screen.current ? "frozen " : "no picture ") + seconds_of(still);
   const Box& box = screen.scaled ? screen.scaled_box : screen.picture_room;
   const int pad = kSmallLetters / 2;
@@ -329,7 +329,7 @@ void Film::draw_bar(const Screen& screen, Duration age) {
 
 void Film::draw_graph(const Screen& screen) {
   const Box& box = screen.graph;
-  // The right edge is now; a column is what was drawn at its time.
+  // The right edge is now; a column shows its own time.
   const uint64_t known = std::min(index_ + 1, graph_ages_);
   for (int column = 0; column < box.width; ++column) {
     const auto back = static_cast<uint64_t>(box.width - 1 - column) * graph_ages_ /

@@ -24,23 +24,23 @@ struct FilmOptions {
   int width = 1280;
   int height = 540;
   media::FrameRate frame_rate{};
-  /// What is filmed: from `begin` of the run on, `length` (> 0) of it. The film's clock shows the
-  /// run's time.
+  /// The filmed part: from `begin` of the run on, `length` (> 0) of it. The film's clock displays
+  /// the run's time.
   TimePoint begin = kTimeZero;
   Duration length = 60s;
   /// Above the panes: "Verizon LTE down, 20 ms".
   std::string title{};
-  /// The age at which a bar is full and a graph at its top.
+  /// The age at which a bar is full and a graph reaches its top.
   Duration age_full = 2s;
-  /// A picture that has been on screen for longer than this is marked as frozen: δ + 150 ms at 30
-  /// pictures a second (docs/method.md, "Freezes").
+  /// A picture displayed for longer than this is marked as frozen: δ + 150 ms at 30 frames per
+  /// second (docs/method.md, "Freezes").
   Duration frozen_after = 183ms;
 };
 
 inline constexpr int kPaneWidthMin = 240;
 inline constexpr size_t kPanesMax = 4;
 
-/// One of the pictures beside each other, and what is said of it.
+/// One of the videos side by side, and the text about it.
 struct Pane {
   std::string name;  ///< the scheme's
   std::unique_ptr<Feed> feed;
@@ -49,29 +49,29 @@ struct Pane {
 /// The height at which a film of `panes` panes has no black borders around pictures of this shape.
 int fitting_height(size_t panes, int picture_width, int picture_height, int film_width = 1280);
 
-/// What a viewer has on screen.
+/// The state of a viewer's screen.
 struct PaneState {
-  bool any = false;             ///< a picture was shown
-  bool is_frozen = false;       ///< it has stood still for longer than FilmOptions::frozen_after
-  Duration still{};             ///< for how long it has been the same
-  Duration frozen{};            ///< the sum of all freezes so far, this one too
-  int pictures_per_second = 0;  ///< shown in the last second
-  int width = 0;                ///< of the picture as it came
+  bool any = false;             ///< a picture was displayed
+  bool is_frozen = false;       ///< it has not changed for longer than FilmOptions::frozen_after
+  Duration still{};             ///< how long the picture has been the same
+  Duration frozen{};            ///< the sum of all freezes so far, including the current one
+  int pictures_per_second = 0;  ///< frames displayed in the last second
+  int width = 0;                ///< of the received picture
   int height = 0;
 };
 
-/// That in plain words, the fullest first, for whichever fits: "frozen 1.2 s, 8.4 s so far";
-/// "24 pictures a second, 480x360, frozen 8.4 s so far".
+/// The state as text, the longest first, to choose one that fits: "frozen 1.2 s, 8.4 s so far"; "24
+/// pictures a second, 480x360, frozen 8.4 s so far".
 std::vector<std::string> state_words(const PaneState& state);
 
-/// A film of one to kPanesMax viewers' screens side by side at a constant frame rate, to see what
-/// the numbers mean. Under each picture: the scheme's name, how old the picture on screen is (since
-/// its capture) as a number and as a bar, both growing while it stands still, from calm to
-/// alarming; what there is to see in words (state_words); and a graph of that age over the last
-/// kGraphSpan. Pictures of any size, also changing, are scaled to their pane. Before a pane's first
-/// picture, its age counts from the run's begin. Equal feeds and options give equal pictures.
-/// Memory: two pictures and a scaled one for each pane. Threads: none inside (a feed may have its
-/// own); one owner.
+/// A film of one to kPanesMax viewers' screens side by side at a constant frame rate, as an
+/// illustration of the numbers. Under each picture: the scheme's name; the age of the displayed
+/// picture (since its capture) as a number and as a bar, both growing while the picture is frozen,
+/// with colours from calm to alarming; its state as text (state_words); and a graph of that age
+/// over the last kGraphSpan. Pictures of any size, also changing, are scaled to their pane. Before
+/// a pane's first picture, its age counts from the run's begin. Equal feeds and options give equal
+/// pictures. Memory: two pictures and a scaled one for each pane. Threads: none inside (a feed may
+/// have its own); one owner.
 class Film {
  public:
   static constexpr Duration kGraphSpan = 10s;
@@ -79,14 +79,14 @@ class Film {
   /// `panes`: 1..kPanesMax, their feeds not yet polled.
   Film(FilmOptions options, std::vector<Pane> panes);
 
-  /// Draws the film's next picture into `canvas`. False when the film is over; then `canvas` stays
-  /// as it is. Throws what a feed throws.
+  /// Draws the film's next picture into `canvas`. False if the film is over; then `canvas` is
+  /// unchanged. Throws what a feed throws.
   bool step();
   const media::Picture& canvas() const { return canvas_; }
   /// The time in the run of the picture on the canvas.
   TimePoint time() const { return time_; }
   const FilmOptions& options() const { return options_; }
-  /// What is said of a pane (0 is the leftmost) on the canvas.
+  /// The state of a pane (0 is the leftmost) on the canvas.
   const PaneState& state(size_t pane) const { return screens_.at(pane).state; }
 
  private:
@@ -97,13 +97,13 @@ class Film {
     Box words{};
     Box bar{};
     Box graph{};
-    std::optional<ShownPicture> next{};      // not yet on screen
-    std::optional<ShownPicture> current{};   // on screen
-    std::optional<media::Picture> scaled{};  // it, at its place
+    std::optional<ShownPicture> next{};      // not yet displayed
+    std::optional<ShownPicture> current{};   // displayed
+    std::optional<media::Picture> scaled{};  // `current` scaled to its pane
     Box scaled_box{};
     PaneState state{};
     std::vector<TimePoint> shown_lately{};  // in the last second, ascending
-    std::vector<Duration> ages{};  // one for each picture of the film in kGraphSpan: a ring
+    std::vector<Duration> ages{};           // one per picture of the film in kGraphSpan: a ring
   };
 
   void lay_out(std::vector<Pane> panes);
@@ -124,12 +124,12 @@ class Film {
   uint64_t index_ = 0;  // of the next picture of the film
   uint64_t graph_ages_ = 1;
   TimePoint time_;
-  media::Picture background_;  // what never changes
+  media::Picture background_;  // the parts that never change
   media::Picture canvas_;
 };
 
 /// Draws the whole film into `movie`, which has the film's size and frame rate, and finishes it.
-/// `on_progress` (may be empty) is told the share done, 0..1.
+/// `on_progress` (may be empty) is called with the share done, 0..1.
 void write_film(Film& film, media::MovieWriter& movie,
                 const std::function<void(double)>& on_progress = {});
 

@@ -1,5 +1,5 @@
-// Goal: what is drawn stays as it was, pixel by pixel. Method: digests of canvases after seeded
-// boxes, masks, pictures and words, and of a film of two scripted calls.
+// Goal: drawings stay as they were, pixel by pixel. Method: digests of canvases after seeded boxes,
+// masks, pictures and texts, and of a film of two scripted calls.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ int within(Rng& rng, int low, int high) {
   return low + static_cast<int>(rng.below(static_cast<uint64_t>(high - low)));
 }
 
-/// Braces draw from left to right with every compiler; the arguments of a call need not be.
+/// Braces evaluate from left to right with every compiler; the arguments of a call need not.
 Colour random_colour(Rng& rng) {
   const std::array<int, 3> rgb{within(rng, 0, 256), within(rng, 0, 256), within(rng, 0, 256)};
   return from_rgb(rgb[0], rgb[1], rgb[2]);
@@ -100,7 +100,7 @@ TEST(FilmGolden, LettersAreDrawnAsRecorded) {
     golden += std::to_string(font.width_of(text, 12)) + " " + std::to_string(end) + " " +
               pixels_of(canvas) + "\n";
   }
-  // 400 letters are more than one screen: the file keeps their digest and the words.
+  // 400 letters are more than a screen: the file keeps their digest and the text.
   const std::string digest = golden_digest(golden);
   expect_golden("font", digest + "\n" + golden.substr(golden.size() - 200));
 }

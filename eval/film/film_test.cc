@@ -51,8 +51,8 @@ class ListFeed final : public Feed {
   size_t* polled_;
 };
 
-// A picture each 100 ms, 50 ms old when it is shown, its level 50 + its number; none are captured
-// in [frozen_from, frozen_until).
+// A picture every 100 ms, 50 ms old when it is displayed, with level 50 + its number; none are
+// captured in [frozen_from, frozen_until).
 std::vector<ShownPicture> steady(int count, Duration frozen_from = 1h, Duration frozen_until = 1h) {
   std::vector<ShownPicture> pictures;
   for (int i = 0; i < count; ++i) {
@@ -70,7 +70,7 @@ std::vector<Pane> one_pane(std::vector<ShownPicture> pictures, size_t* polled = 
   return panes;
 }
 
-// Where things are on a film of one pane.
+// Positions in a film of one pane.
 constexpr int kWidth = 640;
 constexpr int kHeight = 400;
 constexpr int kInner = kWidth - 20;
@@ -84,7 +84,7 @@ FilmOptions options(Duration length, TimePoint begin = kStart) {
 
 int luma(const Picture& canvas, int x, int y) { return canvas.y()[y * canvas.width + x]; }
 
-// The bar's length as a share of its track, by where the colour changes.
+// The bar's length as a share of its track, from where the colour changes.
 double bar_share(const Picture& canvas) {
   const int track = luma(canvas, 10 + kInner - 1, kBarRow);
   int length = 0;
@@ -121,7 +121,7 @@ TEST(Film, ShowsTheNewestPictureByThenInEachPane) {
   }
 }
 
-TEST(Film, TheBarIsThePicturesAgeAndGrowsWhileItStandsStill) {
+TEST(Film, BarShowsThePicturesAgeAndGrowsWhileFrozen) {
   Film film{options(4s), one_pane(steady(40, 1100ms, 2900ms))};
   step_to(film, kStart + 1s);
   EXPECT_NEAR(bar_share(film.canvas()), 0.05, 0.005) << "captured at 0.9 s, of a full bar of 2 s";
@@ -139,7 +139,7 @@ TEST(Film, TheBarIsThePicturesAgeAndGrowsWhileItStandsStill) {
   EXPECT_GT(alarmed, worried + 20);
 }
 
-TEST(Film, AFrozenPictureIsSaidToBeSo) {
+TEST(Film, FrozenPictureIsMarked) {
   Film film{options(3s), one_pane(steady(30, 1s, 2s))};
   // The picture is 392 × 220 in a room of 620 × 220; the label begins eight pixels inside it.
   const auto corner = [&film] { return luma(film.canvas(), 124 + 8 + 2, 38 + 8 + 2); };
@@ -197,7 +197,7 @@ TEST(Film, IsAsLongAsAskedAndMayBeginLater) {
   EXPECT_FALSE(film.step());
 }
 
-TEST(Film, SaysInWordsWhatIsOnScreen) {
+TEST(Film, DescribesTheScreenInText) {
   const auto first = [](const PaneState& state) { return state_words(state).front(); };
   EXPECT_EQ(first({}), "no picture yet");
   PaneState state{
@@ -214,7 +214,7 @@ TEST(Film, SaysInWordsWhatIsOnScreen) {
 }
 
 TEST(Film, CountsPicturesAndFreezesAsTheyHappen) {
-  // A second of 30 pictures, a second of nothing, half a second of every third.
+  // A second of 30 pictures, a second of none, half a second of every third.
   std::vector<ShownPicture> pictures;
   for (int i = 0; i < 75; ++i) {
     const TimePoint at = kStart + media::FrameRate{}.time_of(static_cast<uint64_t>(i));
@@ -297,7 +297,7 @@ TEST(Film, AFittingHeightLeavesNoBorders) {
   EXPECT_EQ(fitting_height(2, 640, 360), 532);
 }
 
-// Delays as a bad link's: a camera's pictures late by 80 ms and more, some not at all for a while.
+// Delays like a bad link's: a camera's pictures late by 80 ms and more, some missing for a while.
 std::unique_ptr<Feed> made_up_feed(std::shared_ptr<media::VideoSource> video, uint64_t seed,
                                    Duration length) {
   return std::make_unique<ProducedFeed>(
@@ -368,7 +368,7 @@ TEST_F(WholeFilm, OfRecordedClipsLooksInWebmAsItWasDrawn) {
     GTEST_SKIP() << "no data: recorded clips in " << CRESS_DATA << "/video";
   }
   const std::shared_ptr<media::VideoSource> decoded = media::open_video(clip);
-  // Its own for each feed, because they run at the same time; pictures themselves never change.
+  // One for each feed, because they run at the same time; the pictures themselves never change.
   const auto open = [&decoded] {
     struct Borrowed final : public media::VideoSource {
       explicit Borrowed(const media::VideoSource& from) : rate(from.frame_rate()) {}

@@ -137,7 +137,7 @@ struct Point {
 };
 using Chain = std::vector<Point>;
 
-// Corner cutting (Chaikin 1974): each corner gives way to two points a quarter in on both its
+// Corner cutting (Chaikin 1974): each corner is replaced by two points a quarter away on both
 // sides. An open chain keeps its ends.
 Chain round_off(const Chain& chain) {
   const bool closed = chain.size() > 2 && chain.front() == chain.back();
@@ -203,7 +203,8 @@ const Glyph& glyph_of(char character) {
   return known ? kGlyphs[static_cast<size_t>(character - ' ')] : kMissing;
 }
 
-// All code points beyond ASCII look alike: one byte stands for them, the rest of UTF-8 is skipped.
+// All code points beyond ASCII look the same: one byte represents them, the rest of UTF-8 is
+// skipped.
 bool continues_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 }  // namespace
@@ -214,7 +215,7 @@ const Font::Letter& Font::letter(char character, int height) {
   if (const auto known = letters_.find(key); known != letters_.end()) {
     return known->second;
   }
-  constexpr size_t kLettersMax = 2000;  // some twenty sizes; nobody uses so many
+  constexpr size_t kLettersMax = 2000;  // about twenty sizes; no film uses as many
   if (letters_.size() == kLettersMax) {
     letters_.clear();
   }

@@ -10,10 +10,9 @@
 namespace cress::film {
 
 /// A typeface of our own, drawn with a round pen of constant width along strokes, at any size, with
-/// soft edges. ASCII; any other code point of UTF-8 is an empty box. Figures are of equal width, so
-/// that a running number does not shake.
-/// The same pixels on every machine: square roots and rounding, which IEEE defines exactly.
-/// Threads: none inside (it keeps what it has drawn); one owner.
+/// soft edges. ASCII; any other code point of UTF-8 is an empty box. Digits have equal widths, so
+/// that a changing number does not move. The same pixels on every machine: square roots and
+/// rounding, which IEEE defines exactly. Threads: none inside (it caches drawn letters); one owner.
 class Font {
  public:
   /// Width of a line in pixels. `height`: of a capital letter, 5..200 pixels; a third as much hangs
@@ -26,7 +25,7 @@ class Font {
   struct Letter {
     Mask mask;
     int advance = 0;  ///< to the next letter
-    int margin = 0;   ///< of the mask to the left of and above the letter's corner
+    int margin = 0;   ///< offset of the mask to the left of and above the letter's corner
   };
   const Letter& letter(char character, int height);
 

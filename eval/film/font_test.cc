@@ -35,14 +35,14 @@ TEST(Font, EveryCharacterIsDrawnAndNoTwoLookAlike) {
   }
 }
 
-TEST(Font, FiguresAreOfEqualWidthSoThatARunningNumberStandsStill) {
+TEST(Font, DigitsHaveEqualWidths) {
   Font font;
   for (char figure = '0'; figure <= '9'; ++figure) {
     EXPECT_EQ(font.width_of(std::string(1, figure), 24), font.width_of("0", 24));
   }
 }
 
-TEST(Font, ALineEndsWhereItsWidthSaysAndInkStaysAboutThere) {
+TEST(Font, LineEndsAtItsWidth) {
   Font font;
   const std::string text = "Wgjpy_|{sprout-ewma} 1234 ms";
   constexpr int kHeight = 12;

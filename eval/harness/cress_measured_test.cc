@@ -1,6 +1,6 @@
-// Goal: scheme cress keeps what docs/results.md says of it on recorded links it was not tuned on,
-// as a saturating flow, under a 30 fps source, and as a call beside what real programs were
-// measured to do there. Method: runs over <data>/traces/cellular; tables are printed.
+// Goal: scheme cress meets docs/results.md's numbers on recorded links on which it was not tuned,
+// as a saturating flow, under a 30 fps source, and as a call compared with measurements of real
+// programs there. Method: runs over <data>/traces/cellular; tables are printed.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ std::vector<RecordedLink> recorded_links() {
 
 constexpr uint64_t kSeeds = 5;
 
-/// The generated links, down, made anew with each seed; 120 s, scored from 10 s on.
+/// The generated links, down, generated again with each seed; 120 s, scored from 10 s on.
 RecordedLink generated_link(std::string_view name, uint64_t seed) {
   RecordedLink link{.name = std::string{name} + " down", .spec = {}, .duration = 120s, .skip = 10s};
   link.spec.name = name;
@@ -80,7 +80,7 @@ RecordedLink generated_link(std::string_view name, uint64_t seed) {
   return link;
 }
 
-/// Of one measure over seeds.
+/// Statistics of one measure over seeds.
 struct Spread {
   std::vector<double> values;
 
@@ -112,17 +112,16 @@ class CressMeasured : public testing::Test {
   schemes::SchemeContext context_;
 };
 
-/// What the seeds gave when these numbers were written, and how far apart the least and the most
-/// were. The simulation repeats itself to the last bit; a harmless change of the code moves a
-/// result about as much as another seed does, a harmful one more. So a mean that leaves its band by
-/// the spread or more is a change to look into: better, worse or a bug. Then the numbers are
-/// written here again.
+/// The results of the seeds when these numbers were written, and the distance between minimum and
+/// maximum. The simulation is bit-exact; a harmless change of the code changes a result about as
+/// much as another seed does, a harmful one more. So a mean that leaves its band by the spread or
+/// more must be investigated: better, worse or a bug. Then the numbers here are updated.
 struct Band {
   double mean = 0;
   double spread = 0;
 };
 
-/// `least`: the narrowest band, where all seeds gave the same.
+/// `least`: the narrowest band, if all seeds gave the same.
 void expect_in(const Band& band, double least, const Spread& measured, const std::string& what) {
   EXPECT_NEAR(measured.mean(), band.mean, std::max(band.spread, least))
       << what << ": now " << measured.least() << " to " << measured.most() << " over "
@@ -135,7 +134,7 @@ struct FlowSpread {
   Spread self_ms;
 };
 
-/// Means over seven links: without EVDO down, whose outages make it a game of chance.
+/// Means over seven links: without EVDO down, whose outages make it a matter of chance.
 struct SevenLinks {
   double utilization = 0;
   double self_inflicted_ms = 0;
@@ -238,7 +237,8 @@ TEST_F(CressMeasured, SaturatingFlowsHaveTheirThroughputAndDelay) {
   }
 }
 
-// What the recorded ways back cost: reports over a constant 12 Mbit/s never wait for each other.
+// The cost of the recorded reverse paths: reports over a constant 12 Mbit/s never wait for each
+// other.
 TEST_F(CressMeasured, SaturatingFlowsWhoseReportsNeverWaitHaveMoreThroughput) {
   std::vector<RecordedLink> links = recorded_links();
   const auto clear = std::make_shared<const sim::DeliveryTrace>(sim::DeliveryTrace{{{1ms}}});
@@ -255,8 +255,8 @@ TEST_F(CressMeasured, SaturatingFlowsWhoseReportsNeverWaitHaveMoreThroughput) {
   }
 }
 
-/// A source that makes of each thirtieth of a second exactly what the window lets through, at most
-/// 4 Mbit/s, and a small frame each 200 ms when it lets nothing: an encoder without its errors.
+/// A source whose frame every thirtieth of a second is exactly what the window permits, at most 4
+/// Mbit/s, and a small frame every 200 ms if it permits nothing: an encoder without its errors.
 class ElasticSource final : public Machine {
  public:
   struct Shown {
@@ -354,8 +354,8 @@ struct CameraResult {
   double age95_ms = 0;
 };
 
-/// `seed` draws when the viewer starts, hence when its reports leave: before the first datagram is
-/// there.
+/// `seed` draws when the viewer starts, and so when its reports are sent: before the first datagram
+/// arrives.
 CameraResult measure_camera(const RecordedLink& link, uint64_t seed, double loss = 0) {
   Rng rng{seed};
   const Duration viewer_start = seed == 1 ? Duration{7ms} : from_seconds(rng.uniform(0, 0.019));
@@ -416,9 +416,9 @@ TEST_F(CressMeasured, AThirtyFramesASecondSourceNeitherStarvesNorRunsAway) {
   expect_in({510, 2}, 5, age, "age p95 in ms");
 }
 
-// Which spread is which: a generated link is another link with each seed, random loss falls on
-// other datagrams; a recorded link is the same, and only the start of one end moves.
-/// Five links, or under loss one link and five draws of what is lost. The spread is that of three
+// The kinds of spread: a generated link is a different link with each seed, random loss hits other
+// datagrams; a recorded link is the same, and only the start of one end varies.
+/// Five links, or under loss one link and five draws of the losses. The spread is that of three
 /// such means, of seeds 1, 101 and 201 on, over the same links.
 struct GeneratedBar {
   const char* link;
@@ -499,7 +499,7 @@ VideoResult one_way_call(const char* name, double loss, uint64_t seed, const fs:
   return *run(spec, context).results.at(0).video;
 }
 
-TEST_F(CressMeasured, CallsBesideRealProgramsOnTheSameLinks) {
+TEST_F(CressMeasured, CallsComparedWithRealProgramsOnTheSameLinks) {
   const fs::path clip = kData / "video" / "gesture_man_640x480_30.mp4";
   if (!fs::exists(clip)) {
     GTEST_SKIP() << "no data: clip at " << clip;

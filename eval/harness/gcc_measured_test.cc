@@ -1,6 +1,6 @@
-// Goal: the scheme `gcc` behaves as a real browser was measured to over the same links.
-// Method: every comparable row of <data>/reference/chromium-measured.csv is run and compared; a
-// table of ours / measured is printed. docs/method-gcc.md tells what the factors are made of.
+// Goal: the scheme `gcc` behaves like a real browser, as measured over the same links. Method:
+// every comparable row of <data>/reference/chromium-measured.csv is run and compared; a table of
+// ours / measured is printed. docs/method-gcc.md explains the factors.
 
 #include <gtest/gtest.h>
 
@@ -105,12 +105,12 @@ LinkSpec link_of(const Measured& row) {
   spec.down = std::make_shared<sim::DeliveryTrace>(std::move(named.down));
   spec.up = std::make_shared<sim::DeliveryTrace>(std::move(named.up));
   if (row.link.ends_with(".up")) {
-    std::swap(spec.down, spec.up);  // the pictures go over the recorded uplink
+    std::swap(spec.down, spec.up);  // the video goes over the recorded uplink
   }
   return spec;
 }
 
-/// The name begins as that of the other comparisons with measurements: runs that take minutes.
+/// Named like the other comparisons with measurements: runs that take minutes.
 class MeasuredProgramsChromium : public testing::Test {
  protected:
   void SetUp() override {
@@ -127,7 +127,7 @@ class MeasuredProgramsChromium : public testing::Test {
     return found;
   }
 
-  /// `row`'s experiment with `scheme` for the browser.
+  /// `row`'s experiment with `scheme` instead of the browser.
   Measured simulate(const Measured& row, const std::string& scheme) {
     RunSpec spec;
     spec.scheme = scheme;
@@ -183,7 +183,7 @@ TEST_F(MeasuredProgramsChromium, GccIsNearARealBrowserOverTheSameLinks) {
     expect_within_factor(ours.bitrate_kbps, row.bitrate_kbps, 2.1);
     expect_within_factor(ours.p95_ms, row.p95_ms, 2.75);
     // On the slowest link the browser's median picture is seconds old and ours is not: known, and
-    // told in docs/method-gcc.md.
+    // described in docs/method-gcc.md.
     if (!row.link.starts_with("Verizon-EVDO")) {
       expect_within_factor(ours.p50_ms, row.p50_ms, 1.9);
     }

@@ -1,6 +1,6 @@
-// Goal: the live call is the simulated call. Method: the same clip and voice both ways over the
-// same recorded links, once by real sockets, devices, security and clocks through a path emulated
-// in real time, once in the simulator; rates and frame delays are compared.
+// Goal: the live call equals the simulated call. Method: the same clip and voice in both directions
+// over the same recorded links, once with real sockets, devices, security and clocks through a path
+// emulated in real time, once in the simulator; rates and frame delays are compared.
 
 #include <gtest/gtest.h>
 
@@ -62,8 +62,8 @@ class EmulatedPath {
   EmulatedPath& operator=(const EmulatedPath&) = delete;
 
   Address address() const { return socket_.local_address(); }
-  /// How late this thread's timers were at the 99th percentile: what others use of the machine.
-  /// After the call.
+  /// How late this thread's timers were at the 99th percentile: the load of other programs. After
+  /// the call.
   Duration lateness() {
     loop_.stop();
     thread_.join();
@@ -96,7 +96,7 @@ class EmulatedPath {
   std::thread thread_;
 };
 
-/// One end of the live call: what it coded, and what it showed of the other's.
+/// One end of the live call: what it encoded, and what it displayed of the other's.
 struct MeasuredEnd {
   std::vector<app::CodedVideo> coded;
   std::vector<metrics::ShownFrame> shown;
@@ -137,7 +137,7 @@ Seen seen(const MeasuredEnd& sender, const MeasuredEnd& receiver, TimePoint from
           to_milliseconds(p95.value_or(Duration{}))};
 }
 
-/// Nothing where others kept the machine so busy that its clocks say nothing.
+/// nullopt if other load made the machine's timing useless.
 std::vector<Seen> live_call(const LinkSpec& link) {
   const runtime::MonotonicClock clock;
   runtime::EventLoop loop{clock};
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Links, LiveMeasured, ::testing::Values("Verizon-LTE-sho
                            return name;
                          });
 
-TEST_P(LiveMeasured, TheLiveCallIsTheSimulatedCall) {
+TEST_P(LiveMeasured, LiveCallEqualsTheSimulatedCall) {
   if (!fs::exists(kData / "traces" / "cellular")) {
     GTEST_SKIP() << "no data: recorded links in " << kData;
   }

@@ -1,6 +1,6 @@
-// Goal: the simulation reproduces what real programs were measured to do on the same recorded
-// links. Method: every comparable row of <data>/reference/sprout-measured.csv is run and compared;
-// a table is printed.
+// Goal: the simulation reproduces measurements of real programs on the same recorded links. Method:
+// every comparable row of <data>/reference/sprout-measured.csv is run and compared; a table is
+// printed.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Measured {
   int repeats = 1;
 };
 
-/// Rows of `mode` one-way; repeats of one measurement are averaged.
+/// Rows of `mode` one-way; repetitions of one measurement are averaged.
 std::vector<Measured> read_measured() {
   std::ifstream file{kData / "reference" / "sprout-measured.csv"};
   std::string line;
@@ -83,7 +83,7 @@ class MeasuredPrograms : public testing::Test {
     }
   }
 
-  /// `row`'s experiment, with `scheme` for the program.
+  /// `row`'s experiment, with `scheme` instead of the program.
   DirectionResult simulate(const Measured& row, const std::string& scheme, uint64_t seed = 1) {
     traces::NamedLink named = traces::resolve_link(row.link, kData);
     RunSpec spec;
@@ -148,7 +148,7 @@ TEST_F(MeasuredPrograms, ThroughputUnderRandomLossMatchesTheOriginals) {
     if (row.loss == 0 || !row.system.starts_with("sprout")) {
       continue;
     }
-    // Which datagrams are lost is chance on both sides: the mean of five seeds.
+    // Which datagrams are lost is random on both sides: the mean of five seeds.
     double mean = 0;
     DirectionResult ours;
     for (uint64_t seed = 1; seed <= 5; ++seed) {

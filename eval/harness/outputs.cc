@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A thousandth is finer than anything measured, and keeps files readable.
+/// A thousandth is finer than any measurement, and keeps files readable.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Json json_of(std::optional<double> value) { return value ? Json(rounded(*value)) : Json(nullptr); }
@@ -142,7 +142,7 @@ void save_picture(const media::Picture& picture, const std::filesystem::path& pa
   save_text({reinterpret_cast<const char*>(file.data()), file.size()}, path);
 }
 
-/// Those of an earlier command.
+/// From an earlier command.
 void remove_pictures(const std::filesystem::path& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator{folder, error}) {
@@ -224,13 +224,13 @@ std::string results_table(const std::vector<DirectionResult>& results) {
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "frame50", "frame95",
                                   "SSIM", "shown", "freezes", "frozen")
                     : "";
-  text += any_sound ? fmt::format(" {:>7} {:>7}", "ear95", "made up") : "";
+  text += any_sound ? fmt::format(" {:>7} {:>9}", "ear95", "concealed") : "";
   text += fmt::format("\n{:<15} {:<24} {:<8} {:>8} {:>8} {:>5} {:>8} {:>8}", "", "", "", "kbit/s",
                       "kbit/s", "", "ms", "ms");
   text += any_video ? fmt::format(" {:>8} {:>8} {:>7} {:>6} {:>7} {:>7}", "ms", "ms", "dB",
                                   "frames", "", "s")
                     : "";
-  text += any_sound ? fmt::format(" {:>7} {:>7}", "ms", "%") : "";
+  text += any_sound ? fmt::format(" {:>7} {:>9}", "ms", "%") : "";
   text += "\n";
   for (const DirectionResult& r : results) {
     text += fmt::format("{:<15} {:<24} {:<8} {:>8.0f} {:>8.0f} {:>5.2f} {:>8} {:>8}", r.scheme,
@@ -243,10 +243,10 @@ std::string results_table(const std::vector<DirectionResult>& results) {
                           short_cell(v.ssim_db, 2), v.frames_displayed, v.freezes, v.frozen_s);
     }
     if (r.sound) {
-      const auto made_up =
+      const auto concealed =
           r.sound->concealed ? std::optional{*r.sound->concealed * 100} : std::nullopt;
-      text += fmt::format(" {:>7} {:>7}", short_cell(r.sound->mouth_to_ear_p95_ms),
-                          short_cell(made_up, 1));
+      text += fmt::format(" {:>7} {:>9}", short_cell(r.sound->mouth_to_ear_p95_ms),
+                          short_cell(concealed, 1));
     }
     text += "\n";
     if (r.sharing) {

@@ -1,5 +1,5 @@
 // Goal: result files, tables and queues stay as they were. Method: rows from a seed, written; every
-// form of --queue, read.
+// form of --queue, parsed.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

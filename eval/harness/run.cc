@@ -18,15 +18,14 @@
 namespace cress::harness {
 namespace {
 
-/// One direction of a run as it goes on: who sends, who receives, over which link, and what was
-/// noted.
+/// One direction of a running simulation: sender, receiver, link, and the records.
 struct Direction {
   std::string name;
   const sim::DeliveryTrace& trace;
   sim::Link& link;
   schemes::SchemeHost& sender;
   schemes::SchemeHost& receiver;
-  media::VideoSource* video = nullptr;  // null: no media this way
+  media::VideoSource* video = nullptr;  // null: no media in this direction
   std::vector<schemes::HostSample> samples{};
   DataSize delivered_before_window{};
   DataSize delivered_at_end{};
@@ -119,7 +118,7 @@ void note_frames(const RunSpec& spec, Direction& direction, TimePoint now) {
     frame->shown += spec.processing.of(static_cast<int64_t>(original->luma_size()),
                                        attempts_at(direction, frame->frame_id));
     if (!direction.shown.empty()) {
-      // A screen shows pictures in order, however long each was decoded.
+      // A screen displays pictures in order, however long each was decoded.
       frame->shown = std::max(frame->shown, direction.shown.back().displayed);
     }
     frame->picture = at_size_of(*original, std::move(frame->picture));
@@ -271,7 +270,7 @@ void add_frames(const RunSpec& spec, const Direction& direction, std::vector<Fra
     row.key_frame = coded.key_frame;
     rows.push_back(std::move(row));
   }
-  // Frames are coded with ascending ids, so a shown one is found by bisection.
+  // Frames are encoded with ascending ids, so a displayed one is found by bisection.
   const std::span mine{rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()};
   for (size_t i = 0; i < direction.shown.size(); ++i) {
     const auto row = std::lower_bound(
@@ -293,7 +292,7 @@ void add_moments(const RunSpec& spec, Direction& direction, std::vector<MomentRo
   }
 }
 
-/// Steps the world bin by bin, sampling what each sender believes.
+/// Steps the world bin by bin, sampling each sender's estimates.
 void simulate(const RunSpec& spec, sim::World& world, std::span<Direction> directions,
               CrossTraffic& cross, const std::function<void(double)>& on_progress) {
   const auto [from, end] = spec.window();
@@ -347,7 +346,7 @@ RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
   const schemes::SchemeInfo& scheme = schemes::find_scheme(spec.scheme);
   LinkSpec link = spec.link;
   if (!scheme.queue.empty()) {
-    link.queue = QueueSpec::parse(scheme.queue);  // the scheme is what it is over this queue
+    link.queue = QueueSpec::parse(scheme.queue);  // this queue is part of the scheme
   }
   sim::Link forward = make_link(link, link.down, rng, 1);
   sim::Link reverse = make_link(link, link.up, rng, 2);

@@ -31,10 +31,10 @@ struct LinkSpec {
   QueueSpec queue;
 };
 
-/// What coding costs a real machine, by pixel of the camera's picture; measured with one core of
-/// the machine that the results are from.
+/// Simulated encoding time of a real machine, per pixel of the camera's picture; measured with one
+/// core of the machine that produced the results.
 struct ProcessingTime {
-  Duration encode_per_megapixel = 5200us;  ///< of one attempt
+  Duration encode_per_megapixel = 5200us;  ///< per attempt
   Duration decode_per_megapixel = 2600us;
 
   Duration of(int64_t pixels, int attempts) const {
@@ -49,12 +49,12 @@ struct RunSpec {
   Duration duration = 120s;
   Duration skip = 10s;  ///< not scored
   uint64_t seed = 1;
-  /// Empty: a saturating one-way flow. Otherwise a call; the pictures of each end (may be the same
+  /// Empty: a saturating one-way flow. Otherwise a call; the video of each end (may be the same
   /// object).
   std::shared_ptr<media::VideoSource> forward_video;
   std::shared_ptr<media::VideoSource>
       reverse_video;  ///< empty: only the forward direction carries media
-  /// The sound of each end of a call; empty: that end says nothing.
+  /// The audio of each end of a call; empty: that end sends none.
   std::shared_ptr<media::AudioSource> forward_sound;
   std::shared_ptr<media::AudioSource> reverse_sound;
   /// Other traffic in the same queues.
@@ -64,17 +64,17 @@ struct RunSpec {
   std::function<schemes::CallMedia(size_t number)> cross_media;
   /// Charged to each frame's delay: the simulated machines code in no time, real ones don't.
   ProcessingTime processing;
-  /// Told of every picture shown and every 20 ms played, in order (may be empty): for films. The
-  /// direction is that of the media.
+  /// Called for every displayed picture and every 20 ms played, in order (may be empty): for films.
+  /// The direction is that of the media.
   std::function<void(const std::string& direction, const schemes::ShownFrame&)> on_shown;
   std::function<void(const std::string& direction, const app::PlayedAudio&)> on_played;
 
   metrics::Window window() const { return {kTimeZero + skip, kTimeZero + duration}; }
 };
 
-/// The measures of docs/method.md, as the viewer saw it.
+/// The measures of docs/method.md, as the viewer experienced them.
 struct VideoResult {
-  double bitrate_kbps = 0;  ///< coded video handed to the transport
+  double bitrate_kbps = 0;  ///< encoded video handed to the transport
   std::optional<double> frame_delay_p50_ms, frame_delay_p95_ms, frame_delay_p99_ms;
   std::optional<double> ssim_db, psnr_db;
   int64_t frames_captured = 0;
@@ -108,7 +108,7 @@ struct DirectionResult {
   std::optional<double> delay95_ms, omniscient95_ms, self_inflicted_ms;
   std::optional<double> delay50_ms;
   int64_t packets_delivered = 0;
-  int64_t packets_lost = 0;     ///< by Bernoulli loss
+  int64_t packets_lost = 0;     ///< by random loss
   int64_t packets_dropped = 0;  ///< by the queue
   std::optional<VideoResult> video;
   std::optional<SoundResult> sound;
@@ -124,7 +124,7 @@ struct TimelineRow {
   Duration time{};  ///< start of the bin
   double capacity_kbps = 0;
   double throughput_kbps = 0;
-  std::optional<double> delay_ms{};  ///< the largest in the bin
+  std::optional<double> delay_ms{};  ///< the maximum in the bin
   std::optional<int64_t> window_bytes{};
   std::optional<double> forecast_kbps{};
 };
@@ -144,7 +144,7 @@ struct FrameRow {
   std::optional<double> psnr_db{};
 };
 
-/// A moment that the report shows, with the picture.
+/// A moment displayed in the report, with its picture.
 struct MomentRow {
   std::string scheme{};
   std::string link{};
@@ -159,8 +159,8 @@ struct RunOutput {
   std::vector<MomentRow> moments;
 };
 
-/// Simulates and scores. `on_progress` (may be empty) is told the share done, 0..1.
-/// Throws std::invalid_argument for a scheme that does not exist or does not carry what is asked.
+/// Simulates and scores. `on_progress` (may be empty) is called with the share done, 0..1. Throws
+/// std::invalid_argument for a scheme that does not exist or does not support the request.
 RunOutput run(const RunSpec& spec, const schemes::SchemeContext& context,
               const std::function<void(double)>& on_progress = {});
 

@@ -1,4 +1,4 @@
-// How fast the bench itself is: simulated seconds per second of one core.
+// The speed of the bench itself: simulated seconds per second of one core.
 
 #include <benchmark/benchmark.h>
 
@@ -47,7 +47,8 @@ std::shared_ptr<media::VideoSource> camera(uint64_t seed) {
       std::make_unique<media::SyntheticCamera>(media::SyntheticCameraOptions{.seed = seed}), 60);
 }
 
-/// A call with 640×360 video at 30 a second both ways: cameras, coding, link, decoding and scoring.
+/// A call with 640×360 video at 30 per second in both directions: cameras, encoding, link, decoding
+/// and scoring.
 void call_10s(benchmark::State& state, const char* scheme, const char* link) {
   RunSpec spec = spec_of(scheme, link, 10s);
   spec.forward_video = camera(1);

@@ -72,7 +72,7 @@ std::vector<RunSpec> runs_of_all(bool video) {
   return specs;
 }
 
-/// What a run was like, a line each way, and a digest of all that it wrote.
+/// A run's statistics, one line per direction, and a digest of all its output.
 std::string golden_lines(const RunOutput& output) {
   std::string text;
   for (const DirectionResult& result : output.results) {
@@ -94,8 +94,8 @@ std::string golden_lines(const RunOutput& output) {
          "\n";
 }
 
-// One test, as the runs take most of its time: each is compared with itself, with another seed's
-// and with what was recorded.
+// One test, because the runs take most of its time: each is compared with itself, with another
+// seed's and with the recorded one.
 TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;
@@ -129,7 +129,7 @@ TEST(Run, SameSeedSameBytesAsRecordedForEveryCall) {
   expect_golden("calls", golden);
 }
 
-TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
+TEST(Run, CallDisplaysAndScoresVideoBothWays) {
   const schemes::SchemeContext context;
   for (const char* scheme :
        {"sprout", "sprout-ewma", "skype-like", "hangouts-like", "facetime-like"}) {
@@ -145,12 +145,12 @@ TEST(Run, CallShowsPicturesBothWaysAndSaysHowGoodTheyWere) {
       EXPECT_GE(result.video->frame_delay_p95_ms.value_or(0), to_milliseconds(Duration{20ms}))
           << scheme;
     }
-    // Both ends capture 30 a second for 8 s; the end of the run may or may not include one more.
+    // Both ends capture 30 per second for 8 s; the end of the run may or may not include one more.
     EXPECT_NEAR(static_cast<double>(output.frames.size()), 480, 2) << scheme;
   }
 }
 
-TEST(Run, ACallThatKnowsTheLinkShowsFresherPicturesThanOneThatForecasts) {
+TEST(Run, CallThatKnowsTheLinkIsFresherThanOneThatForecasts) {
   const schemes::SchemeContext context;
   const auto video_of = [&](const char* scheme) {
     return *run(call(scheme, "lte-slow"), context).results.at(0).video;
@@ -172,7 +172,7 @@ TEST(Run, OneWayCallCarriesMediaForwardOnly) {
   EXPECT_GT(output.results[0].video->frames_displayed, 60);
 }
 
-TEST(Run, CallSurvivesRandomLossWithoutStandingStill) {
+TEST(Run, CallSurvivesRandomLossWithoutFreezes) {
   const schemes::SchemeContext context;
   for (const char* scheme : {"sprout", "skype-like"}) {
     RunSpec spec = call(scheme, "lte-fast");
@@ -250,7 +250,7 @@ TEST(OutputFolder, FinishedRunsAreOnDiskAtOnceAndWhole) {
   }
 }
 
-TEST(OutputFolder, AFolderThatCannotBeWrittenIsSaidAtOnce) {
+TEST(OutputFolder, UnwritableFolderIsReportedAtOnce) {
   try {
     OutputFolder out{"/proc/cress-cannot-write-here"};
     FAIL() << "no error";
@@ -259,7 +259,7 @@ TEST(OutputFolder, AFolderThatCannotBeWrittenIsSaidAtOnce) {
   }
 }
 
-TEST(ResultsJson, HoldsWhatTheContractNames) {
+TEST(ResultsJson, HoldsAllDocumentedKeys) {
   const schemes::SchemeContext context;
   const auto list =
       nlohmann::json::parse(results_json(run(call("sprout", "wifi"), context).results));
@@ -291,7 +291,7 @@ TEST(ResultsJson, HoldsWhatTheContractNames) {
   }
 }
 
-TEST(Run, ASchemeThatIsWhatItIsOverAQueueGetsThatQueue) {
+TEST(Run, SchemeThatNeedsAQueueGetsIt) {
   const schemes::SchemeContext context;
   RunSpec over_codel = flow("cubic", "lte-slow");
   over_codel.link.queue = QueueSpec::parse("codel");

@@ -1,6 +1,6 @@
-// Goal: what the Sprout paper measured in its §5.7: a bulk transfer and a call on one cellular
-// link, side by side and through SproutTunnel. Method: TCP Cubic and a Skype-like call over the
-// recorded Verizon LTE downlink; a table is printed beside the paper's numbers.
+// Goal: the experiment of the Sprout paper's §5.7: a bulk transfer and a call on one cellular link,
+// side by side and through SproutTunnel. Method: TCP Cubic and a Skype-like call over the recorded
+// Verizon LTE downlink; a table is printed next to the paper's numbers.
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ std::shared_ptr<const sim::DeliveryTrace> load(const char* way) {
       sim::load_trace(kLinks / ("Verizon-LTE-short." + std::string{way})));
 }
 
-/// Both at once, over the downlink; through a tunnel where its kind is said.
+/// Both at once, over the downlink; through a tunnel if its kind is given.
 Outcome share(const schemes::SchemeContext& context, std::optional<tunnel::ControlKind> kind,
               bool with_bulk = true) {
   schemes::CallMedia camera{.camera = std::make_shared<media::SyntheticCamera>(), .microphone = {}};
@@ -77,7 +77,7 @@ void print(const char* name, const Outcome& outcome) {
               outcome.call_delay95_ms);
 }
 
-TEST(TunnelMeasured, ACallBesideABulkTransferGetsItsRateAndASmallPartOfItsDelayThroughTheTunnel) {
+TEST(TunnelMeasured, TunnelGivesACallNextToBulkItsRateAtLowDelay) {
   if (!fs::exists(kLinks)) {
     GTEST_SKIP() << "no data: recorded links in " << kLinks;
   }

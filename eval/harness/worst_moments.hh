@@ -10,11 +10,11 @@
 
 namespace cress::harness {
 
-/// In which way a moment was the worst of its run.
+/// In which respect a moment was the worst of its run.
 enum class MomentKind {
-  kFreeze,   ///< the picture that stood longest
-  kDelay,    ///< the one that was oldest when it appeared
-  kQuality,  ///< the one least like its original
+  kFreeze,   ///< the picture displayed longest
+  kDelay,    ///< the one that was oldest when it was displayed
+  kQuality,  ///< the one least similar to its original
 };
 /// "freeze", "delay", "quality".
 const char* name_of(MomentKind kind);
@@ -24,7 +24,7 @@ struct ShownMoment {
   uint32_t frame = 0;
   TimePoint captured{};
   TimePoint shown{};
-  TimePoint until{};  ///< when the next one came, or the run was over
+  TimePoint until{};  ///< when the next one was displayed, or the run ended
   double ssim = 0;    ///< linear
   media::PicturePtr picture;
 };
@@ -34,16 +34,16 @@ struct WorstMoment {
   ShownMoment moment;
 };
 
-/// The worst moments among what one viewer sees, picture by picture; keeps four pictures at most.
-/// Of equals the first. Threads: none inside; one owner.
+/// Finds the worst moments of one viewer's video, picture by picture; keeps at most four pictures.
+/// Of equal ones the first. Threads: none inside; one owner.
 class WorstMoments {
  public:
-  /// Only pictures that come on the screen within `window` count.
+  /// Only pictures first displayed within `window` count.
   explicit WorstMoments(metrics::Window window) : window_(window) {}
 
   /// The next picture; `until` is not known yet. `shown` never goes back.
   void note(ShownMoment moment);
-  /// The last picture stands until the window's end. Empty when nothing was shown in the window.
+  /// The last picture stays until the window's end. Empty if nothing was displayed in the window.
   std::vector<WorstMoment> finish();
 
  private:

@@ -20,7 +20,7 @@ TEST(WorstMoments, EachKindHasItsOwnPicture) {
   worst.note(shown(1, 900ms, 950ms, 0.01));  // before the window
   worst.note(shown(2, 1s, 1100ms, 0.9));
   worst.note(shown(3, 1500ms, 1600ms, 0.5));
-  worst.note(shown(4, 1600ms, 1700ms, 0.9));  // stands for three seconds
+  worst.note(shown(4, 1600ms, 1700ms, 0.9));  // displayed for three seconds
   worst.note(shown(5, 2700ms, 4700ms, 0.9));  // two seconds old
   worst.note(shown(6, 4700ms, 9s, 0.95));     // older still, and the last
   const auto moments = worst.finish();
@@ -38,7 +38,7 @@ TEST(WorstMoments, EachKindHasItsOwnPicture) {
   }
 }
 
-TEST(WorstMoments, NothingShownIsNothingTold) {
+TEST(WorstMoments, NothingDisplayedGivesNoMoment) {
   WorstMoments worst{{at(1s), at(10s)}};
   EXPECT_TRUE(worst.finish().empty());
   worst.note(shown(1, 100ms, 150ms, 0.5));

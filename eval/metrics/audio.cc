@@ -45,7 +45,7 @@ std::optional<double> concealed_share(std::span<const PlayedSound> played, Windo
 
 std::optional<double> unheard_share(std::span<const TimePoint> spoken,
                                     std::span<const PlayedSound> played, Window window) {
-  std::vector<TimePoint> heard;  // captures of what was played
+  std::vector<TimePoint> heard;  // capture times of what was played
   for (const PlayedSound& sound : played) {
     if (sound.kind == PlayedSound::Kind::kReal) {
       heard.push_back(sound.captured);
@@ -59,7 +59,7 @@ std::optional<double> unheard_share(std::span<const TimePoint> spoken,
       continue;
     }
     ++wanted;
-    // Played frames need not begin where spoken ones do: their overlaps are joined up.
+    // Played frames need not begin where spoken ones do: their overlaps are joined.
     Duration covered{};
     TimePoint reached = begin;
     auto sound = std::upper_bound(heard.begin(), heard.end(), begin - kSoundFrame);

@@ -6,8 +6,8 @@
 #include "eval/metrics/window.hh"
 #include "transport/base/time.hh"
 
-/// What the listener heard (docs/method.md): how old the sound was, and how much of it was made up
-/// or never came. Threads: pure functions.
+/// What the listener heard (docs/method.md): how old the audio was, and how much of it was
+/// concealed or lost. Threads: pure functions.
 namespace cress::metrics {
 
 /// The length of every frame here.
@@ -17,30 +17,31 @@ inline constexpr Duration kSoundFrame = 20ms;
 struct PlayedSound {
   enum class Kind {
     kReal,     ///< decoded from what the sender sent for it, by whichever message
-    kMadeUp,   ///< in place of sound that was not there: concealment, or background when nothing
-               ///< was known of the sender
-    kSilence,  ///< the sender had said that there is nothing to hear
+    kMadeUp,   ///< in place of missing audio: concealment, or background noise while the sender's
+               ///< state was unknown
+    kSilence,  ///< the sender had reported silence
   };
-  TimePoint captured{};  ///< of the first sample, by the microphone; for kReal alone
+  TimePoint captured{};  ///< of the first sample, by the microphone; only for kReal
   TimePoint played{};    ///< of the first sample, by the loudspeaker
   Kind kind = Kind::kReal;
 };
 
-/// The smallest time from microphone to loudspeaker that a share `q` (0..1) of the real sound
-/// played in the window does not exceed. Packing 20 ms, the coder's look-ahead, the way and the
-/// jitter buffer are all in it; what was made up is not, for it has no age: read it beside
-/// concealed_share and unheard_share. nullopt where no real sound was played.
+/// The smallest delay from microphone to loudspeaker that a share `q` (0..1) of the decoded audio
+/// played in the window does not exceed. It includes packing 20 ms, the coder's look-ahead, the
+/// network and the jitter buffer. Concealed audio is not included, because it has no capture time:
+/// read this together with concealed_share and unheard_share. nullopt if no decoded audio was
+/// played.
 std::optional<Duration> mouth_to_ear_quantile(std::span<const PlayedSound> played, Window window,
                                               double q);
 
-/// Of the frames played in the window that were not silence by the sender's word, the share that
-/// was made up. nullopt where there was nothing but silence.
+/// Of the frames played in the window that the sender did not report as silence, the share that was
+/// concealed. nullopt if there was only silence.
 std::optional<double> concealed_share(std::span<const PlayedSound> played, Window window);
 
-/// Of the frames that the sender spoke in the window (`spoken`: when the first sample of each was
-/// captured; any order, distinct), the share of which less than half was ever played: what
-/// concealed_share cannot see, because a receiver that leaves sound out to catch up makes nothing
-/// up. nullopt where nothing was spoken.
+/// Of the frames with speech in the window (`spoken`: capture time of each one's first sample; any
+/// order, distinct), the share of which less than half was ever played. concealed_share cannot show
+/// this, because a receiver that skips audio to catch up conceals nothing. nullopt if nothing was
+/// spoken.
 std::optional<double> unheard_share(std::span<const TimePoint> spoken,
                                     std::span<const PlayedSound> played, Window window);
 

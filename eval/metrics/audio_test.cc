@@ -26,7 +26,7 @@ void append(std::vector<PlayedSound>& played, const std::vector<PlayedSound>& mo
   played.insert(played.end(), more.begin(), more.end());
 }
 
-TEST(MouthToEar, IsTheAgeOfWhatWasPlayedInTheWindow) {
+TEST(MouthToEar, IsTheAgeOfAudioPlayedInTheWindow) {
   std::vector<PlayedSound> played = steady(0s, 1s, 900ms);  // before the window
   append(played, steady(1s, 2'900ms, 100ms));
   append(played, steady(2'900ms, 3s, 300ms));  // 5 of 100
@@ -36,14 +36,14 @@ TEST(MouthToEar, IsTheAgeOfWhatWasPlayedInTheWindow) {
   EXPECT_EQ(mouth_to_ear_quantile(played, kWindow, 0.0), Duration{100ms});
 }
 
-TEST(MouthToEar, WhatWasMadeUpHasNoAge) {
+TEST(MouthToEar, ConcealedAudioHasNoAge) {
   EXPECT_EQ(mouth_to_ear_quantile(steady(1s, 3s, 100ms, Kind::kMadeUp), kWindow, 0.95),
             std::nullopt);
   EXPECT_EQ(mouth_to_ear_quantile(steady(1s, 3s, 100ms, Kind::kSilence), kWindow, 0.95),
             std::nullopt);
 }
 
-TEST(ConcealedShare, CountsWhatWasMadeUpAgainstAllButSilence) {
+TEST(ConcealedShare, CountsConcealedAudioAsAShareOfNonSilence) {
   std::vector<PlayedSound> played = steady(1s, 1'600ms, 100ms);
   append(played, steady(1'600ms, 1'800ms, 100ms, Kind::kMadeUp));
   append(played, steady(1'800ms, 4s, 100ms, Kind::kSilence));
@@ -51,7 +51,7 @@ TEST(ConcealedShare, CountsWhatWasMadeUpAgainstAllButSilence) {
   EXPECT_EQ(concealed_share(steady(1s, 3s, 0ms, Kind::kSilence), kWindow), std::nullopt);
 }
 
-TEST(UnheardShare, SoundThatIsLeftOutToCatchUpIsUnheardThoughNothingWasMadeUp) {
+TEST(UnheardShare, SkippedAudioIsUnheardAlthoughNothingWasConcealed) {
   std::vector<TimePoint> spoken;
   for (Duration t = 1s; t < 3s; t += kSoundFrame) {
     spoken.push_back(at(t));

@@ -25,7 +25,7 @@ std::vector<DelaySegment> segments_of_sorted(std::span<const Arrival> arrivals, 
       break;
     }
     if (arrival.sent <= newest) {
-      continue;  // late or repeated: nothing newer came of it
+      continue;  // late or repeated: it made nothing newer available
     }
     if (arrival.arrived > from) {
       segments.push_back({.from = from, .to = arrival.arrived, .low = from - newest});
@@ -74,8 +74,9 @@ std::optional<Duration> delay_quantile(std::span<const DelaySegment> segments, d
   }
   const auto wanted =
       std::min(total, static_cast<int64_t>(std::ceil(q * static_cast<double>(total))));
-  // time_at_or_below never falls as the level rises and reaches `total` at `high`: halving finds
-  // the smallest level in at most 63 passes over the segments, about 35 for delays of some seconds.
+  // time_at_or_below never decreases as the level rises and reaches `total` at `high`: bisection
+  // finds the smallest level in at most 63 passes over the segments, about 35 for delays of some
+  // seconds.
   while (low < high) {
     const int64_t middle = std::midpoint(low, high);
     if (time_at_or_below(segments, middle) >= wanted) {
@@ -102,7 +103,7 @@ std::vector<Duration> delay_peaks(std::span<const DelaySegment> segments, Window
     while (segment != segments.end() && segment->from < to) {
       peak = std::max(peak, segment->low + (std::min(segment->to, to) - segment->from));
       if (segment->to > to) {
-        break;  // goes on in the next bin
+        break;  // continues in the next bin
       }
       ++segment;
     }
@@ -127,7 +128,7 @@ std::vector<Arrival> omniscient_arrivals(const sim::DeliveryTrace& trace, Durati
         return arrivals;
       }
       if (arrival.arrived <= window.from) {
-        arrivals.clear();  // a newer one has come before the window's start
+        arrivals.clear();  // a newer one arrived before the window's start
       }
       arrivals.push_back(arrival);
     }

@@ -19,7 +19,7 @@ namespace {
 
 TimePoint at(Duration since_start) { return kTimeZero + since_start; }
 
-/// The slow twin: looks at d every `step`. In order of size.
+/// The slow twin: samples d every `step`. In order of size.
 std::vector<Duration> samples_of(std::vector<Arrival> arrivals, Window window, Duration step) {
   std::sort(arrivals.begin(), arrivals.end(),
             [](const Arrival& a, const Arrival& b) { return a.arrived < b.arrived; });
@@ -57,7 +57,7 @@ std::vector<Arrival> random_arrivals(Rng& rng, Duration length) {
 }
 
 TEST(DelayOverTime, IsExactForASteadyStream) {
-  // One packet every 10 ms, each 20 ms on its way: d goes from 20 to 30 ms, again and again.
+  // One packet every 10 ms, each in transit for 20 ms: d goes from 20 to 30 ms, again and again.
   std::vector<Arrival> arrivals;
   arrivals.reserve(1001);
   for (int i = 0; i < 1000; ++i) {
@@ -113,7 +113,7 @@ TEST(DelayOverTime, SegmentsCoverTheWindowWithoutHoles) {
     EXPECT_EQ(segments.back().to, window.to);
     for (size_t i = 1; i < segments.size(); ++i) {
       EXPECT_EQ(segments[i].from, segments[i - 1].to);
-      EXPECT_LT(segments[i].low, segments[i - 1].high());  // d falls at every arrival that counts
+      EXPECT_LT(segments[i].low, segments[i - 1].high());  // d drops at every arrival that counts
     }
   }
 }
@@ -132,7 +132,7 @@ TEST(DelayOverTime, AgreesWithSamplingOnRandomInputInAnyOrder) {
     const std::vector<Duration> samples = samples_of(arrivals, window, kStep);
     for (const double q : {0.0, 0.05, 0.5, 0.95, 0.99, 1.0}) {
       const Duration exact = delay_quantile(arrivals, window, q).value_or(Duration::min());
-      // Between the samples around the rank d moves by a step; a quantile may also sit on a flat
+      // Between the samples around the rank d moves by a step; a quantile may also be on a flat
       // part of the distribution, which sampling crosses a rank earlier or later: hence the
       // bracket.
       const double slack = 2.0 * static_cast<double>(arrivals.size() + 2) * to_seconds(kStep) /
@@ -204,7 +204,7 @@ struct Measured {
   double omniscient95_ms = 0;
 };
 
-/// The measured table, one row per link; empty where the file is absent.
+/// The measured table, one row per link; empty if the file is missing.
 std::vector<Measured> measured_links() {
   std::ifstream file(std::filesystem::path(CRESS_DATA) / "reference/sprout-measured.csv");
   std::vector<Measured> rows;

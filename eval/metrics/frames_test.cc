@@ -44,7 +44,7 @@ TEST(Freezes, AGapOverThreeMeanGapsAndOver150MillisecondsMoreCounts) {
             (Freezes{.count = 1, .frozen = 400ms}));
 }
 
-/// Frames on screen every `pace`, with one gap after the 51st; the window ends right behind the
+/// Frames on screen every `pace`, with one gap after the 51st; the window ends right after the
 /// last.
 Freezes with_one_gap(Duration pace, int gaps, Duration gap) {
   std::vector<ShownFrame> frames{{.captured = at(2s - pace), .displayed = at(2s - pace)}};
@@ -70,7 +70,7 @@ TEST(Freezes, BeginBeyondThreeMeanGapsOfSlowVideo) {
   EXPECT_EQ(with_one_gap(1s, 103, 3061ms), (Freezes{.count = 1, .frozen = 3061ms}));
 }
 
-TEST(Freezes, TwoFramesAreAPace) {
+TEST(Freezes, TwoFramesDefineAnInterval) {
   const Window window{.from = at(2s), .to = at(3s)};
   const auto shown = [](Duration t) { return ShownFrame{.captured = at(t), .displayed = at(t)}; };
   EXPECT_EQ(freezes(std::vector{shown(1900ms), shown(2s), shown(2500ms)}, window), Freezes{});
@@ -96,7 +96,7 @@ TEST(Freezes, APictureThatStopsForGoodIsFrozenToTheEnd) {
   EXPECT_EQ(freezes(steady(1s, 5s), window), (Freezes{.count = 1, .frozen = 5040ms}));
 }
 
-TEST(Freezes, APictureThatComesLateIsFrozenUntilThen) {
+TEST(Freezes, LateFirstPictureIsFrozenUntilThen) {
   const Window window{.from = at(2s), .to = at(10s)};
   EXPECT_EQ(freezes(steady(6s, 12s), window), (Freezes{.count = 1, .frozen = 4s}));
 }
@@ -116,8 +116,8 @@ TEST(Freezes, CountOnlyTheirPartInsideTheWindow) {
 }
 
 TEST(MeanQuality, WeighsByTimeOnScreen) {
-  // A bad picture for 3 s of the window's 4 s (it was up before), a good one for the last second;
-  // listed in the wrong order.
+  // A bad picture for 3 s of the window's 4 s (it was displayed before), a good one for the last
+  // second; listed in the wrong order.
   const std::vector<ShownFrame> frames{
       {.captured = at(8s), .displayed = at(9s), .ssim = 0.99, .psnr_db = 40.0},
       {.captured = at(1s), .displayed = at(2s), .ssim = 0.75, .psnr_db = 24.0}};

@@ -1,4 +1,4 @@
-// How long scoring takes: a frame's SSIM and PSNR, a long run's delay quantiles.
+// The cost of scoring: a frame's SSIM and PSNR, a long run's delay quantiles.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

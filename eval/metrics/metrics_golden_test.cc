@@ -1,5 +1,5 @@
 // Goal: every score stays as it was. Method: seeded arrivals, frames, deliveries, audio and
-// pictures, scored in windows that lie inside, at and beyond their ends.
+// pictures, scored in windows inside, at and beyond their ends.
 
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST(MetricsGolden, DelaysAndRatesAreAsRecorded) {
   expect_golden("delays_and_rates", golden);
 }
 
-TEST(MetricsGolden, WhatViewersAndListenersGotIsAsRecorded) {
+TEST(MetricsGolden, ViewersAndListenersScoresAreAsRecorded) {
   Rng rng{17};
   std::string golden;
   for (int round = 0; round < 12; ++round) {

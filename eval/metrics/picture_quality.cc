@@ -24,8 +24,8 @@ constexpr int kPixels = kWindow * kWindow;
 constexpr double kC1 = (0.01 * 255) * (0.01 * 255) * kPixels * kPixels;
 constexpr double kC2 = (0.03 * 255) * (0.03 * 255) * kPixels * kPixels;
 
-/// Sums of one row of 4×4 blocks (or of 4×1 columns on the way there), one array per sum. All fit
-/// into 32 bits, also multiplied by 64 as below: 64 · 128 · 255² < 2^30.
+/// Sums of one row of 4×4 blocks (or of intermediate 4×1 columns), one array per sum. All fit into
+/// 32 bits, also multiplied by 64 as below: 64 · 128 · 255² < 2^30.
 struct BlockRow {
   std::vector<int32_t> x, y, squares, products;
   explicit BlockRow(size_t n) : x(n), y(n), squares(n), products(n) {}
@@ -135,7 +135,7 @@ double psnr_db_same_size(const media::Picture& shown, const media::Picture& orig
   return std::min(10.0 * std::log10(255.0 * 255.0 / mean), kPsnrDbMax);
 }
 
-/// Where an output pixel lies between two input pixels: (256 - weight) · first + weight · second.
+/// Position of an output pixel between two input pixels: (256 - weight) · first + weight · second.
 struct Tap {
   int32_t first = 0;
   int32_t second = 0;
@@ -183,7 +183,7 @@ media::Picture scaled_luma(const media::Picture& picture, int width, int height)
   media::Picture scaled = media::make_picture(width, height);
   const std::vector<Tap> across = taps(picture.width, width);
   const std::vector<Tap> down = taps(picture.height, height);
-  // The two stretched input rows that the last output row lay between, by input row number.
+  // The two stretched input rows between which the last output row was, by input row number.
   std::array<std::vector<int32_t>, 2> rows{std::vector<int32_t>(across.size()),
                                            std::vector<int32_t>(across.size())};
   std::array<int32_t, 2> row_numbers{-1, -1};

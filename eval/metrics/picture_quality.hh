@@ -2,15 +2,13 @@
 
 #include "media/frame/picture.hh"
 
-/// How close a shown picture is to its original, in luma.
-/// A shown picture of another size than the original's is scaled to it first (bilinear, pixel
-/// centres aligned, whole-number arithmetic): that is what a viewer's window does to it.
-/// Sums are of whole numbers and every floating-point step has a fixed order: equal pictures give
-/// equal bits on every machine.
-/// Threads: pure functions.
+/// The similarity of a displayed picture to its original, in luma. A displayed picture of another
+/// size is first scaled to the original's (bilinear, pixel centres aligned, integer arithmetic), as
+/// a viewer's window does. Sums are integers and every floating-point step has a fixed order: equal
+/// pictures give equal bits on every machine. Threads: pure functions.
 namespace cress::metrics {
 
-/// PSNR of equal pictures would be infinite; it and anything above is told as this.
+/// PSNR of equal pictures would be infinite; values above this are reported as this.
 inline constexpr double kPsnrDbMax = 100.0;
 /// The same for SSIM in dB.
 inline constexpr double kSsimDbMax = 100.0;

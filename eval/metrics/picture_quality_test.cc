@@ -141,7 +141,7 @@ TEST(Psnr, OfEqualPicturesIsItsMaximum) {
   EXPECT_EQ(psnr_db(picture, picture), kPsnrDbMax);
 }
 
-TEST(PictureQuality, IsBothAtOnce) {
+TEST(PictureQuality, ComputesBothMeasures) {
   Rng rng{5};
   const media::Picture original = random_picture(rng, 64, 64);
   const media::Picture small = random_picture(rng, 24, 40);
@@ -181,7 +181,7 @@ TEST(ScaledLuma, AgreesWithBilinearInterpolationWithinOneStep) {
         const double b = v - top;
         const double exact = (1 - b) * ((1 - a) * sample(left, top) + a * sample(right, top)) +
                              b * ((1 - a) * sample(left, bottom) + a * sample(right, bottom));
-        // A weight is cut to 1/256 in each direction (at most a level each), then rounded.
+        // A weight is truncated to 1/256 in each direction (at most a level each), then rounded.
         ASSERT_NEAR(scaled.y()[y * width + x], exact, 2.5);
       }
     }

@@ -8,8 +8,8 @@
 #include "transport/base/units.hh"
 #include "transport/sim/trace.hh"
 
-/// How much went through (docs/method.md). Throughput counts what left the link, in IP bytes;
-/// goodput is the same arithmetic over application bytes; capacity is what the trace would have
+/// How much was transferred (docs/method.md). Throughput counts IP bytes that left the link;
+/// goodput is the same calculation with application bytes; capacity is what the trace could have
 /// carried. Threads: pure functions.
 namespace cress::metrics {
 
@@ -20,17 +20,17 @@ struct Delivery {
   friend bool operator==(const Delivery&, const Delivery&) = default;
 };
 
-/// Sum of what was delivered inside the window. Any order.
+/// The sum of the deliveries inside the window. Any order.
 DataSize delivered(std::span<const Delivery> deliveries, Window window);
-/// delivered() by the window's length.
+/// delivered() divided by the window's length.
 DataRate throughput(std::span<const Delivery> deliveries, Window window);
-/// The trace's opportunities in the window by the window's length; the trace repeats.
+/// The trace's opportunities in the window divided by the window's length; the trace repeats.
 DataRate capacity(const sim::DeliveryTrace& trace, Window window);
-/// Share of `offered` that `used` is; 0 where the link offered nothing.
+/// `used` as a share of `offered`; 0 if the link offered nothing.
 double utilization(DataRate used, DataRate offered);
 
-/// Rates in consecutive bins of length `bin` (> 0) from window.from on; a last bin that the window
-/// cuts short is rated over what is left of it.
+/// Rates in consecutive bins of length `bin` (> 0) from window.from on; the rate of a truncated
+/// last bin is over its actual length.
 std::vector<DataRate> throughput_per_bin(std::span<const Delivery> deliveries, Window window,
                                          Duration bin);
 std::vector<DataRate> capacity_per_bin(const sim::DeliveryTrace& trace, Window window,

@@ -52,7 +52,7 @@ TEST(Rates, BinsHoldEverythingThatTheWindowHolds) {
   EXPECT_NEAR(bits, static_cast<double>(delivered(deliveries, window).bits()), 5.0);
 }
 
-TEST(Rates, CapacityBinsSeeTheSilenceOfALink) {
+TEST(Rates, CapacityBinsShowALinksSilence) {
   sim::DeliveryTrace trace;
   for (int ms = 1; ms <= 100; ++ms) {
     trace.opportunities.push_back({.at = ms * 1ms});

@@ -6,11 +6,11 @@
 
 namespace cress::relay_load {
 
-/// A function in a process of its own, which ends with this one. Threads: none inside; the
-/// constructor forks, so its caller has one thread.
+/// Runs a function in a process of its own, which ends with this one. Threads: none inside; the
+/// constructor forks, so its caller must have only one thread.
 class ChildProcess {
  public:
-  /// Throws std::runtime_error if there can be no more processes. What `be` throws is told on
+  /// Throws std::runtime_error if no process can be created. An exception from `be` is printed on
   /// standard error.
   explicit ChildProcess(const std::function<void()>& be);
   /// Kills it.

@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "eval/relay_load/load_member.hh"
-#include "relay/forward/hostile_test_tools.hh"
+#include "eval/relay_load/loopback.hh"
+#include "relay/members/hostile_datagram.hh"
+#include "relay/members/load_member.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr Duration kTurn = 10ms;  // on average
 
-/// One kind of hostility. Each turn lasts kTurn.
+/// One kind of attack. Each turn lasts kTurn.
 class Attack {
  public:
   Attack() = default;
@@ -70,12 +71,12 @@ class Noise final : public Attack {
 
 struct JoinerOptions {
   int joins_per_turn = 1;
-  /// Of datagrams; nothing: as many as the handshake wants.
+  /// The number of datagrams; nullopt: as many as the handshake needs.
   std::optional<int> words{};
-  /// The last word is said again and again.
+  /// The last flight is repeated.
   bool repeats = false;
   Duration lasts{};
-  /// From so many (/24), in turn.
+  /// From this many networks (/24), in turn.
   uint64_t networks = 1;
 };
 constexpr uint64_t kEverywhere = 1U << 14U;
@@ -134,7 +135,7 @@ class Joiners final : public Attack {
   void say(const Joiner& joiner, const std::vector<std::byte>& word) {
     parts_.shared.datagrams += send(joiner.socket.get(), word.data(), word.size(), 0) > 0 ? 1 : 0;
   }
-  // False: it is over.
+  // False: it has ended.
   bool go_on(TimePoint now, Joiner& joiner) {
     std::array<std::byte, 2048> heard{};
     for (ssize_t size = 0;
@@ -166,7 +167,7 @@ class Joiners final : public Attack {
   std::list<Joiner> joiners_;
 };
 
-/// A member that says each of its datagrams again and again, and the same from elsewhere.
+/// A member that repeats each of its datagrams, also from another address.
 class Echo final : public Attack {
  public:
   explicit Echo(const Parts& parts)
@@ -183,7 +184,7 @@ class Echo final : public Attack {
   }
 
  private:
-  /// The honest part of it, whose datagrams are watched on their way out.
+  /// Its regular part, whose outgoing datagrams are recorded.
   struct EchoMachine final : Machine {
     explicit EchoMachine(Echo& echo)
         : owner(echo),
@@ -201,7 +202,7 @@ class Echo final : public Attack {
     TimePoint poll_timeout() const override { return member.poll_timeout(); }
 
     Echo& owner;
-    LoadMember member;
+    relay::LoadMember member;
   };
 
   std::optional<Transmit> repeat(std::optional<Transmit> transmit) {
@@ -227,7 +228,7 @@ class Echo final : public Attack {
   runtime::Driver driver_;
 };
 
-/// Somebody with the right key, and no honest word.
+/// A sender with the right key, and only invalid messages.
 class Liar final : public Attack {
  public:
   Liar(const Parts& parts, int datagrams_per_turn)
@@ -327,7 +328,7 @@ void be_hostile(const HostileOptions& options, HostileProcess::Shared& shared) {
       loop, [&] {
         const TimePoint now = clock.now();
         attack->take_turn(now, shared.active);
-        // In step with nobody: whom it meets is chance.
+        // Not synchronized with anything: its victims are random.
         next = std::max(next + from_seconds(rng.uniform(0.5, 1.5) * to_seconds(kTurn)), now);
         again->arm(next);
       }};

@@ -15,17 +15,19 @@
 
 namespace cress::relay_load {
 
-/// What somebody may do to a relay to hurt the others on it.
+/// Attacks on a relay that could harm its other users.
 enum class HostileKind {
-  kNoise,     ///< a stranger: 20 000 datagrams a second of nothing
-  kProof,     ///< one network: 200 joins a second with the room's name and a wrong key
-  kSlowJoin,  ///< one network: 100 joins a second that repeat their first word as long as they may
-  kHalfOpen,  ///< one network: 1000 joins a second, begun, proven to come from there, and left
-  kProofSpread,     ///< the same from everywhere: each join from a network of its own
-  kHalfOpenSpread,  ///< likewise
-  kReplay,          ///< a member: each of its datagrams five times more, and again from elsewhere
-  kFlood,           ///< a member: 10 000 authentic datagrams a second
-  kForged,  ///< a member: 1000 datagrams a second of false frames, layers, references and news
+  kNoise,     ///< a stranger: 20 000 invalid datagrams per second
+  kProof,     ///< one network: 200 joins per second with the room's name and a wrong key
+  kSlowJoin,  ///< one network: 100 joins per second that repeat their first flight as long as they
+              ///< may
+  kHalfOpen,  ///< one network: 1000 joins per second, started, with verified addresses, and
+              ///< abandoned
+  kProofSpread,     ///< like kProof from everywhere: each join from a network of its own
+  kHalfOpenSpread,  ///< like kHalfOpen from everywhere
+  kReplay,  ///< a member: repeats each of its datagrams five times, also from another address
+  kFlood,   ///< a member: 10 000 authentic datagrams per second
+  kForged,  ///< a member: 1000 datagrams per second with forged frames, layers, references and news
 };
 struct HostileName {
   HostileKind kind;
@@ -41,28 +43,29 @@ inline constexpr std::array<HostileName, 9> kHostileNames{
      {HostileKind::kReplay, "replay"},
      {HostileKind::kFlood, "flood"},
      {HostileKind::kForged, "forged"}}};
-/// Nothing: none of that name.
+/// nullopt: no attack of that name.
 std::optional<HostileKind> find_hostile(std::string_view name);
 
 struct HostileOptions {
   HostileKind kind = HostileKind::kNoise;
   Address relay{};
-  secure::Secret access{};  ///< of the room that it attacks
+  secure::Secret access{};  ///< of the attacked room
   uint64_t seed = 1;
 };
 
-/// Somebody hostile in a process of its own, so that what it does costs nobody else's time but the
-/// relay's. Quiet until told. Threads: none inside; one owner, who has one thread: it forks.
+/// An attacker in a process of its own, so that its work costs processor time of the relay only.
+/// Inactive until started. Threads: none inside; one owner, whose process must have only one
+/// thread: it forks.
 class HostileProcess {
  public:
   explicit HostileProcess(const HostileOptions& options);
 
   void set_active(bool active) { shared_->active = active; }
   uint64_t datagrams_sent() const { return shared_->datagrams; }
-  /// Of the kinds that try to.
+  /// For the kinds that join.
   uint64_t joins_begun() const { return shared_->joins; }
 
-  /// What both processes see.
+  /// Shared by both processes.
   struct Shared {
     std::atomic<bool> active = false;
     std::atomic<uint64_t> datagrams = 0;

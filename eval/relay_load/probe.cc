@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "eval/relay_load/caller.hh"
+#include "eval/relay_load/loopback.hh"
 
 namespace cress::relay_load {
 namespace {
@@ -25,10 +26,10 @@ void be_probe(const ProbeOptions& options, ProbeProcess::Shared& shared) {
     for (int i = 0; i < ProbeProcess::kMembers; ++i) {
       const int number = static_cast<int>(callers.size());
       callers.emplace_back(clock, loop, 0, loopback_of(4000 + number),
-                           LoadMemberOptions{.access = room,
-                                             .relay = options.relay,
-                                             .member = {.has_camera = false, .speaks = true},
-                                             .seed = static_cast<uint64_t>(number)});
+                           relay::LoadMemberOptions{.access = room,
+                                                    .relay = options.relay,
+                                                    .member = {.has_camera = false, .speaks = true},
+                                                    .seed = static_cast<uint64_t>(number)});
     }
   }
   std::vector<size_t> taken(callers.size());
@@ -36,7 +37,7 @@ void be_probe(const ProbeOptions& options, ProbeProcess::Shared& shared) {
   runtime::EventLoop::Timer looks{
       loop, [&] {
         for (size_t i = 0; i < callers.size(); ++i) {
-          const relay::TestMember* member = callers[i].machine.member();
+          const relay::ModelMember* member = callers[i].machine.member();
           for (; member != nullptr && taken[i] < member->heard().size(); ++taken[i]) {
             const relay::HeardSound& sound = member->heard()[taken[i]];
             if (shared.count < ProbeProcess::kSoundsMax) {

@@ -15,31 +15,31 @@ namespace cress::relay_load {
 
 struct ProbeOptions {
   Address relay{};
-  /// Two members who speak all the time, in each of them.
+  /// Rooms with two members each, who speak all the time.
   std::vector<secure::Secret> rooms{};
-  /// Ask the machine to go before everybody else.
+  /// Request priority over all other processes.
   bool goes_first = false;
 };
 
-/// A sound's way through a relay: from the hand-over at the sender to the kernel's receipt at the
-/// receiver.
+/// The transit of an audio message through a relay: from the hand-over at the sender to the
+/// kernel's receipt at the receiver.
 struct ProbedSound {
   TimePoint captured{};
   Duration delay{};
 };
 
-/// Members in a process of their own who do nothing but speak, so that what their sounds wait for
-/// is the relay. Threads: none inside; one owner, who has one thread: it forks.
+/// Members in a process of their own that only send audio, so that the measured delay is that of
+/// the relay. Threads: none inside; one owner, whose process must have only one thread: it forks.
 class ProbeProcess {
  public:
   explicit ProbeProcess(const ProbeOptions& options);
-  /// All so far, in no order; at most kSoundsMax.
+  /// All so far, in no particular order; at most kSoundsMax.
   std::vector<ProbedSound> sounds() const;
 
   static constexpr size_t kSoundsMax = 2'000'000;
   static constexpr int kMembers = 2;  ///< of each room
 
-  /// What both processes see.
+  /// Shared by both processes.
   struct Shared {
     std::atomic<size_t> count = 0;
     std::array<ProbedSound, kSoundsMax> sounds{};
@@ -50,8 +50,8 @@ class ProbeProcess {
   std::unique_ptr<ChildProcess> process_;
 };
 
-/// Asks that this process goes before all that do not ask (SCHED_FIFO). Throws std::runtime_error
-/// if the machine does not allow it.
+/// Gives this process priority over ordinary ones (SCHED_FIFO). Throws std::runtime_error if the
+/// machine does not permit it.
 void go_first();
 
 }  // namespace cress::relay_load

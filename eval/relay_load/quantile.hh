@@ -9,7 +9,7 @@
 
 namespace cress::relay_load {
 
-/// The value below which `share` (0..1) of them are; reorders them. Nothing of none.
+/// The `share` quantile (0..1) of the values; reorders them. nullopt if empty.
 inline std::optional<Duration> quantile(std::vector<Duration>& values, double share) {
   if (values.empty()) {
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eval/relay_load/caller.hh"
+#include "eval/relay_load/loopback.hh"
 #include "eval/relay_load/probe.hh"
 #include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
@@ -19,9 +20,9 @@ namespace cress::relay_load {
 namespace {
 
 constexpr Duration kTick = 100ms;
-// Rooms of the probe, beside those of the load.
+// Rooms of the probe, in addition to those of the load.
 constexpr int kProbeRooms = 4;
-// What goes once more through a TURN server: the last datagrams that were handed to members.
+// The datagrams sent again through a TURN server: the last ones that members received.
 constexpr Duration kTrafficMax = 10s;
 
 secure::Secret access_of(int room) {
@@ -31,7 +32,8 @@ secure::Secret access_of(int room) {
   return secure::derive_room(secret).access;
 }
 
-/// The upper end of the class in which the share's value lies, of what came between two readings.
+/// The upper end of the class that contains the share's value, over what arrived between two
+/// readings.
 std::optional<Duration> wait_quantile(const std::string& before, const std::string& after,
                                       double share) {
   const auto grown = [&](const std::string& name) {
@@ -53,7 +55,7 @@ SoundDelay delay_of(std::vector<Duration>& sounds) {
       .p50 = quantile(sounds, 0.5), .p99 = quantile(sounds, 0.99), .p999 = quantile(sounds, 0.999)};
 }
 
-/// What the refusals of a metrics text grew by, by their reasons.
+/// The increase of a metrics text's refusals, by reason.
 std::map<std::string, uint64_t> refusals(const std::string& before, const std::string& after) {
   std::map<std::string, uint64_t> grown;
   std::istringstream lines{after};
@@ -124,16 +126,16 @@ class Load {
     }
   }
   void admit(int room) {
-    // So few from one network that its budget of handshakes holds nobody up.
+    // So few from one network that its budget of handshakes delays none.
     constexpr uint64_t kNeighbours = 4;
     const bool speaks =
         std::ranges::none_of(callers_, [room](const auto& caller) { return caller->room == room; });
     callers_.push_back(std::make_unique<Caller>(
         clock_, loop_, room, loopback_of(static_cast<int>(joins_ / kNeighbours)),
-        LoadMemberOptions{.access = access_of(room),
-                          .relay = process_.address(),
-                          .member = {.speaks = speaks, .video_rate = options_.video},
-                          .seed = rng_.below(1U << 30U)}));
+        relay::LoadMemberOptions{.access = access_of(room),
+                                 .relay = process_.address(),
+                                 .member = {.speaks = speaks, .video_rate = options_.video},
+                                 .seed = rng_.below(1U << 30U)}));
     if (options_.against_turn) {
       callers_.back()->machine.watch([this, leg = static_cast<uint32_t>(joins_)](
                                          TimePoint at, size_t size) { note(at, leg, size); });
@@ -173,7 +175,7 @@ class Load {
         }
         return;
       case Stage::kCounting:
-        // However late a busy machine began.
+        // However late a busy machine started.
         if (now - *counting_since_ >= options_.duration - options_.skip) {
           end_counting(now);
           stage_ = Stage::kEnding;
@@ -187,7 +189,7 @@ class Load {
         return;
     }
   }
-  // All have gone, and the relay has had a while to forget them.
+  // All have left, and the relay has had some time to forget them.
   bool is_empty(TimePoint now) {
     constexpr Duration kForgetting = 5s;
     if (!leaving_.empty()) {
@@ -219,7 +221,7 @@ class Load {
 
   void note(TimePoint at, uint32_t leg, size_t size) {
     if (stage_ == Stage::kCounting && at - *counting_since_ < kTrafficMax) {
-      // Members' time is the kernel's receipt: among several sockets a little out of order.
+      // Members use the kernel's receive time: across several sockets slightly out of order.
       const Duration since = at - *counting_since_;
       traffic_.push_back({.at = traffic_.empty() ? since : std::max(since, traffic_.back().at),
                           .leg = leg,
@@ -227,7 +229,7 @@ class Load {
     }
   }
 
-  // Every second one, from the second on, is one of attack.
+  // Every second interval, from the second on, is under attack.
   size_t turn_of(TimePoint at) const {
     return static_cast<size_t>((at - *counting_since_) / options_.turn);
   }
@@ -256,10 +258,10 @@ class Load {
     empty_since_ = clock_.now();
   }
 
-  // Whom a member has seen lately.
+  // The members whose frames a member received recently.
   void collect(const Caller& caller) {
     constexpr Duration kLately = 2s;
-    const relay::TestMember* member = caller.machine.member();
+    const relay::ModelMember* member = caller.machine.member();
     if (member == nullptr) {
       return;
     }
@@ -272,7 +274,7 @@ class Load {
     streams_ += static_cast<double>(seen.size());
   }
 
-  // Who probes has the same clock.
+  // The probing process has the same clock.
   void collect_sounds() {
     for (const ProbedSound& sound : probe_->sounds()) {
       if (sound.captured < *counting_since_ || sound.captured >= *ended_) {
@@ -343,7 +345,7 @@ class Load {
   Rng rng_;
   RelayProcess process_;
   std::unique_ptr<ProbeProcess> probe_;
-  std::unique_ptr<HostileProcess> hostile_;  // before all that it must not inherit
+  std::unique_ptr<HostileProcess> hostile_;  // before everything that it must not inherit
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
   std::vector<std::unique_ptr<Caller>> callers_;

@@ -10,14 +10,14 @@
 namespace cress::relay_load {
 namespace {
 
-// AddressSanitizer keeps what is free.
+// AddressSanitizer keeps freed memory.
 #ifdef CRESS_LEAK_CHECK
 constexpr bool kCountsMemory = false;
 #else
 constexpr bool kCountsMemory = true;
 #endif
 
-TEST(RelayLoad, EverybodySeesAndHearsEverybodyThroughARealRelay) {
+TEST(RelayLoad, AllMembersReceiveEachOtherThroughARealRelay) {
   double told = 0;
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
@@ -39,7 +39,7 @@ TEST(RelayLoad, EverybodySeesAndHearsEverybodyThroughARealRelay) {
   EXPECT_TRUE(result.wait_p99);
 }
 
-TEST(RelayLoad, MembersComeAndGoAndWhenAllHaveGoneTheirMemoryIsFree) {
+TEST(RelayLoad, MemoryIsReleasedWhenAllMembersHaveLeft) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),
@@ -49,7 +49,7 @@ TEST(RelayLoad, MembersComeAndGoAndWhenAllHaveGoneTheirMemoryIsFree) {
                                                  .empties = true},
                                                 [](double) {});
   EXPECT_GE(result.joins, 6 + 6 + 10U);
-  EXPECT_GE(result.members, 3);  // some may be on their way in
+  EXPECT_GE(result.members, 3);  // some may be joining
   if (kCountsMemory) {
     // What six members held is a few hundred kilobytes; the pages of the socket's buffers that are
     // first used meanwhile, and stay, are about as much.
@@ -66,14 +66,14 @@ struct Refused {
   uint64_t least;  // of each
   Duration duration = 6s;
 };
-// An unfinished handshake is given up after five seconds.
+// An unfinished handshake is abandoned after five seconds.
 constexpr Duration kUntilGivenUp = 11s;
 
 class Hostility : public ::testing::TestWithParam<Refused> {};
 
-// How much the others' sounds are delayed is for measurements: here, that nobody is put out, that
-// each kind is refused and counted by its name, and that memory has a bound.
-TEST_P(Hostility, IsRefusedAndCountedAndPutsNobodyOut) {
+// How much the others' audio is delayed is for measurements: here, no member is disconnected, each
+// attack is refused and counted by its name, and memory is bounded.
+TEST_P(Hostility, IsRejectedAndCountedAndDisconnectsNoMember) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),

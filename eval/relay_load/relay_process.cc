@@ -20,7 +20,7 @@
 namespace cress::relay_load {
 namespace {
 
-/// What the child tells when it is up.
+/// The child's message once it is up.
 struct Ports {
   Address address{};
   int metrics = 0;

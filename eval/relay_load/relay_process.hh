@@ -16,20 +16,20 @@
 namespace cress::relay_load {
 
 /// A relay in a child process, on a free port of the loopback interface, until destroyed. Its
-/// limits are those of every relay, but for how many rooms and members it holds.
+/// limits are the defaults, except the numbers of rooms and members.
 class RelayProcess {
  public:
-  /// `goes_first`: before all else on the machine. Throws std::runtime_error if it does not come
-  /// up. Forks: the caller has one thread.
+  /// `goes_first`: with priority over everything else on the machine. Throws std::runtime_error if
+  /// it does not start. Forks: the caller must have only one thread.
   RelayProcess(const std::vector<relay::RoomDoor>& rooms, int members_max, bool goes_first);
   ~RelayProcess();
   RelayProcess(const RelayProcess&) = delete;
   RelayProcess& operator=(const RelayProcess&) = delete;
 
   const Address& address() const { return address_; }
-  /// What it has computed so far, on all threads together.
+  /// Its processor time so far, on all threads.
   Duration cpu() const;
-  /// Memory, now.
+  /// Its current memory.
   uint64_t resident_bytes() const;
   /// The text of /metrics.
   std::string metrics() const;
@@ -42,10 +42,10 @@ class RelayProcess {
   int metrics_port_ = 0;
 };
 
-/// What a process has computed so far, on all its threads together.
+/// A process's processor time so far, on all threads.
 Duration cpu_of(pid_t process);
 
-/// One sample of a metrics text, by its name with labels; 0 if there is none.
+/// One sample of a metrics text, by its name with labels; 0 if missing.
 double metric(const std::string& text, const std::string& name);
 
 }  // namespace cress::relay_load

@@ -7,8 +7,8 @@
 
 namespace cress::relay_load {
 
-/// A T that this process and those it forks from now on see together. Whoever forks last may
-/// destroy it. Throws std::runtime_error if there is no memory.
+/// A T shared by this process and those it forks from now on. The last of them may destroy it.
+/// Throws std::runtime_error if there is no memory.
 template <class T>
 class SharedMemory {
  public:

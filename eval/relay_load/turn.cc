@@ -15,7 +15,7 @@
 #include <string>
 
 #include "eval/relay_load/child_process.hh"
-#include "eval/relay_load/load_member.hh"
+#include "eval/relay_load/loopback.hh"
 #include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
 #include "transport/base/big_endian.hh"
@@ -44,7 +44,7 @@ using Bytes = std::vector<std::byte>;
 void put_attribute(Bytes& to, uint16_t type, std::span<const std::byte> value) {
   append_number(type, 2, to);
   append_number(value.size(), 2, to);
-  to.insert(to.end(), value.begin(), value.end());  // all of ours are of whole words
+  to.insert(to.end(), value.begin(), value.end());  // all of ours have whole words
 }
 Bytes word(uint32_t value) {
   Bytes bytes;
@@ -104,7 +104,7 @@ void be_turn_server(const std::string& program, uint16_t port) {
       program, "-n", "--no-auth", "--realm", "load", "--listening-ip", "127.0.0.1", "--relay-ip",
       "127.0.0.1", "--listening-port", std::to_string(port), "--allow-loopback-peers", "--no-cli",
       "--no-tls", "--no-dtls", "--no-tcp", "--no-tcp-relay",
-      // As the relay: one thread carries everything.
+      // Like the relay: one thread carries everything.
       "--relay-threads", "1", "--log-file", "/dev/null", "--pidfile", "/dev/null"};
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDOUT_FILENO);
@@ -147,14 +147,15 @@ class Turn {
   }
 
  private:
-  // Often enough that no client's buffer is full: receipts are the kernel's, whenever looked at.
+  // Often enough that no client's buffer is full: receive times are the kernel's, whenever they are
+  // read.
   static constexpr Duration kLook = 5ms;
   static constexpr Duration kAnswerMax = 5s;
-  // What the last datagrams may take.
+  // The time allowed for the last datagrams.
   static constexpr Duration kLinger = 200ms;
 
   static runtime::UdpSocketOptions socket_options() {
-    // As the members' are (Caller).
+    // Like the members' (Caller).
     return {.bind = loopback_of(0), .receive_buffer = DataSize{1 << 20}, .takes_merged = true};
   }
   std::unique_ptr<ChildProcess> start() {
@@ -162,12 +163,12 @@ class Turn {
     if (!program) {
       throw std::runtime_error("there is no turnserver: apt-get install coturn");
     }
-    // A port that is free now.
+    // A port that is currently free.
     address_ = runtime::UdpSocket{clock_, socket_options()}.local_address();
     address_.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
     return std::make_unique<ChildProcess>([&] { be_turn_server(*program, address_.port); });
   }
-  // Asks until there is an answer of success; a server that has just begun hears nothing.
+  // Repeats the request until it succeeds; a server that has just started receives nothing yet.
   Bytes ask(runtime::UdpSocket& client, uint16_t type, const Bytes& attributes) {
     const Transmit question{address_, request(type, attributes)};
     for (const TimePoint end = clock_.now() + kAnswerMax; clock_.now() < end;) {

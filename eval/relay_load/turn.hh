@@ -8,7 +8,7 @@
 
 namespace cress::relay_load {
 
-/// One datagram that a relay handed to a member.
+/// One datagram that a relay sent to a member.
 struct RelayedDatagram {
   Duration at{};  ///< since the first
   uint32_t leg = 0;
@@ -24,11 +24,11 @@ struct TurnResult {
   std::optional<Duration> p50{}, p99{};
 };
 
-/// Whether there is a TURN server (coturn's `turnserver`) to be found.
+/// Whether a TURN server (coturn's `turnserver`) is installed.
 bool has_turn_server();
-/// The same datagrams through a TURN server in a process of its own (RFC 8656): each leg is a
-/// client with an allocation and a channel, to which what it was handed is sent once more at its
-/// time. `traffic` is in the order of time. Errors: std::runtime_error. The caller has one thread:
+/// Sends the same datagrams through a TURN server in a process of its own (RFC 8656): each leg is a
+/// client with an allocation and a channel, to which its datagrams are sent again at their times.
+/// `traffic` is in order of time. Errors: std::runtime_error. The caller must have only one thread:
 /// it forks.
 TurnResult run_turn(const std::vector<RelayedDatagram>& traffic);
 

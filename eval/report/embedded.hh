@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-/// The page's files (page.html, page.css, page.js) and Chart.js, put into the program at build
+/// The page's files (page.html, page.css, page.js) and Chart.js, embedded into the program at build
 /// time.
 namespace cress::report {
 

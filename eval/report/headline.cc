@@ -13,11 +13,11 @@ namespace cress::report {
 
 namespace {
 
-/// Rivals told one by one; the rest is in the table.
+/// Competitors with a sentence each; the others are in the table.
 constexpr size_t kRivalsMax = 4;
-/// Closer than this, two delays are told as equal.
+/// Two delays closer than this are reported as equal.
 constexpr double kSameWithin = 1.05;
-/// Closer than this, two pictures are told as equally good.
+/// Two pictures closer than this are reported as equally good.
 constexpr double kSameWithinDb = 0.1;
 
 std::string printed(const char* format, double value) {
@@ -60,7 +60,7 @@ struct Pair {
   size_t places = 0;
 };
 
-/// Medians over the places where both have the measure; nullopt where there is none.
+/// Medians over the places where both have the measure; nullopt if there are none.
 std::optional<Pair> compare(std::span<const RunResult> results, const std::string& hero,
                             const std::string& rival, std::string_view measure) {
   const auto hero_values = by_place(results, hero, measure);
@@ -101,7 +101,7 @@ std::string median_note(size_t places) {
   return places > 1 ? " (median of " + std::to_string(places) + " runs)" : "";
 }
 
-/// "1.2 dB more SSIM", "as much SSIM", "0.4 dB less SSIM": what the hero has of it.
+/// "1.2 dB more SSIM", "as much SSIM", "0.4 dB less SSIM": the hero relative to the other.
 std::string quality_in_words(const Pair& ssim) {
   const double gain = ssim.hero - ssim.rival;
   if (std::abs(gain) < kSameWithinDb) {
@@ -132,7 +132,7 @@ struct Rival {
   Pair delay;
 };
 
-/// Nobody competes with who knows the link: it is told of last.
+/// A scheme that knows the link is no competitor: it is mentioned last.
 bool is_yardstick(std::string_view scheme) { return scheme == "omniscient"; }
 
 /// All other schemes that can be compared, the one with the least delay first.

@@ -6,22 +6,22 @@
 
 #include "eval/report/run_files.hh"
 
-/// The run in plain words, every number from the results alone.
-/// Threads: pure functions.
+/// A summary of the run as text, every number from the results. Threads: pure functions.
 namespace cress::report {
 
 struct Headline {
-  /// One sentence: who is ahead, how late the two are, and what picture that is. Behind is said.
+  /// One sentence: which scheme is ahead, both delays, and the picture quality. Says so if Cress is
+  /// behind.
   std::string lead;
-  std::vector<std::string> lines;  ///< what else belongs to it: the other axis, the other schemes
+  std::vector<std::string> lines;  ///< further sentences: the other axis, the other schemes
 };
 
-/// The scheme that the page speaks of: `cress` where it ran, else the first in the file.
+/// The scheme in the centre of the page: `cress` if it ran, otherwise the first in the file.
 std::string hero_scheme(std::span<const RunResult> results);
 
 /// Compares the hero with every other scheme over the links, directions and seeds that both ran;
-/// over several, medians are compared and the words say so. Frame delay where there is video, else
-/// packet delay. Schemes are ordered by delay, the closest first. `results` is not empty.
+/// over several, medians are compared and the text says so. Frame delay if there is video,
+/// otherwise packet delay. Schemes are ordered by delay, the closest first. `results` is not empty.
 Headline headline(std::span<const RunResult> results);
 
 /// "143 ms", "2.31 s", "42.4 s", "310 s".

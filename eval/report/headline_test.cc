@@ -18,7 +18,7 @@ RunResult result(const std::string& scheme, const std::string& link,
   return made;
 }
 
-TEST(Headline, ComparesPictureAgeAndTellsTheOtherAxes) {
+TEST(Headline, ComparesPictureAgeAndListsTheOtherAxes) {
   const std::vector<RunResult> results{result("old-style", "lte",
                                               {{"frame_delay_p95_ms", 2310},
                                                {"throughput_kbps", 2400},
@@ -44,7 +44,7 @@ TEST(Headline, ComparesPictureAgeAndTellsTheOtherAxes) {
           "still for 0.0 s and 12.3 s."}));
 }
 
-TEST(Headline, SaysSoWhenTheOtherIsFresher) {
+TEST(Headline, ReportsAFresherCompetitor) {
   const std::vector<RunResult> results{result("cress", "lte", {{"delay95_ms", 150}}),
                                        result("b", "lte", {{"delay95_ms", 100}})};
   EXPECT_EQ(headline(results).lead,
@@ -52,7 +52,7 @@ TEST(Headline, SaysSoWhenTheOtherIsFresher) {
             "time, against 100 ms).");
 }
 
-TEST(Headline, SaysSoWhenTheOtherShowsMore) {
+TEST(Headline, ReportsACompetitorWithBetterQuality) {
   const auto lead = [](double cress_ms, double cress_db) {
     return headline(std::vector<RunResult>{
                         result("cress", "lte",
@@ -71,7 +71,7 @@ TEST(Headline, SaysSoWhenTheOtherShowsMore) {
             "against 200 ms), with as much SSIM (12.0 dB).");
 }
 
-TEST(Headline, WhoKnowsTheLinkIsTheLastToBeComparedWith) {
+TEST(Headline, SchemesThatKnowTheLinkAreComparedLast) {
   const std::vector<RunResult> results{result("omniscient", "lte", {{"delay95_ms", 40}}),
                                        result("far", "lte", {{"delay95_ms", 900}}),
                                        result("cress", "lte", {{"delay95_ms", 100}})};

@@ -2,10 +2,10 @@
 
 #include <span>
 
-/// What several seeds say together. Threads: pure functions.
+/// Statistics over several seeds. Threads: pure functions.
 namespace cress::report {
 
-/// Shape: count values; variance is the unbiased one, 0 of a single value.
+/// Shape: count values; variance is the unbiased one, 0 for a single value.
 struct Sample {
   size_t count = 0;
   double mean = 0;
@@ -25,11 +25,11 @@ struct Interval {
 /// (Lentz; Numerical Recipes §6.4).
 double student_t_quantile(double p, double freedom);
 
-/// Where the mean lies with `confidence` (0.95, say). `sample.count` >= 2.
+/// Confidence interval of the mean with `confidence` (0.95, say). `sample.count` >= 2.
 Interval mean_interval(const Sample& sample, double confidence);
 
-/// Where mean(b) - mean(a) lies: Welch's interval, whose variances may differ (Biometrika 34,
-/// 1947). Both counts are >= 2.
+/// Confidence interval of mean(b) - mean(a): Welch's interval, for unequal variances (Biometrika
+/// 34, 1947). Both counts are >= 2.
 Interval welch_interval(const Sample& a, const Sample& b, double confidence);
 
 }  // namespace cress::report

@@ -55,8 +55,9 @@ TEST(Welch, IsTheClassicalIntervalForEqualSpreads) {
   EXPECT_EQ(exact.high, 2);
 }
 
-// Goal: 95 % means 95 %. Method: known truths, drawn 4000 times; three standard errors are 1 %.
-TEST(Intervals, HoldTheTruthAsOftenAsTheySay) {
+// Goal: 95 % means 95 %. Method: known true values, drawn 4000 times; three standard errors are 1
+// %.
+TEST(Intervals, ContainTheTrueValueAtTheStatedRate) {
   Rng rng{11};
   int mean_held = 0;
   int welch_held = 0;

@@ -29,7 +29,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Four digits are more than a screen shows, and keep the page small.
+/// Four digits are more than a screen resolves, and keep the page small.
 ordered_json short_number(std::optional<double> value) {
   if (!value) {
     return nullptr;
@@ -86,7 +86,7 @@ ordered_json frames_json(const FrameLog& log) {
   return series;
 }
 
-/// A picture that is not there is not told of: the words alone are in the table.
+/// A missing picture is not mentioned: only the text is in the table.
 ordered_json worst_json(const WorstMoment& moment, const Run& run) {
   const auto series_of = [&](const auto& all) {
     const auto found = std::find_if(all.begin(), all.end(),
@@ -134,7 +134,8 @@ ordered_json group_json(const SeedGroup& group, const std::string& options) {
   for (const std::string& name : names) {
     const std::vector<double> values = group.values(name);
     if (values.size() < group.results.size()) {
-      continue;  // unknown in a seed, in which nothing arrived: a mean of the others would flatter
+      continue;  // unknown in a seed in which nothing arrived: a mean of the others would be too
+                 // good
     }
     const Sample sample = sample_of(values);
     object["numbers"][name] = thousandths(sample.mean);
@@ -145,7 +146,7 @@ ordered_json group_json(const SeedGroup& group, const std::string& options) {
   return object;
 }
 
-/// True where something was run more than once, with other seeds or options.
+/// True if something was run more than once, with other seeds or options.
 bool has_repeats(std::span<const SeedGroup> groups, size_t results) {
   std::set<SeriesKey> keys;
   for (const SeedGroup& group : groups) {
@@ -154,7 +155,7 @@ bool has_repeats(std::span<const SeedGroup> groups, size_t results) {
   return keys.size() < results;
 }
 
-/// Everything about one link and direction, in the order in which the files name them.
+/// All data about one link and direction, in the order in which the files name them.
 ordered_json sections_json(const Run& run) {
   std::vector<std::pair<std::string, std::string>> places;
   std::map<std::pair<std::string, std::string>, ordered_json> sections;
@@ -197,7 +198,7 @@ ordered_json sections_json(const Run& run) {
   return list;
 }
 
-/// The hero first, then in the order of results: a scheme's colour follows from its place.
+/// The hero first, then in the order of results: a scheme's position determines its colour.
 std::vector<std::string> scheme_order(const Run& run) {
   std::vector<std::string> order{hero_scheme(run.results)};
   const auto add = [&](const SeriesKey& key) {
@@ -223,7 +224,7 @@ std::string page_json(const Run& run) {
                           {"film", run.has_film ? ordered_json(kFilmName) : ordered_json()},
                           {"movies", run.movies},
                           {"sections", sections_json(run)}};
-  // Bytes that are no UTF-8 become U+FFFD.
+  // Bytes that are not UTF-8 become U+FFFD.
   const std::string text = data.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   std::string safe;
   safe.reserve(text.size());
@@ -237,7 +238,7 @@ std::string page_json(const Run& run) {
   return safe;
 }
 
-/// The template with each {{name}} replaced, in one pass: what is put in is not looked at again.
+/// The template with each {{name}} replaced, in one pass: inserted text is not processed again.
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
   std::string out;
   while (true) {

@@ -1,4 +1,4 @@
-// Goal: the numbers and words of a report stay as they were. Method: results, timelines, frames and
+// Goal: the numbers and texts of a report stay as they were. Method: results, timelines, frames and
 // moments from a seed, as a run of several schemes, links and seeds would leave them.
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 std::string six_digits(std::optional<double> value) {
   std::ostringstream text;
   text << std::setprecision(6);
-  value = value && std::abs(*value) < 1e-12 ? 0 : value;  // what is left of rounding
+  value = value && std::abs(*value) < 1e-12 ? 0 : value;  // the remainder of rounding
   value ? text << *value : text << "-";
   return text.str();
 }
@@ -130,7 +130,7 @@ std::string lines_of(const std::vector<AgePoint>& points) {
   return text;
 }
 
-/// Short ones whole, long ones as a digest.
+/// Short ones literally, long ones as a digest.
 std::string in_short(const std::string& name, const std::string& lines, size_t count) {
   return name + " " + std::to_string(count) + (count <= 9 ? "\n" + lines : " ") +
          golden_digest(lines) + "\n";
@@ -278,7 +278,7 @@ void write_folder(const fs::path& folder, uint64_t seed, bool sweep) {
   for (const char* kind : {"freeze", "delay", "quality"}) {
     for (const char* scheme : {"sprout", "cress"}) {
       const uint64_t frame = rng.below(80);
-      // Braces draw from left to right with every compiler.
+      // Braces evaluate from left to right with every compiler.
       const std::array<double, 4> drawn{rng.uniform(0, 1), rng.uniform(1, 1.5), rng.uniform(1.5, 3),
                                         rng.uniform(3, 9)};
       worst += std::string{worst.empty() ? "[" : ","} + R"({"scheme":")" + scheme +
@@ -378,7 +378,7 @@ TEST(ReportGolden, WordsOfTheWorstMomentsAreAsRecorded) {
   expect_golden("worst", golden);
 }
 
-/// What parsing gives of `text`, or its error.
+/// The result of parsing `text`, or its error.
 template <class Parsed>
 std::string outcome_of(const Parsed& parsed) {
   return parsed ? "fine\n"

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr double kRunSeconds = 120.0;
 
-/// A folder of this test's own, gone at its end.
+/// A folder of this test's own, removed at its end.
 class Folder {
  public:
   Folder() {
@@ -58,16 +58,16 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-/// A scheme as the generator imagines it: how much of the link it takes, how long it queues.
+/// A scheme in the generator's model: how much of the link it takes, how long it queues.
 struct Behaviour {
   std::string name;
   double share = 0.6;      ///< of the capacity, when it follows
   double lag_s = 0.1;      ///< how late it notices a change
-  double queue_ms = 30.0;  ///< what it keeps queued when all is well
+  double queue_ms = 30.0;  ///< what it keeps queued normally
   bool budgets = true;
 };
 
-/// Writes what a run of these schemes over a wandering link with two outages could have left.
+/// Writes what a run of these schemes over a varying link with two outages could have left.
 class SyntheticRun {
  public:
   SyntheticRun(uint64_t seed, bool video) : rng_(seed), video_(video) {
@@ -340,7 +340,7 @@ TEST(Report, SurvivesTextThatIsNotUtf8) {
   EXPECT_NE(page_of(folder).find("a\xef\xbf\xbd"), std::string::npos);
 }
 
-TEST(Report, NamesMoviesOnlyWhereTheyLieBesideIt) {
+TEST(Report, NamesMoviesOnlyFromItsOwnFolder) {
   const Folder folder;
   video_call().write(folder);
   const std::string without = page_of(folder);
@@ -353,7 +353,7 @@ TEST(Report, NamesMoviesOnlyWhereTheyLieBesideIt) {
             std::string::npos);
 }
 
-// ---- In a browser, where there is one -----------------------------------------------------------
+// ---- In a browser, if there is one --------------------------------------------------------------
 
 fs::path browser() {
   for (const char* path :
@@ -367,7 +367,7 @@ fs::path browser() {
 
 struct Seen {
   std::string page;  ///< as the scripts left it
-  std::string log;   ///< what the browser said, console included
+  std::string log;   ///< the browser's output, including the console
 };
 
 /// Opens the folder's report in a window so tall that every chart is drawn.
@@ -433,14 +433,14 @@ TEST_F(ReportInBrowser, DrawsAVideoCallWithoutAComplaint) {
   EXPECT_NE(seen.page.find("<td>\u2013</td>"), std::string::npos);   // PSNR was null
 }
 
-TEST_F(ReportInBrowser, PlaysTheFilmThatLiesBesideIt) {
+TEST_F(ReportInBrowser, PlaysTheFilmInItsFolder) {
   const Folder folder;
   video_call().write(folder);
   folder.write("film.webm", "no movie, but there");
   folder.write("cress-forward.webm", "nor this");
   page_of(folder);
   const Seen seen = open_in_browser(folder);
-  // Its policy would complain here of a file that it does not allow.
+  // Its policy would report here a file that it does not allow.
   EXPECT_EQ(console_lines(seen.log), std::vector<std::string>{});
   EXPECT_NE(seen.page.find(R"(<video controls="" preload="metadata" src="./film.webm">)"),
             std::string::npos);
@@ -472,7 +472,7 @@ TEST_F(ReportInBrowser, AnEvilSchemeIsOnlyAName) {
   EXPECT_NE(seen.page.find("&lt;/script&gt;"), std::string::npos);
 }
 
-/// Not a test: leaves two runs and their pages in ./report-samples, for whoever works on the page.
+/// Not a test: leaves two runs and their pages in ./report-samples, for development of the page.
 TEST(ReportSamples, DISABLED_LeavesPagesToLookAt) {
   const Folder folder;
   for (const bool video : {true, false}) {

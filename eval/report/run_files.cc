@@ -61,7 +61,7 @@ bool is_window(const json& value) {
   return value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
 }
 
-/// A seed as the program writes it, also where another tool made 1.0 of 1.
+/// A seed as the program writes it, also if another tool turned 1 into 1.0.
 std::string seed_text(const json& value) {
   constexpr double kExactMax = 1e15;
   if (value.is_number_float()) {
@@ -73,7 +73,7 @@ std::string seed_text(const json& value) {
   return as_text(value);
 }
 
-/// Fills one member; the error's text where it does not fit, without naming the object.
+/// Fills one member; the error's text if it does not fit, without naming the object.
 std::string read_member(const std::string& name, const json& value, RunResult& out) {
   const auto text = [&](std::string& into) {
     if (!value.is_string()) {
@@ -111,7 +111,7 @@ std::string read_member(const std::string& name, const json& value, RunResult& o
   return {};
 }
 
-/// One object; the error's text where it is broken.
+/// One object; the error's text if it is broken.
 std::string read_result(const json& object, RunResult& out) {
   if (!object.is_object()) {
     return "is not an object";
@@ -135,7 +135,7 @@ size_t line_of(std::string_view text, size_t offset) {
   return 1 + static_cast<size_t>(std::count(text.begin(), end, '\n'));
 }
 
-/// Splits one line of CSV. False for a quote that does not end or too many fields.
+/// Splits one line of CSV. False for an unterminated quote or too many fields.
 bool split(std::string_view line, std::vector<std::string>& fields) {
   fields.clear();
   size_t at = 0;
@@ -177,7 +177,7 @@ bool parse_number(std::string_view text, std::optional<double>& out) {
   return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
 }
 
-/// Cuts lines off a text, without their ends, and counts them.
+/// Takes lines from a text, without their ends, and counts them.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}  // the caller's text
@@ -205,7 +205,7 @@ class Lines {
   size_t number_ = 0;
 };
 
-/// Where a column's number goes, and whether a row may leave it empty.
+/// The destination of a column's number, and whether a row may leave it empty.
 template <class Point>
 struct Column {
   std::string_view name;
@@ -213,7 +213,7 @@ struct Column {
   bool needed = false;
 };
 
-/// Finds the columns in the header; an error's text where one is missing.
+/// Finds the columns in the header; an error's text if one is missing.
 template <class Point>
 std::string find_columns(const std::vector<std::string>& header,
                          std::span<const Column<Point>> columns, std::array<size_t, 3>& key_fields,
@@ -233,7 +233,7 @@ std::string find_columns(const std::vector<std::string>& header,
   return missing;
 }
 
-/// The series of a key: the last one used most often, so it is looked at first.
+/// The series of a key: the last one is used most often, so it is searched first.
 template <class Series>
 class SeriesTable {
  public:
@@ -264,14 +264,14 @@ class SeriesTable {
   size_t last_ = 0;
 };
 
-/// A list of at least `least` objects or whatever stands there.
+/// A list of at least `least` objects or whatever is there.
 Result<json, ParseError> parse_list(std::string_view text, size_t least, const char* what) {
   bool too_deep = false;
   json root;
   try {
     root = json::parse(text, [&](int depth, json::parse_event_t, json&) {
       too_deep = too_deep || depth > kJsonDepthMax;
-      return depth <= kJsonDepthMax;  // what lies deeper is not kept
+      return depth <= kJsonDepthMax;  // deeper nesting is not kept
     });
   } catch (const json::parse_error& error) {
     return ParseError{line_of(text, error.byte), "is not JSON"};
@@ -288,14 +288,14 @@ Result<json, ParseError> parse_list(std::string_view text, size_t least, const c
   return root;
 }
 
-/// A file's name as a run gives it; anything that could be a path is none.
+/// A file's name as a run writes it; anything that could be a path is rejected.
 bool is_picture_name(std::string_view name) {
   return name.ends_with(".webp") && name.size() <= 200 &&
          name.find_first_of("/\\") == std::string_view::npos &&
          name.find('\0') == std::string_view::npos;
 }
 
-/// One object of worst.json; the error's text where it is broken.
+/// One object of worst.json; the error's text if it is broken.
 std::string read_worst(const json& object, WorstMoment& out) {
   const auto read = [&](const char* name, auto& into) {
     using Value = std::remove_reference_t<decltype(into)>;
@@ -318,7 +318,7 @@ std::string read_worst(const json& object, WorstMoment& out) {
   return is_picture_name(out.picture) ? "" : "names no picture of a run";
 }
 
-/// One row's numbers; an error's text where one is no number or is missing.
+/// One row's numbers; an error's text if one is not a number or is missing.
 template <class Point>
 std::string read_row(const std::vector<std::string>& fields, std::span<const Column<Point>> columns,
                      const std::vector<size_t>& number_fields, Point& point) {
@@ -493,14 +493,14 @@ Result<std::vector<FrameLog>, ParseError> parse_frames(std::string_view csv) {
 
 namespace {
 
-/// Names only: a report says where they are and never reads them.
+/// Names only: a report contains their location and never reads them.
 void find_movies(const std::filesystem::path& run_dir, Run& run) {
   std::error_code unreadable;  // counts as not there
   run.has_film = std::filesystem::is_regular_file(run_dir / kFilmName, unreadable);
   for (const RunResult& result : run.results) {
     for (const char* ending : {".webm", ".y4m"}) {
       const std::string name = result.key.scheme + "-" + result.key.direction + ending;
-      // A name that is a path is none that a run writes.
+      // A name that is a path was not written by a run.
       if (name.find('/') == std::string::npos &&
           std::find(run.movies.begin(), run.movies.end(), name) == run.movies.end() &&
           std::filesystem::is_regular_file(run_dir / name, unreadable)) {
@@ -510,7 +510,7 @@ void find_movies(const std::filesystem::path& run_dir, Run& run) {
   }
 }
 
-/// With the pictures that are there and are pictures.
+/// With the pictures that exist and are pictures.
 void load_worst(const std::filesystem::path& run_dir, Run& run) {
   const std::filesystem::path worst = run_dir / "worst.json";
   if (!std::filesystem::exists(worst)) {
@@ -539,7 +539,7 @@ Run load_run(const std::filesystem::path& run_dir) {
   const std::filesystem::path timeline = run_dir / "timeline.csv";
   const std::filesystem::path frames = run_dir / "frames.csv";
   run.results = value_or_throw(parse_results(read_file(results)), results);
-  // A sweep's results say their options, and it keeps nothing else of its many runs.
+  // A sweep's results contain their options, and it keeps nothing else of its many runs.
   const bool is_sweep =
       std::all_of(run.results.begin(), run.results.end(), [](const RunResult& result) {
         return std::any_of(result.others.begin(), result.others.end(),

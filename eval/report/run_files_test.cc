@@ -37,7 +37,7 @@ ParseError error_of(const Result<T, ParseError>& result) {
   return result ? ParseError{0, "no error"} : result.error();
 }
 
-TEST(Results, AreReadWithWhatIsUnknownKeptAsText) {
+TEST(Results, UnknownMembersAreKeptAsText) {
   const auto results = parse_results(kResults);
   ASSERT_TRUE(results);
   ASSERT_EQ(results->size(), 1U);
@@ -112,7 +112,7 @@ TEST(TimelineFile, ErrorsNameTheLine) {
   EXPECT_EQ(error_of(parse_timeline(text + "\"a,lte,forward,1,1,1,2,3,4\n")).line, 5U);
 }
 
-TEST(FramesFile, NeverShownFramesHaveNoTimes) {
+TEST(FramesFile, NeverDisplayedFramesHaveNoTimes) {
   const auto all = parse_frames(kFrames);
   ASSERT_TRUE(all);
   ASSERT_EQ(all->size(), 1U);

@@ -11,24 +11,25 @@
 
 namespace cress::report {
 
-/// The results of one scheme over one link, direction and set of options, whatever their seed.
+/// The results of one scheme over one link, direction and set of options, with any seed.
 struct SeedGroup {
   SeriesKey key;
-  std::string options;                    ///< as JSON text; empty for results without
-  std::vector<const RunResult*> results;  ///< the caller's, one a seed, in the file's order
+  std::string options;  ///< as JSON text; empty for results without
+  std::vector<const RunResult*>
+      results;  ///< owned by the caller, one per seed, in the file's order
 
-  /// The values of a measure, of those results that have it.
+  /// The values of a measure, from the results that have it.
   std::vector<double> values(std::string_view measure) const;
 };
 
-/// In the order in which the results first name them.
+/// In the order in which the results first mention them.
 std::vector<SeedGroup> seed_groups(std::span<const RunResult> results);
 
-/// What a result says of its options, as JSON text; empty: nothing.
+/// The options of a result, as JSON text; empty if it has none.
 std::string options_of(const RunResult& result);
 
-/// Those options that differ between groups, by group: "loss 0.05, queue codel"; empty where all
-/// are alike.
+/// The options that differ between groups, per group: "loss 0.05, queue codel"; empty if all are
+/// equal.
 std::vector<std::string> telling_options(std::span<const SeedGroup> groups);
 
 }  // namespace cress::report

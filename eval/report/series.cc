@@ -9,7 +9,7 @@ namespace cress::report {
 
 namespace {
 
-/// Mean of the values that are there.
+/// Mean of the existing values.
 class Mean {
  public:
   void add(std::optional<double> value) {
@@ -107,7 +107,7 @@ struct Display {
   double captured_s = 0.0;
 };
 
-/// The frames that made it to the screen, by display time; `end_s` gets the last time in the log.
+/// The frames that were displayed, by display time; `end_s` gets the last time in the log.
 std::vector<Display> displays_of(std::span<const FramePoint> frames, double& end_s) {
   std::vector<Display> displays;
   end_s = 0.0;

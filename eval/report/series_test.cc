@@ -85,8 +85,9 @@ TEST(Thinned, FramesKeepTheWorstDelayAndTheWorstOvershoot) {
   EXPECT_EQ(worst(thin), worst(frames));
 }
 
-TEST(PictureAge, GrowsUntilTheNextFrameIsShown) {
-  // Captured at 0.2 s and shown at 0.3; captured at 0.9 and shown at 1.0; the log ends there.
+TEST(PictureAge, GrowsUntilTheNextFrameIsDisplayed) {
+  // Captured at 0.2 s and displayed at 0.3; captured at 0.9 and displayed at 1.0; the log ends
+  // there.
   const std::vector<FramePoint> frames{{.frame = 0, .capture_s = 0.2, .display_s = 0.3},
                                        {.frame = 1, .capture_s = 0.9, .display_s = 1.0}};
   const std::vector<AgePoint> ages = picture_age(frames, 4);
@@ -98,7 +99,7 @@ TEST(PictureAge, GrowsUntilTheNextFrameIsShown) {
   EXPECT_EQ(ages[3].time_s, 0.75);
 }
 
-TEST(PictureAge, HasTheSameMaximumAsADenseLook) {
+TEST(PictureAge, HasTheMaximumOfDenseSampling) {
   Rng rng{3};
   for (int round = 0; round < 20; ++round) {
     const std::vector<FramePoint> frames = random_frames(rng, 300);
@@ -125,12 +126,12 @@ TEST(PictureAge, HasTheSameMaximumAsADenseLook) {
   }
 }
 
-TEST(PictureAge, OfNothingShownIsEmpty) {
+TEST(PictureAge, IsEmptyWhenNothingWasDisplayed) {
   EXPECT_TRUE(picture_age(std::vector<FramePoint>{{.frame = 0, .capture_s = 1.0}}).empty());
   EXPECT_TRUE(picture_age({}).empty());
 }
 
-TEST(FrameFit, CountsWhatWasOverBudgetAndWhatWasSkipped) {
+TEST(FrameFit, CountsFramesOverBudgetAndSkippedOnes) {
   std::vector<FramePoint> frames;
   for (int i = 1; i <= 20; ++i) {
     frames.push_back(

@@ -18,7 +18,7 @@ struct Stretch {
   bool contains(double time_s) const { return from_s <= time_s && time_s <= to_s; }
 };
 
-/// What is told of a moment is what happened while it came about.
+/// The text about a moment covers the time in which it developed.
 Stretch stretch_of(const WorstMoment& moment) {
   if (moment.kind == "freeze") {
     return {moment.shown_s, moment.until_s};
@@ -26,7 +26,7 @@ Stretch stretch_of(const WorstMoment& moment) {
   if (moment.kind == "delay") {
     return {moment.captured_s, moment.shown_s};
   }
-  constexpr double kBefore = 1;  // what a budget is made of
+  constexpr double kBefore = 1;  // the span that determines a budget
   return {moment.captured_s - kBefore, moment.captured_s};
 }
 

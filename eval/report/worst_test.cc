@@ -5,7 +5,7 @@
 namespace cress::report {
 namespace {
 
-/// A link of 2 Mbit/s that stands still from 10 to 14 s; 10 pictures a second, skipped meanwhile.
+/// A link of 2 Mbit/s that stops from 10 to 14 s; 10 frames per second, skipped meanwhile.
 Timeline timeline() {
   Timeline made;
   for (int i = 0; i < 300; ++i) {
@@ -43,7 +43,7 @@ WorstMoment moment(const char* kind) {
           .image = ""};
 }
 
-TEST(WorstWords, TellWhatTheLinkAndTheSenderDidMeanwhile) {
+TEST(WorstWords, DescribeTheLinkAndTheSenderMeanwhile) {
   const Timeline link = timeline();
   const FrameLog log = frames();
   const WorstWords freeze = worst_words(moment("freeze"), &link, &log);
@@ -61,7 +61,7 @@ TEST(WorstWords, TellWhatTheLinkAndTheSenderDidMeanwhile) {
       << quality.text;
 }
 
-TEST(WorstWords, WithoutACourseTheTimeIsTold) {
+TEST(WorstWords, GiveTheTimeWithoutATimeline) {
   EXPECT_EQ(worst_words(moment("freeze"), nullptr, nullptr).text, "At 10.0 s. ");
 }
 

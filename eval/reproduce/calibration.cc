@@ -12,7 +12,7 @@
 namespace cress::reproduce {
 namespace {
 
-/// The instants of a trace that repeats, one after the other.
+/// The instants of a repeated trace, in order.
 class Opportunities {
  public:
   explicit Opportunities(const sim::DeliveryTrace& trace) : trace_(trace) {}
@@ -87,7 +87,7 @@ Calibration calibrate_cress(const sim::DeliveryTrace& trace, Duration duration, 
   Calibration calibration = empty_calibration();
   Opportunities opportunities{trace};
   TimePoint seen = opportunities.next();
-  double missed = 0;  // packets that should have come since the last one
+  double missed = 0;  // packets expected since the last one
   const auto busy_until = [&](TimePoint at) {
     missed += belief.mean_rate() * to_seconds(at - seen);
     belief.pass_busy(at - seen);

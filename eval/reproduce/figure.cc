@@ -60,7 +60,7 @@ std::vector<std::string> texts_of(const std::vector<Cell>& row) {
 Cell words(std::string text) { return {.text = std::move(text)}; }
 
 Cell number(double value, int decimals) {
-  // "-0.0" would be read as a number below nothing.
+  // "-0.0" would be read as a negative number.
   const double shown = std::abs(value) < 0.5 * std::pow(10.0, -decimals) ? 0 : value;
   return {.text = fmt::format("{:.{}f}", shown, decimals), .value = value};
 }

@@ -8,18 +8,18 @@
 
 #include "eval/encoder/chart.hh"
 
-/// What a reproduction shows, and how it is written. Threads: pure functions; same figure, same
-/// bytes.
+/// The contents of a reproduction, and its output formats. Threads: pure functions; the same figure
+/// gives the same bytes.
 namespace cress::reproduce {
 
-/// A number as people read it, and whole for machines; or words.
+/// A number as text, and exact for programs; or just text.
 struct Cell {
   std::string text;
   std::optional<double> value{};
 };
 Cell words(std::string text);
 Cell number(double value, int decimals);
-/// A dash where there is none.
+/// A dash if there is no value.
 Cell number(std::optional<double> value, int decimals);
 
 /// Shape: every row is as long as `columns`.
@@ -42,7 +42,7 @@ struct Figure {
   std::string name;
   std::string title;
   std::string source;   ///< where the other numbers of the table were published
-  std::string verdict;  ///< one line: does the published ordering hold, or where not
+  std::string verdict;  ///< one line: whether the published ordering holds, or where not
   std::vector<std::string> notes{};
   Table table;
   std::vector<Panel> panels{};
@@ -53,21 +53,21 @@ struct Figure {
 std::string figure_text(const Figure& figure);
 /// The table.
 std::string figure_csv(const Figure& figure);
-/// The table with whole numbers, the verdict and the notes.
+/// The table with exact numbers, the verdict and the notes.
 std::string figure_json(const Figure& figure);
-/// All panels with their legend; light or dark with whoever looks at it.
+/// All panels with their legend; follows the viewer's light or dark mode.
 std::string figure_svg(const Figure& figure);
-/// All figures as one HTML page that opens offline, without a script.
+/// All figures as one HTML page that works offline, without a script.
 std::string index_page(std::span<const Figure> figures);
 
-/// A quantity by which a publication puts schemes in an order, there and here.
+/// A quantity by which a publication orders schemes: the published value and ours.
 struct Ranked {
   std::string name;
   double published = 0;
   double here = 0;
 };
-/// One line: whether every pair stands here in the published order of `quantity`, or the pairs that
-/// do not, those furthest apart first. `decimals` of the values told.
+/// One line: whether every pair has the published order of `quantity`, or the pairs that do not,
+/// those furthest apart first. `decimals`: of the printed values.
 std::string order_verdict(std::string_view quantity, std::span<const Ranked> ranked, int decimals);
 
 }  // namespace cress::reproduce

@@ -34,7 +34,7 @@ void add(std::string& text, fmt::format_string<Arguments...> format, Arguments&&
   fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
 }
 
-/// The text as HTML and SVG may hold it. Our own words, in UTF-8: only markup is escaped.
+/// The text escaped for HTML and SVG. Our own texts, in UTF-8: only markup is escaped.
 std::string markup(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -47,7 +47,7 @@ std::string_view report_css() {
   return report::embedded(report::cress_report_page_css, report::cress_report_page_css_end);
 }
 
-/// The page's colours alone, light and dark: what stands before the first rule for everything.
+/// The page's colours alone, light and dark: the part before the first general rule.
 std::string_view colours_css() {
   const std::string_view css = report_css();
   return css.substr(0, css.find("\n* {"));
@@ -95,7 +95,7 @@ std::string section_html(const Figure& figure) {
         markup(panel.title), encoder_bench::chart_svg(panel.chart, kPanelWidth, kPanelHeight));
   }
   html += "</div>\n";
-  // What fills screens is a click away; the panels show it.
+  // Long content is collapsed; the panels show it.
   constexpr size_t kRowsShown = 24;
   const bool is_long = figure.table.rows.size() > kRowsShown;
   if (is_long) {
@@ -109,7 +109,7 @@ std::string section_html(const Figure& figure) {
   return html;
 }
 
-/// Of one key and its swatch: the longest name's, by what a letter of this size takes at most.
+/// The width of one key and its swatch: the longest name's, with the widest letters of this size.
 int width_of_keys(std::span<const Key> keys) {
   constexpr int kSwatch = 34;
   constexpr int kCharacter = 7;

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-/// Numbers as published. Each block names its source; nothing here is measured by us.
+/// Published numbers. Each block names its source; none of these is measured by us.
 namespace cress::reproduce::paper {
 
 inline constexpr std::string_view kSprout =
@@ -13,7 +13,7 @@ inline constexpr std::string_view kSprout =
 /// §1, both tables: the mean over eight links, down and up. `speedup`: Sprout's throughput over
 /// the scheme's; `delay_s`: mean self-inflicted delay; `over`: that over Sprout's, as printed.
 struct Mean {
-  std::string_view scheme;  ///< ours
+  std::string_view scheme;  ///< our name
   std::string_view printed;
   double speedup;
   double delay_s;
@@ -28,12 +28,12 @@ inline constexpr std::array kMeans = {Mean{"sprout", "Sprout", 1.0, 0.32, 1.0},
                                       Mean{"ledbat", "LEDBAT", 1.0, 0.88, 2.8},
                                       Mean{"cubic", "Cubic", 0.91, 25, 79},
                                       Mean{"cubic-codel", "Cubic-CoDel", 0.70, 0.50, 1.6}};
-/// The second table, beside Sprout-EWMA: its throughput over the scheme's.
+/// The second table, compared with Sprout-EWMA: its throughput over the scheme's.
 inline constexpr std::array kEwmaMeans = {
     Mean{"sprout-ewma", "Sprout-EWMA", 1.0, 0.53, 1.0}, Mean{"sprout", "Sprout", 2.0, 0.32, 0.60},
     Mean{"cubic", "Cubic", 1.8, 25, 48}, Mean{"cubic-codel", "Cubic-CoDel", 1.3, 0.50, 0.95}};
 
-/// §5.6: Sprout over Verizon LTE, packets lost at random each way.
+/// §5.6: Sprout over Verizon LTE, with random loss in each direction.
 struct Loss {
   bool down;
   double share;

@@ -7,7 +7,7 @@
 
 #include "eval/reproduce/recipes.hh"
 
-/// What several recipes share. Threads: pure functions.
+/// Code shared by several recipes. Threads: pure functions.
 namespace cress::reproduce {
 
 Figure figure_fig1(const Lab& lab, const RunBook& book);
@@ -39,7 +39,7 @@ std::vector<std::string> compared_schemes();
 size_t colour_of(std::string_view scheme);
 std::vector<Key> keys_of(std::span<const std::string> schemes);
 
-/// Nothing that arrived counts as if it had waited for the whole scored time.
+/// If nothing arrived, the delay counts as the whole scored time.
 double self_inflicted_ms(const harness::DirectionResult& result);
 double delay95_ms(const harness::DirectionResult& result);
 
@@ -53,10 +53,10 @@ struct Means {
 void want_everywhere(RunBook& book, RunRequest request);
 Means means_of(const RunBook& book, RunRequest request);
 
-/// From 0 on, around values that are not negative.
+/// An axis from 0, for non-negative values.
 encoder_bench::ChartAxis axis_from_zero(std::string title, std::vector<double> values);
 
-/// A mark with its name beside it.
+/// A mark labelled with its name.
 struct Mark {
   std::string label;
   double x = 0;

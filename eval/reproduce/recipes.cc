@@ -35,7 +35,7 @@ constexpr std::array kRecipes = {
     Recipe{"forecast", "how often deliveries fall short of the forecast", want_nothing,
            figure_forecast}};
 
-// In the order of the colours: those that are compared most often first, so that they differ most.
+// In the order of the colours: those compared most often first, so that they differ most.
 constexpr std::array<std::string_view, 20> kColours{
     "sprout",   "cress",         "cubic",         "skype-like", "cubic-codel",
     "vegas",    "sprout-ewma",   "compound",      "ledbat",     "verus-r2",
@@ -118,7 +118,7 @@ encoder_bench::ChartAxis axis_from_zero(std::string title, std::vector<double> v
 
 Panel scatter(std::string title, std::string x_title, std::string y_title,
               std::span<const Mark> marks) {
-  // Nothing is nearer than a millisecond to what the link allows.
+  // The smallest distance from the link's limit is a millisecond.
   constexpr double kDelayMinMs = 1;
   Panel panel{.title = std::move(title), .chart = {}};
   std::vector<double> xs;

@@ -8,7 +8,7 @@
 
 namespace cress::reproduce {
 
-/// A published figure or table: which runs it needs, and what it shows of them.
+/// A published figure or table: the runs it needs, and its contents computed from them.
 struct Recipe {
   std::string_view name;
   std::string_view what;  ///< one line
@@ -16,9 +16,9 @@ struct Recipe {
   Figure (*make)(const Lab& lab, const RunBook& book);
 };
 
-/// In the order in which they are listed.
+/// In the order of the list.
 std::span<const Recipe> recipes();
-/// Throws std::invalid_argument naming them all.
+/// Throws std::invalid_argument listing all names.
 const Recipe& find_recipe(std::string_view name);
 
 }  // namespace cress::reproduce

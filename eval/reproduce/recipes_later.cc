@@ -8,7 +8,7 @@
 #include "eval/reproduce/paper.hh"
 #include "eval/reproduce/recipe_tools.hh"
 
-/// What others ran later, and how far single runs can be trusted.
+/// Later experiments of others, and the reliability of single runs.
 namespace cress::reproduce {
 namespace {
 
@@ -160,7 +160,7 @@ Figure figure_red(const Lab& lab, const RunBook& book) {
   for (const auto& [name, means] : all) {
     figure.table.rows.push_back(means_row(name, means));
   }
-  // A setting that is better in both makes the change at the end hosts unnecessary.
+  // A setting that is better in both respects makes the change at the end hosts unnecessary.
   const Means& verus = all[kRed.size()].second;
   std::string better;
   for (size_t i = 0; i < kRed.size(); ++i) {

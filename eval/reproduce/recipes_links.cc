@@ -12,7 +12,7 @@
 #include "traces/trace_statistics.hh"
 #include "transport/control/cress/cress_control.hh"
 
-/// What is read off the links themselves, without a run.
+/// Figures computed from the links themselves, without a run.
 namespace cress::reproduce {
 namespace {
 
@@ -20,7 +20,7 @@ constexpr int64_t kTailFromMs = 20;
 
 constexpr double kMillion = 1e6;
 
-/// Of a million interarrivals, so many a millisecond, in bins that grow by a fifth.
+/// Of a million interarrivals, the number per millisecond, in bins that grow by a fifth.
 std::vector<encoder_bench::ChartPoint> density(const std::vector<int64_t>& interarrivals) {
   constexpr double kGrowth = 1.2;
   std::vector<encoder_bench::ChartPoint> points;
@@ -48,7 +48,7 @@ double share_from(const std::vector<int64_t>& interarrivals, int64_t from_ms) {
 
 /// The density t^-exponent that holds `share` from kTailFromMs on, down to `lowest`.
 std::vector<encoder_bench::ChartPoint> power_law(double exponent, double share, double lowest) {
-  // Whole milliseconds: the least time is half of one less (Clauset et al., eq. 3.7).
+  // Whole milliseconds: the minimum is half of one less (Clauset et al., eq. 3.7).
   const double least = static_cast<double>(kTailFromMs) - 0.5;
   const double at_least = kMillion * share * (exponent - 1) / least;
   const auto first = static_cast<double>(kTailFromMs);

@@ -11,7 +11,7 @@
 #include "eval/reproduce/recipe_tools.hh"
 #include "eval/schemes/shared_link.hh"
 
-/// Figures and tables of the Sprout paper that are made of runs.
+/// Figures and tables of the Sprout paper that need runs.
 namespace cress::reproduce {
 namespace {
 
@@ -39,7 +39,7 @@ const std::vector<std::string> kResultColumns{"scheme",         "throughput kbit
                                               "goodput kbit/s", "utilization",
                                               "delay95 ms",     "self-inflicted ms"};
 
-/// The stretch of a timeline that Figure 1 shows, in points of half a second.
+/// The part of a timeline in Figure 1, in points of half a second.
 struct Stretch {
   double from_s = 0;
   double to_s = 0;
@@ -283,7 +283,7 @@ Figure figure_fig9(const Lab& lab, const RunBook& book) {
 
 namespace {
 
-/// One of the introduction's tables: every scheme beside `first`.
+/// One of the introduction's tables: every scheme compared with `first`.
 void add_means(const Lab& lab, const RunBook& book, std::span<const paper::Mean> published,
                Figure& figure) {
   const Means base = means_of(book, request_of(lab, std::string{published.front().scheme}));
@@ -426,7 +426,7 @@ Figure figure_loss(const Lab& lab, const RunBook& book) {
 
 namespace {
 
-/// What a call and a bulk transfer got of one link.
+/// The results of a call and a bulk transfer on one link.
 struct Shares {
   double bulk_kbps = 0;
   double call_kbps = 0;

@@ -1,5 +1,5 @@
-// Goal: what is shown of runs stays as it was. Method: figures, verdicts and calibrations of seeded
-// numbers and links.
+// Goal: figures stay as they were. Method: figures, verdicts and calibrations of seeded numbers and
+// links.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(ReproduceGolden, CalibrationsAreAsRecorded) {
   std::string golden;
   for (const uint64_t seed : {1U, 2U}) {
     const sim::DeliveryTrace trace = varied_trace(seed);
-    // Within the trace, and over its end, where it begins again.
+    // Within the trace, and over its end, where it restarts.
     for (const Duration duration : {Duration{9'013ms}, Duration{20s}}) {
       golden += calibration_lines(
           calibrate_sprout(trace, duration, 2'005ms, context.dynamics(), context.table()));

@@ -1,5 +1,5 @@
-// Goal: each name shows numbers of its own runs, the same ones every time, and says what they mean.
-// Method: short windows over the recorded links where they are, else over those that stand in.
+// Goal: each name gives the numbers of its own runs, the same ones every time, and interprets them.
+// Method: short windows over the recorded links if they exist, otherwise over their substitutes.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string bytes_of(const Lab& lab, std::string_view name, unsigned jobs) {
 }
 
 TEST(Recipes, EveryNameMakesATableAVerdictAndAPictureOnAShortWindow) {
-  // Over the links that are everywhere, as the figures are compared with those recorded.
+  // Over the links available everywhere, because the figures are compared with recorded ones.
   const Lab lab = make_lab("/nonexistent", kShort, 1);
   RunBook book{lab};
   for (const Recipe& recipe : recipes()) {
@@ -63,7 +63,7 @@ TEST(Recipes, EveryNameMakesATableAVerdictAndAPictureOnAShortWindow) {
   expect_golden("recipes", golden);
 }
 
-TEST(Recipes, GoodputStandsBesideThroughputAndIsLess) {
+TEST(Recipes, GoodputIsListedWithThroughputAndIsLess) {
   const Lab lab = short_lab();
   RunBook book{lab};
   want_loss(lab, book);
@@ -89,7 +89,7 @@ TEST(Recipes, AnotherSeedGivesOtherNumbers) {
             bytes_of(make_lab(CRESS_DATA, kShort, 2), "distributions", 2));
 }
 
-TEST(Recipes, AnUnknownNameListsThoseThatThereAre) {
+TEST(Recipes, UnknownNameListsTheKnownOnes) {
   try {
     find_recipe("fig77");
     FAIL() << "no error";
@@ -98,7 +98,7 @@ TEST(Recipes, AnUnknownNameListsThoseThatThereAre) {
   }
 }
 
-TEST(Lab, WithoutRecordingsEmbeddedLinksStandInAndItIsSaid) {
+TEST(Lab, MissingRecordingsAreReplacedByEmbeddedLinks) {
   const Lab lab = make_lab("/nonexistent", kShort, 1);
   EXPECT_EQ(lab.notes.size(), 4U);
   EXPECT_NE(lab.notes.front().find("stands in"), std::string::npos);
@@ -117,7 +117,7 @@ TEST(Lab, InventedLinksHaveOneMeanAndFourShapes) {
   EXPECT_EQ(lengths.size(), kDistributionLinks);
 }
 
-TEST(RunBook, EachRunIsMadeOnceHoweverManyWantIt) {
+TEST(RunBook, EachRunIsMadeOnce) {
   const Lab lab = short_lab();
   RunBook book{lab};
   want_fig7(lab, book);
@@ -184,10 +184,10 @@ TEST(Calibration, ALinkThatDiesFallsShort) {
   const Calibration cress = calibrate_cress(dying, 20s, 1s);
   EXPECT_GT(sprout.shortfalls.front(), 0);
   EXPECT_GT(cress.shortfalls.front(), 0);
-  EXPECT_LT(cress.shortfalls.front(), 20);  // then it is taken for dead
+  EXPECT_LT(cress.shortfalls.front(), 20);  // then it counts as down
 }
 
-TEST(OrderVerdict, NamesThePairsThatStandTheOtherWayRound) {
+TEST(OrderVerdict, NamesThePairsInTheOppositeOrder) {
   const std::vector<Ranked> as_published{{"a", 1, 10}, {"b", 2, 20}, {"c", 3, 30}};
   EXPECT_EQ(order_verdict("delay", as_published, 0),
             "The published order of delay holds for all 3 pairs.");

@@ -7,7 +7,7 @@
 
 namespace cress::reproduce {
 
-/// A page or picture without its style sheets, which are files of their own.
+/// A page or picture without its style sheets, which have their own tests.
 inline std::string body_of(std::string text) {
   for (size_t from = text.find("<style>"); from != std::string::npos; from = text.find("<style>")) {
     text.erase(from, text.find("</style>", from) + 8 - from);
@@ -15,7 +15,7 @@ inline std::string body_of(std::string text) {
   return text;
 }
 
-/// One digest each of what a figure is written as.
+/// One digest per output format of a figure.
 inline std::string digests_of(const Figure& figure) {
   return figure.name + ": text " + golden_digest(figure_text(figure)) + " csv " +
          golden_digest(figure_csv(figure)) + " json " + golden_digest(figure_json(figure)) +

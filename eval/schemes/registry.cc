@@ -178,8 +178,8 @@ constexpr std::array kSchemesWithPath = {
 
 // UDP payload of a full Ethernet frame: the original sends packets of 1400 bytes.
 constexpr DataSize kEthernetDatagram{1472};
-// The one-way build's receiver answers every 20 ms, its sender is silent for at most 50 ms
-// (as in the original program).
+// The one-way build's receiver answers every 20 ms, its sender is silent for at most 50 ms (as in
+// the original program).
 constexpr Duration kReceiverHeartbeat = 20ms;
 constexpr Duration kSenderHeartbeat = 50ms;
 // Small packets follow a small window more closely (docs/experiments/0001).
@@ -187,12 +187,12 @@ constexpr DataSize kCressPacket{252};
 // "sprout-" and a number below 100.
 constexpr std::string_view kConfidencePrefix = "sprout-";
 constexpr int kConfidenceMax = 99;
-// The confidence whose entry stands for those that have none.
+// The confidence whose entry represents those without one.
 constexpr std::string_view kConfidenceExample = "sprout-75";
-// Every segment is acknowledged at once where a scheme was a program over UDP that did so.
+// Every segment is acknowledged at once if a scheme was a program over UDP that did so.
 constexpr int64_t kAlwaysQuick = kTcpSequenceMax;
 
-// Who draws from which stream of a run's seed (eval/harness/run.cc has the links').
+// Which part draws from which stream of a run's seed (eval/harness/run.cc has the links').
 constexpr uint64_t kStartStream = 3;
 constexpr uint64_t kSenderStream = 4;
 constexpr uint64_t kReceiverStream = 5;
@@ -212,7 +212,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Sprout over a model of its own, for what differs in the quantile alone.
+/// Sprout with a model of its own, for variants that differ only in the quantile.
 class OwnedEstimator final : public control::TickEstimator {
  public:
   struct Tables {
@@ -279,7 +279,7 @@ std::unique_ptr<control::Control> make_omniscient_control(
       OmniscientControl::Options{.datagram_overhead = control::kDatagramOverhead + wire::kTagSize});
 }
 
-/// Two programs do not start in step: the other end comes up within a tick of the first.
+/// Two programs do not start at the same instant: the other end starts within a tick of the first.
 TimePoint jittered_start(uint64_t seed) {
   return kTimeZero +
          from_seconds(Rng{seed}.fork(kStartStream).uniform(0, to_seconds(control::kTickLength)));
@@ -311,7 +311,7 @@ FlowPair make_sprout_flow(std::string_view scheme, const SchemeContext& context,
           std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
 
-/// Both ends act at once: this is our own program, not a model of another.
+/// Both ends react at once: this is our own program, not a model of another.
 FlowPair make_cress_flow(std::string_view scheme, uint64_t seed) {
   SproutFlowOptions sender;
   sender.packet_size = kCressPacket;
@@ -323,7 +323,7 @@ FlowPair make_cress_flow(std::string_view scheme, uint64_t seed) {
           std::make_unique<SproutFlow>(jittered_start(seed), receiver, control())};
 }
 
-/// How a TCP flow is controlled; none where the scheme is no TCP flow.
+/// The congestion control of a TCP flow; nullptr if the scheme is not TCP.
 std::unique_ptr<CongestionControl> make_congestion_control(std::string_view scheme, uint64_t seed) {
   if (scheme == "cubic" || scheme == "cubic-codel" || scheme == "cubic-red") {
     return std::make_unique<Cubic>();
@@ -361,7 +361,7 @@ FlowPair make_tcp_flow(std::string_view scheme, std::unique_ptr<CongestionContro
           std::make_unique<TcpFlowReceiver>(receiver)};
 }
 
-/// Its ends act at once, as cress-tunnel does.
+/// Its ends react at once, as cress-tunnel does.
 FlowPair make_tunnel_flow(const SchemeContext& context) {
   FlowPair cubic = make_tcp_flow("cubic", std::make_unique<Cubic>());
   const auto end = [&](std::unique_ptr<SchemeHost> flow) {
@@ -379,7 +379,7 @@ FlowPair make_tunnel_flow(const SchemeContext& context) {
   return {end(std::move(cubic.left)), end(std::move(cubic.right))};
 }
 
-/// Of the modelled programs; empty for every other scheme.
+/// For the modelled programs; empty for every other scheme.
 std::optional<LikeOptions> like_options(std::string_view scheme) {
   if (scheme == "skype-like") {
     return LikeOptions{};
@@ -510,9 +510,9 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   app::CallOptions options;
   // Only Sprout's belief needs it (docs/experiments/0009).
   options.pads_window = scheme == "sprout";
-  options.trickles = !info.knows_link;  // its closed window is no guess
+  options.trickles = !info.knows_link;  // its closed window is exact
   control::CressControl::Options cress = control::call_control();
-  cress.datagram_overhead += wire::kTagSize;  // what sealing adds
+  cress.datagram_overhead += wire::kTagSize;  // the overhead of encryption
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {
     return info.knows_link    ? make_omniscient_control(trace)
            : is_cress(scheme) ? make_cress_control(scheme, cress)

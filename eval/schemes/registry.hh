@@ -17,23 +17,24 @@ struct SchemeInfo {
   std::string_view name;
   std::string_view what;    ///< one line
   std::string_view source;  ///< paper section or RFC
-  bool saturating = false;  ///< can fill a link one way
+  bool saturating = false;  ///< can fill a link in one direction
   bool call = false;        ///< can carry a video call
-  /// What has to stand at the bottleneck, as `--queue` says it; empty: whatever the run has.
+  /// The queue required at the bottleneck, in the syntax of `--queue`; empty: any.
   std::string_view queue{};
-  bool knows_link = false;  ///< needs the trace of the link it sends over
+  bool knows_link = false;  ///< needs the trace of the link over which it sends
 };
 
-/// Every scheme that asks nothing of its path, in the order they are listed.
+/// Every scheme without requirements on its path, in the order of the list.
 std::span<const SchemeInfo> schemes();
-/// Those that do, which only make_flow with a FlowPath makes.
+/// Those with requirements, which only make_flow with a FlowPath creates.
 std::span<const SchemeInfo> schemes_with_path();
-/// Sprout at any other confidence is `sprout-NN`, NN in 1..99 (the paper's Figure 9): of those with
-/// an entry their own, of the others that of `sprout-75`, whose name differs. Of both lists. Throws
-/// std::invalid_argument naming the nearest schemes when there is none of that name.
+/// The entry of a scheme. Sprout at any other confidence is `sprout-NN`, NN in 1..99 (the paper's
+/// Figure 9): those with an entry have their own, the others that of `sprout-75` under another
+/// name. Searches both lists. Throws std::invalid_argument naming the most similar schemes if there
+/// is none of that name.
 const SchemeInfo& find_scheme(std::string_view name);
 
-/// What runs share and nobody changes: Sprout's tables, made once.
+/// Immutable data shared by runs: Sprout's tables, computed once.
 class SchemeContext {
  public:
   SchemeContext() : dynamics_(control::SproutModel{}), table_(dynamics_) {}
@@ -45,7 +46,7 @@ class SchemeContext {
   control::ForecastTable table_;
 };
 
-/// `left` sends forward, `right` answers (a flow) or sends the other way (a call).
+/// `left` sends forward, `right` answers (a flow) or sends in the other direction (a call).
 struct FlowPair {
   std::unique_ptr<SchemeHost> left, right;
 };
@@ -53,25 +54,26 @@ struct CallPair {
   std::unique_ptr<CallHost> left, right;
 };
 
-/// Jitters the ends' start within a few milliseconds by `seed`, as real programs do not start in
-/// step.
-/// Throws std::invalid_argument for a scheme that carries no flow or asks something of its path.
+/// Varies the ends' start by a few milliseconds by `seed`, as real programs do not start at the
+/// same instant. Throws std::invalid_argument for a scheme that carries no flow or has requirements
+/// on its path.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed);
 
-/// What a run tells a flow of the path it is made for.
+/// The path for which a flow is created.
 struct FlowPath {
-  std::shared_ptr<const sim::DeliveryTrace> forward;  ///< of the link that `left` sends over
-  std::string_view queue{};  ///< what stands at both bottlenecks, as SchemeInfo::queue
+  std::shared_ptr<const sim::DeliveryTrace> forward;  ///< of the link over which `left` sends
+  std::string_view queue{};  ///< the queue at both bottlenecks, as SchemeInfo::queue
 };
-/// Throws std::invalid_argument where the path is not what the scheme asks for.
+/// Throws std::invalid_argument if the path does not meet the scheme's requirements.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed,
                    const FlowPath& path);
-/// What a run tells a call of its path: the traces of the links that `left` and `right` send over.
+/// The path for which a call is created: the traces of the links over which `left` and `right`
+/// send.
 struct CallPath {
   std::shared_ptr<const sim::DeliveryTrace> forward{}, reverse{};
 };
-/// The context outlives the pair; throws std::invalid_argument for a scheme that carries no call,
-/// or has to know a path that it is not told.
+/// The context must outlive the pair; throws std::invalid_argument for a scheme that carries no
+/// call, or that needs a path and gets none.
 CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64_t seed,
                    CallMedia left, CallMedia right, const CallPath& path = {});
 

@@ -87,7 +87,7 @@ TEST(Registry, EveryFlowCarriesDataOverAWanderingLinkWithLossAndAlikeTwice) {
   EXPECT_GE(flows, 22);
 }
 
-TEST(Registry, NamesAreUnlike) {
+TEST(Registry, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const auto list : {schemes(), schemes_with_path()}) {
     for (const SchemeInfo& info : list) {
@@ -119,7 +119,7 @@ TEST(Registry, SproutAtNinetyFivePercentIsSproutAndLessConfidenceSendsMore) {
   }
 }
 
-TEST(Registry, WhatASchemeAsksOfItsPathIsNotLeftOut) {
+TEST(Registry, PathRequirementsOfASchemeAreEnforced) {
   const SchemeContext context;
   for (const SchemeInfo& info : schemes_with_path()) {
     EXPECT_THROW((void)make_flow(info.name, context, 1), std::invalid_argument) << info.name;
@@ -163,7 +163,7 @@ TEST(Registry, AnUnknownNameGetsTheNearestScheme) {
   }
 }
 
-TEST(Registry, RefusalsSayWhatTheSchemeAsksFor) {
+TEST(Registry, RefusalsNameTheSchemesRequirement) {
   const SchemeContext context;
   EXPECT_EQ(refusal_of([&] { (void)make_flow("gcc", context, 1); }),
             "scheme \"gcc\" only carries calls; give it pictures with --video");

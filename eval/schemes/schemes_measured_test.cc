@@ -1,5 +1,5 @@
-// Every saturating scheme over the recorded links: BBR beside the Linux kernel's, the order of the
-// Sprout paper's introduction, and what a run costs. A table is printed.
+// Every saturating scheme over the recorded links: BBR compared with the Linux kernel's, the order
+// of the Sprout paper's introduction, and the cost of a run. A table is printed.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ std::vector<NamedLink> links() {
   return list;
 }
 
-/// d(t) = t - max{sent by t}: the delay it does not exceed for a share `q` of the time.
+/// d(t) = t - max{sent by t}: the delay that it does not exceed for a share `q` of the time.
 double delay_ms(const sim::Link& link, TimePoint from, TimePoint to, double q) {
   std::vector<metrics::Arrival> arrivals;
   arrivals.reserve(link.records().size());
@@ -198,8 +198,8 @@ TEST_F(SchemesMeasured, TheOrderOfDelaysIsThatOfThePapersIntroduction) {
 }
 
 TEST_F(SchemesMeasured, NoReceiveWindowMakesCompoundThePapers) {
-  // 1.53 s there, with Sprout ahead by 1.3: it ran on Windows, with a window we do not know. Ours
-  // has an untuned Linux host's.
+  // 1.53 s there, with Sprout ahead by 1.3: it ran on Windows, with an unknown window. Ours has an
+  // untuned Linux host's.
   double before_s = 1e9;
   for (const int64_t window_kb : {2750, 1024, 512, 256, 128, 64}) {
     double delay_s = 0;
@@ -256,8 +256,8 @@ TEST_F(SchemesMeasured, BbrIsTheKernels) {
     const auto [utilization, delay95_ms] = kernel.at(all[i].name + all[i].direction);
     const Score& ours = row("bbr")[i];
     EXPECT_NEAR(ours.utilization, utilization, 0.05) << name;
-    // On T-Mobile single outages decide the quantile, and where in its cycle each finds the flow:
-    // single runs cannot agree there (docs/results.md).
+    // On T-Mobile single outages determine the quantile, together with the phase of the flow's
+    // cycle at each: single runs cannot agree there (docs/results.md).
     const bool decided_by_outages = all[i].name == "TMobile-UMTS-driving";
     EXPECT_GT(ours.delay95_ms / delay95_ms, decided_by_outages ? 0.4 : 0.7) << name;
     EXPECT_LT(ours.delay95_ms / delay95_ms, decided_by_outages ? 2.6 : 1.3) << name;
@@ -267,7 +267,7 @@ TEST_F(SchemesMeasured, BbrIsTheKernels) {
 }
 
 TEST_F(SchemesMeasured, ARunIsThirtyTimesFasterThanTheLinkAtLeast) {
-  // A wide bound: sanitizers and a busy machine are part of it; the numbers are in docs/results.md.
+  // A wide bound: it includes sanitizers and a busy machine; the numbers are in docs/results.md.
   for (const char* name : {"vegas", "compound", "ledbat", "bbr", "copa", "verus-r6", "cubic"}) {
     for (const Score& one : row(name)) {
       EXPECT_LT(one.cpu_ms_per_s, 30.0) << name;

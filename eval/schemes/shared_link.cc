@@ -8,7 +8,7 @@
 namespace cress::schemes {
 namespace {
 
-// UDP payload of a full Ethernet frame, less what sealing adds.
+// UDP payload of a full Ethernet frame, minus the overhead of encryption.
 constexpr DataSize kTunnelDatagram = DataSize{1472} - wire::kTagSize;
 
 std::unique_ptr<tunnel::Tunnel> make_tunnel(tunnel::ControlMaker& controls,

@@ -11,22 +11,23 @@
 
 namespace cress::schemes {
 
-/// A call and, where there is one, a bulk transfer on one link (the Sprout paper, §5.7).
+/// A call and, optionally, a bulk transfer on one link (the Sprout paper, §5.7).
 struct SharedLink {
   std::shared_ptr<const sim::DeliveryTrace> down, up;  ///< data go over `down`
   Duration length{};
   FlowPair call;
   std::optional<FlowPair> bulk{};
-  /// The forecast that their tunnel goes by; empty: side by side.
+  /// The scheme of their tunnel; empty: without a tunnel.
   std::optional<tunnel::ControlKind> tunnel{};
 };
 
-/// What arrived at the right end, in order of arrival.
+/// The arrivals at the right end, in order.
 struct SharedArrivals {
   std::vector<CarriedDatagram> call, bulk;
 };
 
-/// Simulates it: 20 ms of propagation each way, queues without limit. Equal links, equal arrivals.
+/// Simulates it: 20 ms of propagation in each direction, unlimited queues. Equal links give equal
+/// arrivals.
 SharedArrivals run_shared_link(SharedLink link);
 
 }  // namespace cress::schemes

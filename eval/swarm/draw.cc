@@ -5,11 +5,13 @@
 namespace cress::swarm {
 namespace {
 
-LinkPlan draw_plan(Rng& rng) {
+LinkPlan draw_plan(Rng& rng, bool is_room) {
   LinkPlan plan;
   // A room's member receives from several: less than 600 kbit/s would make age a matter of rate,
-  // not of correctness.
-  plan.rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.uniform(600, 6000)));
+  // not of correctness. The small pictures of a call fill slow links only.
+  const bool is_slow = !is_room && rng.chance(0.4);
+  plan.rate = DataRate::kilobits_per_second(
+      static_cast<int64_t>(is_slow ? rng.uniform(120, 200) : rng.uniform(600, 6000)));
   plan.propagation = from_seconds(rng.uniform(0.002, 0.08));
   plan.jitter = rng.chance(0.4) ? from_seconds(rng.uniform(0, 0.03)) : Duration{};
   plan.loss = rng.chance(0.4) ? rng.uniform(0, 0.05) : 0;
@@ -20,8 +22,9 @@ LinkPlan draw_plan(Rng& rng) {
   return plan;
 }
 
-/// One fault at somebody's, or of everybody's network.
-void draw_fault(Scenario& scenario, Rng& rng) {
+/// One fault at somebody's, or of everybody's network. `has_restarted`: Ada's program was started
+/// again in a call; if she moved before Bo found her, nothing would say where she is.
+void draw_fault(Scenario& scenario, Rng& rng, bool is_call, bool& has_restarted) {
   const size_t person = rng.below(scenario.people());
   const Duration length = from_seconds(rng.uniform(0.2, 6));
   switch (rng.below(6)) {
@@ -32,7 +35,7 @@ void draw_fault(Scenario& scenario, Rng& rng) {
       scenario.blackout(person, length);
       return;
     case 2:
-      if (scenario.is_present(person)) {
+      if (scenario.is_present(person) && !(person == 0 && has_restarted)) {
         scenario.move(person);
       }
       return;
@@ -42,6 +45,7 @@ void draw_fault(Scenario& scenario, Rng& rng) {
     case 4:
       if (scenario.is_present(person)) {
         scenario.restart(person);
+        has_restarted = has_restarted || (is_call && person == 0);
       }
       return;
     default:
@@ -56,7 +60,7 @@ void draw_room_event(Scenario& scenario, Rng& rng) {
   switch (rng.below(3)) {
     case 0:
       if (scenario.people() < kPeopleMax) {
-        scenario.link(draw_plan(rng)).join();
+        scenario.link(draw_plan(rng, true)).join();
       }
       return;
     case 1:
@@ -76,23 +80,24 @@ std::string run_drawn(uint64_t seed, std::vector<std::string>* steps) {
   Rng rng = Rng{seed}.fork(1);
   Scenario scenario{seed};
   const bool is_room = rng.chance(0.5);
-  scenario.link(draw_plan(rng));
+  scenario.link(draw_plan(rng, is_room));
   if (is_room) {
     scenario.room(2 + rng.below(4));
   } else {
     scenario.call();
   }
   scenario.run(from_seconds(rng.uniform(1, 4)));
+  bool has_restarted = false;
   for (uint64_t faults = 1 + rng.below(5); faults > 0; --faults) {
     if (is_room && rng.chance(0.4)) {
       draw_room_event(scenario, rng);
     } else {
-      draw_fault(scenario, rng);
+      draw_fault(scenario, rng, !is_room, has_restarted);
     }
     scenario.run(from_seconds(rng.uniform(0.2, 4)));
   }
   // Of what happened last, recovery may take its time: an outage's back-off, and a rejoin.
-  scenario.run(20s).check_settled();
+  scenario.run(20s).strangers(150).check_settled();
   if (steps != nullptr) {
     *steps = scenario.steps();
   }

@@ -9,7 +9,7 @@
 namespace cress::swarm {
 namespace {
 
-// The coarsest coding in the smallest size differs from its original by less, a picture decoded
+// The coarsest encoding in the smallest size differs from its original by less, a frame decoded
 // with a wrong reference by more.
 constexpr double kMeanDifferenceMax = 24;
 
@@ -79,7 +79,7 @@ void Person::handle_timeout(TimePoint now) {
   }
   while (!is_finished() && next_picture() <= now) {
     machine_->capture(now, camera_.picture(captured_++));
-    accounted_ += machine_->endpoint() == nullptr ? 1 : 0;  // nobody is there: it goes nowhere
+    accounted_ += machine_->endpoint() == nullptr ? 1 : 0;  // no peer is connected: it is discarded
   }
   while (!is_finished() && next_sound() <= now) {
     machine_->capture_sound(now, voice_.frame(sounds_++));
@@ -139,13 +139,13 @@ void Person::handle_shown(const std::string& from, const app::ShownFrame& frame)
   }
   sight = {frame.captured, frame.shown, sight.frames + 1};
   const auto expected = cameras_.find(from);
-  if (expected == cameras_.end() || !frame.picture) {
-    return;
+  if (expected == cameras_.end() || !frame.picture || frame.captured < expected->second.start) {
+    return;  // the last: of the program that ran before the other's restart
   }
   media::SyntheticCamera& camera = expected->second.camera;
   const media::Picture shown = media::scale_picture(*frame.picture, kWidth, kHeight);
   const int64_t index = (frame.captured - expected->second.start) / camera.frame_rate().time_of(1);
-  // The wire's time of capture is whole milliseconds.
+  // Capture times on the wire are whole milliseconds.
   double least = kMeanDifferenceMax + 1;
   for (int64_t near = std::max<int64_t>(0, index - 1); near <= index + 1; ++near) {
     least = std::min(least, difference(shown, *camera.picture(static_cast<uint64_t>(near))));

@@ -26,9 +26,9 @@ struct Sight {
   uint64_t frames = 0;
 };
 
-/// Somebody in a call or in a room: the machine of the live program with a synthetic camera, a
-/// synthetic voice and a loudspeaker that takes 20 ms every 20 ms. Everything displayed is held
-/// against what the other person's camera saw. Threads: none inside; one owner.
+/// A participant in a call or in a room: the machine of the live program with a synthetic camera, a
+/// synthetic voice and a loudspeaker that takes 20 ms every 20 ms. Every displayed frame is
+/// compared with the other person's camera. Threads: none inside; one owner.
 class Person final : public Machine {
  public:
   static constexpr int kWidth = 112;
@@ -52,16 +52,16 @@ class Person final : public Machine {
   bool is_finished() const { return machine_->is_finished(); }
   /// Names of the others in this member's list; empty in a call.
   std::set<std::string> others() const;
-  /// By the other's name; of a call: by "".
+  /// By the other's name; in a call the key is "".
   const std::map<std::string, Sight>& sights() const { return sights_; }
-  /// Frames of 20 ms of received audio that were played; concealed ones and silence not counted.
+  /// Frames of 20 ms of received audio that were played; concealed ones and silence do not count.
   uint64_t speech_played() const { return speech_played_; }
   uint64_t pictures_captured() const { return captured_; }
   uint64_t pictures_accounted() const { return accounted_; }
   const session::Endpoint* endpoint() const { return machine_->endpoint(); }
-  /// Invariants that did not hold, each once.
+  /// Violated invariants, each once.
   const std::set<std::string>& broken() const { return broken_; }
-  /// What is displayed as `name` is from now on compared with the camera of `other`. In a call
+  /// From now on frames displayed for `name` are compared with the camera of `other`. In a call
   /// `name` is "".
   void expect_camera(const std::string& name, const Person& other) {
     cameras_.insert_or_assign(name, Camera{camera_of(other.seed_), other.start_});

@@ -16,7 +16,7 @@
 
 namespace cress::swarm {
 
-/// One direction between a person and whoever they talk to.
+/// One direction between a person and the other end.
 struct LinkPlan {
   DataRate rate = DataRate::kilobits_per_second(3000);
   Duration propagation = 20ms;
@@ -42,51 +42,53 @@ class Scenario {
   explicit Scenario(uint64_t seed);
   ~Scenario();
 
-  // Conditions, for links that are made after them.
+  // Conditions, for links created after them.
   Scenario& link(const LinkPlan& both);
   Scenario& loss(double share);
   Scenario& jitter(Duration most);
   Scenario& bursts(const sim::BurstLoss& bursts);
 
-  // Who is there.
+  // Participants.
   /// Two persons, "Ada" listening and "Bo" joining.
   Scenario& call();
-  /// A relay with a room and so many members, named "Ada", "Bo", "Cem", ...
+  /// A relay with a room of `members`, named "Ada", "Bo", "Cem", ...
   Scenario& room(size_t members);
   Scenario& join();
   Scenario& leave(size_t person);
-  /// The program dies and is started again; the others see its session end or go on.
+  /// The program crashes and is started again; for the others its session ends or continues.
   Scenario& restart(size_t person);
   Scenario& restart_relay();
 
-  // What happens to the network.
+  // Network events.
   Scenario& run(Duration length);
-  /// All links of a person (of everybody without one) carry nothing for so long.
+  /// All links of a person (without one: of everybody) carry nothing for this long.
   Scenario& blackout(Duration length);
   Scenario& blackout(size_t person, Duration length);
   /// The person's address changes; they are notified, as by a real network.
   Scenario& move(size_t person);
-  /// Datagrams of strangers for everybody: noise, and repeats of what was seen on the wire.
+  /// Datagrams from strangers to everybody: noise, and replays of observed ones.
   Scenario& strangers(size_t datagrams);
 
-  /// Notes a failure unless `holds`.
+  /// Records a failure unless `holds`.
   Scenario& expect(const std::string& what, const std::function<bool(Scenario&)>& holds);
   /// The invariants of docs/ARCHITECTURE.md that hold at every instant.
   Scenario& check_always();
-  /// Those that hold when the network has been good for some seconds: everybody sees and hears
-  /// everybody.
+  /// Those that hold after some seconds of a good network: everybody sees and hears everybody.
   Scenario& check_settled();
 
-  /// The oldest newest picture, over all pairs of those present.
+  /// The age of the newest picture, maximum over all pairs of those present.
   Duration frame_age() const { return oldest_picture().age; }
+  /// How long what waits in the longest queue of any link takes.
+  Duration queue_delay() const;
   size_t people() const;
   bool is_present(size_t person) const;
   const Person& person(size_t at) const;
   TimePoint now() const { return world_.now(); }
   uint64_t seed() const { return seed_; }
-  /// Failures, one a line with the step they were found at and the seed; "" if there is none.
+  /// Failures, one per line with the step at which they were found and the seed; "" if there are
+  /// none.
   std::string report() const;
-  /// The steps so far, one a line.
+  /// The steps so far, one per line.
   const std::vector<std::string>& steps() const { return steps_; }
 
  private:
@@ -100,10 +102,17 @@ class Scenario {
 
   Seat& add(const std::string& name);
   std::unique_ptr<Person> make_person(const Seat& seat);
+  void place(Seat& seat, const Address& address);
   void wire_up(Seat& seat);
   void know_cameras();
   void note(const std::string& step);
+  void pass(Duration length);
   void fail(const std::string& what);
+  void overhear(const sim::Datagram& datagram);
+  void check_person(const Seat& seat);
+  void check_relay();
+  /// Datagrams and records that persons and the relay took for those of their peers, so far.
+  uint64_t accepted() const;
   Oldest oldest_picture() const;
   std::vector<Seat*> present() const;
   std::set<std::string> names_but(const Seat& seat) const;
@@ -120,14 +129,18 @@ class Scenario {
   std::unique_ptr<relay::RelayMachine> relay_;
   sim::World::HostId relay_id_ = 0;
   uint32_t addresses_ = 0;
+  Address in_link_;  // where Ada is, by the link that Bo was started with
   uint32_t links_ = 0;
-  std::vector<sim::Datagram> overheard_;
+  std::vector<sim::Datagram> overheard_;  // the newest
+  std::vector<sim::Datagram> recorded_;   // every so many of all
+  uint64_t record_every_ = 1;
+  uint64_t datagrams_ = 0;
   std::vector<std::string> steps_;
   std::vector<std::string> failures_;
 };
 
-/// A scenario drawn from `seed`: topology, conditions, faults, members who come and go. Returns its
-/// report().
+/// Runs a scenario drawn from `seed`: topology, conditions, faults, members who join and leave.
+/// Returns its report().
 std::string run_drawn(uint64_t seed, std::vector<std::string>* steps = nullptr);
 
 }  // namespace cress::swarm

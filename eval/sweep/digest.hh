@@ -6,11 +6,11 @@
 
 namespace cress::sweep {
 
-/// A name for bytes: 128-bit FNV-1a (draft-eastlake-fnv). Not against forgers: what has a name is
-/// compared whole before it is believed. Threads: none inside; one owner.
+/// A digest of bytes: 128-bit FNV-1a (draft-eastlake-fnv). Not secure against forgery: entries with
+/// equal digests are compared completely. Threads: none inside; one owner.
 class Digest {
  public:
-  /// The same bytes in other pieces are another name: each piece's length counts too.
+  /// The same bytes in other pieces give another digest: each piece's length counts too.
   Digest& add(std::string_view bytes);
   Digest& add(int64_t number);
   /// 32 hexadecimal digits.
@@ -27,8 +27,8 @@ class Digest {
 /// The digest of a file's bytes, read in pieces; throws std::runtime_error "PATH: what".
 std::string digest_of_file(const std::string& path);
 
-/// What tells this build of the program from another: the linker's build id, in hexadecimal; empty
-/// where it wrote none.
+/// What distinguishes this build of the program: the linker's build id, in hexadecimal; empty if
+/// there is none.
 std::string build_id();
 
 }  // namespace cress::sweep

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-// The library's own header is loud under -Wconversion.
+// The library's own header gives warnings with -Wconversion.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -25,7 +25,7 @@ uint32_t Plan::add_value(PlanValue value) {
 
 namespace {
 
-/// Thrown inside this file only: TOML is read by recursion, and the first error ends it.
+/// Thrown inside this file only: TOML is read recursively, and the first error ends it.
 struct Refusal {
   PlanError error;
 };
@@ -34,7 +34,7 @@ struct Refusal {
 
 size_t line_of(const toml::node& node) { return node.source().begin.line; }
 
-/// What a parser that recurses could be hurt by, before it sees it.
+/// Checks for input that could harm a recursive parser, before it gets it.
 void check_shape(std::string_view text) {
   if (text.size() > kPlanBytesMax) {
     refuse(0, fmt::format("a plan of over {} KiB; split it", kPlanBytesMax / 1024));
@@ -117,7 +117,7 @@ std::string shortest(double value) {
   return {text.data(), end};
 }
 
-/// "a number" or "text": what a key wants, for the error.
+/// "a number" or "text": the type of a key, for the error.
 [[noreturn]] void refuse_type(std::string_view key, const toml::node& node,
                               std::string_view wanted) {
   refuse(line_of(node), fmt::format("{}: {}", key, wanted));
@@ -239,7 +239,7 @@ void add_value(Key key, const toml::node& node, std::vector<PlanValue>& values) 
 
 using Lists = std::array<std::vector<PlanValue>, kKeyNames.size()>;
 
-/// One key's list; a value alone is a list of one.
+/// One key's list; a single value is a list of one.
 std::vector<PlanValue> list_of(Key key, const toml::node& node) {
   const std::string name{kKeyNames[static_cast<size_t>(key)]};
   std::vector<PlanValue> values;
@@ -332,7 +332,7 @@ Plan plan_of(const toml::table& root) {
   return plan;
 }
 
-/// The library's words may quote the text; a line for a person does not hold line ends.
+/// The library's message may quote the text; a line for a user contains no line ends.
 std::string one_line(std::string_view text) {
   constexpr size_t kWordsMax = 200;
   std::string line{text.substr(0, kWordsMax)};

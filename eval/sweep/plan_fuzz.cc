@@ -1,4 +1,4 @@
-// Any bytes as a plan: a bounded plan or one error with words.
+// Any bytes as a plan: a bounded plan or one error with a message.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -106,7 +106,7 @@ TEST(Plan, EveryErrorNamesItsLineAndSaysWhatToDo) {
   expect_refused(good + "seed = 1\nseed = 2", 4, "TOML");
 }
 
-TEST(Plan, WhatWouldBeTooMuchIsRefusedBeforeItIsMade) {
+TEST(Plan, TooLargePlansAreRejectedBeforeExpansion) {
   const std::string good = "scheme = \"cress\"\nlink = \"3g\"\n";
   std::string many = good + "seed = \"1..10000\"\nqueue = [";
   for (int i = 0; i < 6; ++i) {

@@ -31,7 +31,7 @@ namespace {
 constexpr int kTickMilliseconds = 200;
 constexpr size_t kMessageBytesMax = size_t{64} << 20;
 
-/// What a worker says: one letter, a length, that many bytes.
+/// A worker's messages: one letter, a length, that many bytes.
 enum class Letter : char { kShare = 's', kBytes = 'b', kWords = 'w' };
 struct Header {
   Letter letter{};
@@ -63,7 +63,7 @@ class Descriptor {
   int fd_;
 };
 
-/// False when nobody listens any more.
+/// False if the reader has gone.
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -86,13 +86,13 @@ bool say(int fd, Letter letter, std::string_view bytes) {
   return write_all(fd, message);
 }
 
-/// Never returns: what comes after in the parent's program is not the child's.
+/// Never returns: the rest of the parent's program is not the child's.
 [[noreturn]] void be_worker(size_t task, const Work& work, int fd, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
-    ::_exit(1);  // it died before it could be asked to take this one along
+    ::_exit(1);  // its parent died before the request to be ended with it
   }
-  // The terminal's Ctrl-C is for the parent, who decides.
+  // The terminal's Ctrl-C is for the parent, which decides.
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGINT, &ignore, nullptr);
@@ -115,7 +115,7 @@ bool say(int fd, Letter letter, std::string_view bytes) {
   } catch (const std::exception& error) {
     said = say(fd, Letter::kWords, error.what());
   }
-  ::_exit(said ? 0 : 1);  // no destructors, no flushing of what the parent has written
+  ::_exit(said ? 0 : 1);  // no destructors, no flushing of the parent's output
 }
 
 struct Worker {
@@ -137,7 +137,7 @@ std::string words_of_status(int status) {
   return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
-/// Cuts whole messages off what was read.
+/// Splits the bytes read into whole messages.
 void handle_messages(Worker& worker) {
   for (;;) {
     Header header;
@@ -184,7 +184,7 @@ class Workers {
     all_.push_back({.task = task, .pid = pid, .from_it = std::move(from_it)});
   }
 
-  /// Reads what worker `i` has said; its outcome once it has ended.
+  /// Reads the messages of worker `i`; its outcome once it has ended.
   std::optional<std::pair<size_t, Outcome>> read(size_t i) {
     Worker& worker = all_[i];
     std::array<char, 1 << 16> piece{};
@@ -234,7 +234,7 @@ class Workers {
   std::vector<Worker> all_;
 };
 
-/// SIGINT and SIGTERM as something to read, for as long as this lives.
+/// SIGINT and SIGTERM as something to read, while this object exists.
 class Signals {
  public:
   Signals() : fd_(-1) {
@@ -253,7 +253,7 @@ class Signals {
   ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   int fd() const { return fd_.fd(); }
-  /// 0: none came.
+  /// 0: none arrived.
   int next() const {
     signalfd_siginfo info{};
     return ::read(fd_.fd(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
@@ -285,7 +285,7 @@ PoolEnd run_in_processes(std::span<const size_t> tasks, size_t jobs, const Work&
     if (::poll(wanted.data(), wanted.size(), kTickMilliseconds) < 0 && errno != EINTR) {
       fail("workers cannot be waited for");
     }
-    // From the last: one that has ended leaves the places before it as they are.
+    // From the last: removing an ended one leaves the positions before it unchanged.
     for (size_t i = wanted.size() - 1; i >= 1; --i) {
       if (wanted[i].revents != 0) {
         if (auto ended = workers.read(i - 1)) {

@@ -1,4 +1,4 @@
-// Goal: whatever happens to one worker, the others and the caller go on. Method: workers that
+// Goal: whatever happens to one worker, the others and the caller continue. Method: workers that
 // finish, throw, abort, are killed or never end.
 #include "eval/sweep/pool.hh"
 
@@ -53,7 +53,7 @@ TEST(Pool, HandsBackEachTasksBytesWhateverTheNumberOfJobs) {
   }
 }
 
-TEST(Pool, AWorkerThatDiesTakesNoOtherAlong) {
+TEST(Pool, CrashedWorkerAffectsNoOther) {
   const Told told = run(6, 2, [](size_t task, const auto&) -> std::string {
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
@@ -99,7 +99,7 @@ TEST(Pool, AThrowOfTheCallerEndsTheWorkers) {
                std::runtime_error);
 }
 
-TEST(Pool, AnInterruptWaitsForWhatRunsAndBeginsNothing) {
+TEST(Pool, InterruptFinishesRunningTasksAndStartsNone) {
   size_t ended = 0;
   size_t waited_for = 0;
   const auto work = [](size_t task, const auto&) -> std::string {
@@ -119,7 +119,7 @@ TEST(Pool, AnInterruptWaitsForWhatRunsAndBeginsNothing) {
   EXPECT_EQ(ended, waited_for);
 }
 
-TEST(Pool, ASecondInterruptDropsWhatRuns) {
+TEST(Pool, SecondInterruptEndsRunningTasks) {
   const pid_t caller = getpid();
   const auto work = [&](size_t, const auto&) -> std::string {
     kill(caller, SIGINT);

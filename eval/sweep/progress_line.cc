@@ -26,7 +26,7 @@ std::string time_in_words(Duration time) {
 }
 
 std::string ProgressLine::time_left(Duration elapsed, size_t done, double running) const {
-  // A run counts for its share: the first estimate does not wait for the first long run.
+  // A run counts by its share done: the first estimate need not wait for the first long run.
   const double made = static_cast<double>(done - options_.done_before) + running;
   const double left = static_cast<double>(options_.runs - done) - running;
   constexpr double kMadeMin = 0.05;

@@ -8,21 +8,21 @@
 
 namespace cress::sweep {
 
-/// What a person who waits is told: on a terminal one line, redrawn, from the second second on;
-/// elsewhere (a log file) a line every ten seconds. Reads no clock: times are since the start.
-/// Threads: none inside.
+/// Progress for the user: on a terminal one line, redrawn, from the second second on; elsewhere (a
+/// log file) a line every ten seconds. Reads no clock: times are since the start. Threads: none
+/// inside.
 class ProgressLine {
  public:
   struct Options {
     size_t runs = 0;
-    size_t done_before = 0;  ///< by an earlier command: they say nothing about the time left
+    size_t done_before = 0;  ///< by an earlier command: they say nothing about the remaining time
     bool is_terminal = false;
   };
   explicit ProgressLine(const Options& options) : options_(options) {}
 
-  /// What to print now, if anything. `running`: the sum of the shares of what is running.
+  /// The text to print now, if any. `running`: the sum of the shares of the running tasks.
   std::optional<std::string> poll(Duration elapsed, size_t done, double running);
-  /// What takes the line away at the end.
+  /// The text that clears the line at the end.
   std::string clear() const { return visible_ ? "\r\033[K" : ""; }
 
  private:

@@ -6,8 +6,8 @@
 
 namespace cress::sweep {
 
-/// A part of a plan for one machine: of every `count` runs one. Runs are dealt like cards, so that
-/// slow links and schemes are spread over all shards.
+/// A part of a plan for one machine: one of every `count` runs. Runs are assigned round-robin, so
+/// that slow links and schemes are spread over all shards.
 struct Shard {
   size_t number = 1;  ///< 1..count
   size_t count = 1;
@@ -18,7 +18,7 @@ struct Shard {
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// `text` as one word of a POSIX shell, whatever is in it.
+/// `text` quoted as one word of a POSIX shell, whatever it contains.
 std::string shell_word(std::string_view text);
 
 }  // namespace cress::sweep

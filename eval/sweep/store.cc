@@ -34,8 +34,8 @@ std::string host_name() {
   return text;
 }
 
-/// Files on their way are NAME.HOST-PID.tmp, so that no two processes share one.
-/// True for a temporary file of a process of this machine that is no more.
+/// Temporary files are NAME.HOST-PID.tmp, so that no two processes share one. True for a temporary
+/// file of a process of this machine that has ended.
 bool is_left_over(const std::string& name) {
   for (const std::string_view ending : {std::string_view{".tmp"}, std::string_view{".tmp.part"}}) {
     if (!name.ends_with(ending)) {
@@ -55,7 +55,7 @@ bool is_left_over(const std::string& name) {
 }
 
 void remove_left_overs(const fs::path& folder) {
-  std::error_code ignored;  // a file that stays is only litter
+  std::error_code ignored;  // a file that stays is harmless
   for (const fs::directory_entry& entry : fs::directory_iterator{folder, ignored}) {
     if (is_left_over(entry.path().filename().string())) {
       fs::remove(entry.path(), ignored);
@@ -63,11 +63,11 @@ void remove_left_overs(const fs::path& folder) {
   }
 }
 
-/// A rename is for good only when the folder is.
+/// A rename is durable only once the folder is synced.
 void flush_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {
-    ::fsync(fd);  // some file systems cannot; the file itself is flushed all the same
+    ::fsync(fd);  // some file systems cannot; the file itself is synced in any case
     ::close(fd);
   }
 }
@@ -91,7 +91,7 @@ void save_whole(std::string_view text, const fs::path& path) {
   try {
     save_text(text, own);
   } catch (const std::runtime_error& error) {
-    // The name of the temporary file tells nobody anything.
+    // The name of the temporary file is of no interest to the user.
     std::string words = error.what();
     if (const size_t at = words.find(own.string()); at != std::string::npos) {
       words.replace(at, own.string().size(), path.string());

@@ -50,7 +50,7 @@ TEST(BuildId, IsHexadecimalAndStays) {
   EXPECT_GE(id.size(), 16U) << "the linker wrote no build id";
 }
 
-TEST(RunStore, GivesBackWhatWasPutAndNothingElse) {
+TEST(RunStore, ReturnsStoredRunsOnly) {
   const RunStore store{fresh_folder()};
   EXPECT_FALSE(store.find(kRun).has_value());
   store.put(kRun, kResults);
@@ -77,7 +77,7 @@ TEST(RunStore, ABrokenOrForeignFileCountsAsNotFinished) {
   EXPECT_EQ(store.find(kRun), kResults);
 }
 
-TEST(RunStore, ClearsAwayWhatAKilledProcessLeftAndNothingElse) {
+TEST(RunStore, RemovesOnlyFilesOfKilledProcesses) {
   const fs::path folder = fresh_folder();
   { const RunStore store{folder}; }
   const pid_t dead = fork();

@@ -1,4 +1,4 @@
-// Goal: plans mean the same runs, and things have the same names, as when this was recorded: a
+// Goal: plans give the same runs, and runs have the same names, as when this was recorded: a
 // store's names must not change while its definitions do not.
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 std::string outcome_of_plan(const std::string& text) {
   const auto plan = parse_plan(text);
   if (!plan) {
-    // What follows are the words of the library's version.
+    // The rest is the text of the library's version.
     const std::string& what = plan.error().what;
     return fmt::format("line {}: {}\n", plan.error().line, what.substr(0, what.find("TOML")));
   }
@@ -40,7 +40,7 @@ std::string outcome_of_plan(const std::string& text) {
   return plan->size() <= 4 ? runs : fmt::format("{} runs {}\n", plan->size(), golden_digest(runs));
 }
 
-TEST(SweepGolden, PlansMeanTheRunsRecorded) {
+TEST(SweepGolden, PlansGiveTheRecordedRuns) {
   const std::string good = "scheme = \"cress\"\nlink = \"3g\"\n";
   std::string golden;
   for (const std::string& text : std::vector<std::string>{
@@ -144,7 +144,7 @@ TEST(SweepGolden, NamesAreThoseRecorded) {
   expect_golden("names", golden);
 }
 
-TEST(SweepGolden, ProgressIsSaidAsRecorded) {
+TEST(SweepGolden, ProgressIsPrintedAsRecorded) {
   std::string golden;
   for (const bool is_terminal : {true, false}) {
     for (const size_t runs : {0U, 10U, 400U}) {

@@ -29,7 +29,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// One way to use the encoder: what is asked of it for frame `i`, after `prepare` at the encoder.
+/// One way to use the encoder: the options for frame `i`, after `prepare` on the encoder.
 struct GoldenCoding {
   const char* what;
   Vp8EncoderOptions options;
@@ -125,8 +125,8 @@ double loudness_of(std::span<const int16_t> samples) {
   return std::sqrt(sum / static_cast<double>(samples.size()));
 }
 
-// A size for each frame, with f where it holds a copy and - where it is background; below it how
-// loud the decoder's output is, with every seventh frame lost.
+// A size for each frame, with f if it holds a copy and - if it is background; below it the loudness
+// of the decoder's output, with every seventh frame lost.
 TEST(Opus, CodesAndDecodesAsRecorded) {
   std::ostringstream text;
   text << codec_versions() << "\n";
@@ -143,7 +143,7 @@ TEST(Opus, CodesAndDecodesAsRecorded) {
     std::string heard;
     bool lost = false;
     for (uint64_t i = 0; i < 120; ++i) {
-      // A second of the voice, then a second and more of next to nothing.
+      // A second of the voice, then a second and more of near silence.
       AudioFrame frame = voice.frame(i + 10);
       for (int16_t& sample : frame) {
         sample = static_cast<int16_t>(i < 50 ? sample : sample / 4'000);
@@ -236,7 +236,7 @@ DecodeError error_of(std::vector<std::byte> frame) {
   return decoded ? DecodeError::kEmpty : decoded.error();
 }
 
-TEST(Vp8Decoder, EveryPartOfAKeyFramesHeadIsLookedAt) {
+TEST(Vp8Decoder, EveryPartOfAKeyFramesHeaderIsChecked) {
   const std::vector<std::byte> key = key_frame_of(32, 32);
   for (const size_t magic : {3U, 4U, 5U}) {
     std::vector<std::byte> frame = key;
@@ -263,7 +263,7 @@ TEST(Vp8Decoder, EveryPartOfAKeyFramesHeadIsLookedAt) {
   EXPECT_EQ(error_of(large), DecodeError::kNoKeyFrame);
 }
 
-TEST(Vp8Decoder, AFrameThatIsNotToBeShownGivesNoPicture) {
+TEST(Vp8Decoder, HiddenFrameGivesNoPicture) {
   SyntheticCamera camera{{.width = 64, .height = 48}};
   Vp8Encoder encoder{{.width = 64, .height = 48}};
   Vp8Decoder decoder;

@@ -11,15 +11,13 @@
 
 namespace cress::media {
 
-/// What `conceal` counts in: 2.5 ms, the shortest piece libopus makes up.
+/// The unit of `conceal`: 2.5 ms, the shortest piece that libopus can conceal.
 inline constexpr size_t kOpusConcealStep = 120;
 
-/// Opus (RFC 6716) through libopus: one channel out, whatever the packet has.
-/// Call it once for each 20 ms, in order: with the frame's packet, else with the next frame's if
-/// that holds a copy, else with nothing.
-/// Errors: what the peer sent gives an OpusError and never throws; set-up throws
-/// std::runtime_error with libopus's words.
-/// Threads: none inside; one owner.
+/// Opus (RFC 6716) through libopus: one output channel, whatever the packet has. Call it once per
+/// 20 ms, in order: with the frame's packet; without it, with the next frame's packet if that holds
+/// a copy; otherwise conceal. Errors: peer data gives an OpusError and never throws; set-up throws
+/// std::runtime_error with libopus's message. Threads: none inside; one owner.
 class OpusDecoder {
  public:
   OpusDecoder();
@@ -31,10 +29,10 @@ class OpusDecoder {
   Result<AudioFrame, OpusError> decode(std::span<const std::byte> packet);
   /// The frame before `next`, from the copy in `next`. Decode `next` itself afterwards.
   Result<AudioFrame, OpusError> decode_fec(std::span<const std::byte> next);
-  /// Goes on without a packet: from speech it makes up a fading continuation, from silence the
+  /// Continues without a packet: after speech with a fading continuation, after silence with
   /// background noise. `out`: a multiple of kOpusConcealStep, at most a frame.
   void conceal(std::span<int16_t> out);
-  /// Forgets everything: another sender begins.
+  /// Resets all state: another sender begins.
   void reset();
 
  private:

@@ -5,9 +5,9 @@
 #include "media/codec/opus_decoder.hh"
 #include "transport/base/check.hh"
 
-// The input is a list of packets, each after what to do with it in one byte and its length in two
-// (high first). libopus itself is not instrumented here; what is watched is its effect on our
-// memory and our own reading of packets.
+// The input is a list of packets: the action in one byte, the length in two (high first), the
+// bytes. libopus itself is not instrumented here; the test watches its effect on our memory and our
+// own parsing of packets.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace media = cress::media;
   media::OpusDecoder decoder;

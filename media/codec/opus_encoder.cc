@@ -13,13 +13,12 @@
 namespace cress::media {
 namespace {
 
-// A packet that only says "silence" is its first byte, with or without a second (libopus, DTX).
+// A packet that only means "silence" is its first byte, with or without a second (libopus, DTX).
 constexpr int kSilenceBytesMax = 2;
 
-// As libopus's own speech layer does: after 200 ms without speech only every twentieth packet is
-// sent, to describe the background. libopus (1.3) at our complexity needs to have heard speech
-// before it calls anything silence; a microphone that is only listened to would send all of its
-// noise.
+// Like libopus's own speech layer: after 200 ms without speech only every twentieth packet is sent,
+// to describe the background. libopus (1.3) at our complexity must have received speech before it
+// classifies anything as silence; a microphone without speech would send all of its noise.
 constexpr int kHangoverFrames = 10;
 constexpr int kRefreshFrames = 20;
 
@@ -87,7 +86,7 @@ CodedSound OpusEncoder::encode(const AudioFrame& frame) {
   }
   CodedSound coded;
   if (size <= kSilenceBytesMax) {
-    impl_->inactive_run = 0;  // libopus sees to it itself
+    impl_->inactive_run = 0;  // libopus does it itself
     return coded;
   }
   const auto data = std::as_bytes(std::span{bytes}.first(static_cast<size_t>(size)));

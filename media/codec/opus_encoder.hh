@@ -19,14 +19,15 @@ inline constexpr DataRate kOpusRateMax = DataRate::kilobits_per_second(128);
 struct OpusEncoderOptions {
   /// kOpusRateMin..kOpusRateMax.
   DataRate target = DataRate::kilobits_per_second(24);
-  /// 0..10, libopus's scale; fixed, so that the same sound gives the same bytes on a busy machine.
+  /// 0..10, libopus's scale; fixed, so that the same audio gives the same bytes on a busy machine.
   int complexity = 9;
-  /// Leave silence out.
+  /// Discontinuous transmission: no packets in silence.
   bool dtx = true;
 };
 
 struct CodedSound {
-  /// Empty: silence that needs no packet (DTX). A packet that is not active describes background.
+  /// Empty: silence that needs no packet (DTX). A packet that is not active describes background
+  /// noise.
   std::vector<std::byte> data;
   OpusPacketInfo info;
 
@@ -35,9 +36,8 @@ struct CodedSound {
 };
 
 /// Opus (RFC 6716) through libopus, tuned for speech: one channel, 20 ms, variable bitrate bounded
-/// by the target. With an expected loss, packets carry a coarser copy of the frame before.
-/// Errors: set-up throws std::runtime_error with libopus's words.
-/// Threads: none inside; one owner.
+/// by the target. With an expected loss, packets carry a coarser copy of the frame before. Errors:
+/// set-up throws std::runtime_error with libopus's message. Threads: none inside; one owner.
 class OpusEncoder {
  public:
   explicit OpusEncoder(const OpusEncoderOptions& options = {});
@@ -49,11 +49,11 @@ class OpusEncoder {
 
   /// From the next frame on; clamped to kOpusRateMin..kOpusRateMax.
   void set_target(DataRate target);
-  /// Share of packets (0..1) that the peer will miss, from the next frame on. 0 turns the copies
-  /// off; the more, the more bits go into them.
+  /// Expected share (0..1) of packets lost, from the next frame on. 0 turns the copies off; a
+  /// larger share gives them more bits.
   void set_expected_loss(double share);
 
-  /// How much later than its input a frame's sound comes out of a decoder.
+  /// How much later than its input a frame's audio leaves a decoder.
   Duration delay() const;
   DataRate target() const;
 

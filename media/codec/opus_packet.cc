@@ -4,7 +4,7 @@ namespace cress::media {
 namespace {
 
 // The table-of-contents byte, RFC 6716 §3.1: config (5 bits), stereo, frame count code (2 bits).
-constexpr unsigned kCeltConfigs = 16;    // from here on there is no speech layer
+constexpr unsigned kCeltConfigs = 16;    // from here on without a speech layer
 constexpr unsigned kHybridConfigs = 12;  // pairs of 10 and 20 ms; below: fours of 10 to 60 ms
 
 bool lasts_20_ms(unsigned config) {
@@ -51,9 +51,9 @@ Result<OpusPacketInfo, OpusError> inspect_opus(std::span<const std::byte> packet
     return info;
   }
   if (packet.size() > 1) {
-    // RFC 6716 §4.2.3: these flags come first and are as likely as not, so they can be read off the
-    // first byte's highest bits: one voice-activity flag for a frame of 20 ms, then one for FEC. In
-    // stereo the side channel has flags of its own; nobody here sends that.
+    // RFC 6716 §4.2.3: these flags come first and have probability 1/2, so they can be read from
+    // the first byte's highest bits: one voice-activity flag for a frame of 20 ms, then one for
+    // FEC. In stereo the side channel has flags of its own; our encoder never sends that.
     const auto flags = std::to_integer<unsigned>(packet[1]);
     info.active = (flags & 0x80U) != 0;
     info.has_fec = !stereo && (flags & 0x40U) != 0;

@@ -14,23 +14,22 @@ enum class OpusError {
   kEmpty,        ///< no bytes
   kTooLarge,     ///< more than kOpusPacketMax
   kMalformed,    ///< not an Opus packet
-  kNotOneFrame,  ///< not exactly 20 ms of sound in one frame
+  kNotOneFrame,  ///< not exactly 20 ms of audio in one frame
   kNoFec,        ///< holds no copy of the frame before
 };
 const char* describe(OpusError error);
 
-/// What a packet says about itself without being decoded.
+/// What a packet's header says, without decoding.
 struct OpusPacketInfo {
-  /// The encoder took it for sound, not for background (always so without a speech layer).
+  /// The encoder classified it as audio, not as background (always so without a speech layer).
   bool active = false;
   /// Holds a coarser copy of the frame before (RFC 6716 §2.1.7).
   bool has_fec = false;
   friend bool operator==(const OpusPacketInfo&, const OpusPacketInfo&) = default;
 };
 
-/// Total: any bytes give what they say or one error. Accepts what our encoder makes: a single frame
-/// of 20 ms, mono or stereo.
-/// Threads: pure function.
+/// Total: any bytes give a result or one error. Accepts what our encoder makes: a single frame of
+/// 20 ms, mono or stereo. Threads: pure function.
 Result<OpusPacketInfo, OpusError> inspect_opus(std::span<const std::byte> packet);
 
 }  // namespace cress::media

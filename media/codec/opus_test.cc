@@ -48,7 +48,7 @@ AudioFrame tone(uint64_t index, double frequency = 440, double amplitude = 8000)
   return frame;
 }
 
-TEST(Opus, AToneComesBackWithItsLoudnessAndTheDelayThatTheEncoderTells) {
+TEST(Opus, ToneKeepsItsLoudnessWithTheReportedDelay) {
   OpusEncoder encoder{{.target = kbps(48), .dtx = false}};
   OpusDecoder decoder;
   std::vector<int16_t> in;
@@ -78,7 +78,7 @@ TEST(Opus, AToneComesBackWithItsLoudnessAndTheDelayThatTheEncoderTells) {
               10);
 }
 
-TEST(Opus, TheSameSoundGivesTheSameBytes) {
+TEST(Opus, SameAudioGivesSameBytes) {
   SyntheticVoice voice;
   OpusEncoder one;
   OpusEncoder two;
@@ -110,7 +110,7 @@ TEST(Opus, ATargetMayChangeBetweenFrames) {
   EXPECT_EQ(encoder.target(), kOpusRateMin);
 }
 
-TEST(Opus, SilenceNeedsNoPacketsButNowAndThenOne) {
+TEST(Opus, SilenceNeedsOnlyOccasionalPackets) {
   OpusEncoder encoder;
   Rng rng{3};
   int sent = 0;
@@ -125,7 +125,7 @@ TEST(Opus, SilenceNeedsNoPacketsButNowAndThenOne) {
   EXPECT_GT(sent, 10) << "the background is described anew";
 }
 
-TEST(Opus, PacketsTellWhetherTheyHoldACopyOfTheFrameBefore) {
+TEST(Opus, PacketsShowWhetherTheyHoldACopy) {
   SyntheticVoice voice;
   OpusEncoder plain;
   OpusEncoder safe;
@@ -143,7 +143,7 @@ TEST(Opus, PacketsTellWhetherTheyHoldACopyOfTheFrameBefore) {
   EXPECT_GT(copies, active / 2);
 }
 
-TEST(Opus, ACopyIsNearerToTheLostFrameThanWhatIsMadeUp) {
+TEST(Opus, CopyIsCloserToTheLostFrameThanConcealment) {
   SyntheticVoice voice;
   OpusEncoder encoder{{.target = kbps(32), .dtx = false}};
   encoder.set_expected_loss(0.2);
@@ -176,7 +176,7 @@ TEST(Opus, ACopyIsNearerToTheLostFrameThanWhatIsMadeUp) {
   EXPECT_LT(error_of_copies, 0.5 * error_made_up);
 }
 
-TEST(Opus, WhatIsMadeUpFadesAway) {
+TEST(Opus, ConcealmentFadesOut) {
   OpusEncoder encoder{{.dtx = false}};
   OpusDecoder decoder;
   AudioFrame last{};

@@ -30,7 +30,7 @@ void vp8_encode(benchmark::State& state) {
   uint64_t index = 0;
   int64_t bytes = 0;
   for ([[maybe_unused]] auto _ : state) {
-    // Forwards, then backwards: no jump that would cost like a scene cut.
+    // Forwards, then backwards: no jump, which would cost as much as a scene cut.
     const uint64_t at = index % (2 * kClipLength - 2);
     const uint64_t frame = at < kClipLength ? at : 2 * kClipLength - 2 - at;
     bytes += encoder.encode(*clip[frame], {.quantizer = static_cast<int>(state.range(2))})

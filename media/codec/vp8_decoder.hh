@@ -20,16 +20,14 @@ enum class DecodeError {
 const char* describe(DecodeError error);
 
 struct Vp8DecoderOptions {
-  /// A peer decides the size of a key frame; this decides what memory that may cost (6 bytes a
-  /// pixel and more). Default: 4096 × 2304.
+  /// A peer chooses the size of a key frame; this bounds the memory it may cost (6 bytes per pixel
+  /// and more). Default: 4096 × 2304.
   int64_t pixels_max = int64_t{4096} * 2304;
 };
 
-/// VP8 (RFC 6386) through libvpx, one thread.
-/// Errors: what the peer sent gives a DecodeError and never throws; set-up throws
-/// std::runtime_error with libvpx's words. After an error ask for a key frame: the references may
-/// hold half a frame.
-/// Threads: none inside; one owner.
+/// VP8 (RFC 6386) through libvpx, one thread. Errors: peer data gives a DecodeError and never
+/// throws; set-up throws std::runtime_error with libvpx's message. After an error request a key
+/// frame: the references may hold half a frame. Threads: none inside; one owner.
 class Vp8Decoder {
  public:
   explicit Vp8Decoder(const Vp8DecoderOptions& options = {});
@@ -37,7 +35,8 @@ class Vp8Decoder {
   Vp8Decoder(Vp8Decoder&&) noexcept;
   Vp8Decoder& operator=(Vp8Decoder&&) noexcept;
 
-  /// One coded frame. The picture, or null for a frame that says it is not to be shown.
+  /// Decodes one encoded frame. Returns the picture, or null for a frame marked as not to be
+  /// displayed.
   Result<PicturePtr, DecodeError> decode(std::span<const std::byte> frame);
   /// The last decoded frame's quantizer index, 0..127 (RFC 6386 §9.6); 0 before any frame.
   int quantizer_index() const;

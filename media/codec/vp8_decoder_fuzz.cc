@@ -6,7 +6,7 @@
 #include "transport/base/check.hh"
 
 // The input is a list of frames, each after its length in two bytes (high first). libvpx itself is
-// not instrumented here; what is watched is its effect on our memory and our own parsing.
+// not instrumented here; the test watches its effect on our memory and our own parsing.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace media = cress::media;
   media::Vp8Decoder decoder{{.pixels_max = 1 << 16}};

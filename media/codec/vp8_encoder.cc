@@ -25,9 +25,9 @@ unsigned to_kilobits(DataRate rate) {
   return std::max(1U, narrow<unsigned>(rate.kilobits_per_second()));
 }
 
-// Even between equal limits libvpx's control takes the next coarser index at times, as its buffer
-// fills and drains against the target. So the target is more than frames take, and little enough
-// that its arithmetic, in 32 bits with a key frame's boost, holds.
+// Even between equal limits libvpx's control sometimes takes the next coarser index, as its buffer
+// fills and drains against the target. So the target is more than frames take, and small enough for
+// its 32-bit arithmetic with a key frame's boost.
 DataRate plenty(FrameRate frame_rate) {
   constexpr int64_t kFrameBits = 4'000'000;
   return DataRate::bits_per_second(std::max<int64_t>(
@@ -58,12 +58,12 @@ vpx_codec_enc_cfg_t make_config(const Vp8EncoderOptions& options) {
   config.g_pass = VPX_RC_ONE_PASS;
   config.g_lag_in_frames = 0;
   config.g_error_resilient = options.error_resilient ? VPX_ERROR_RESILIENT_DEFAULT : 0;
-  config.kf_mode = VPX_KF_DISABLED;  // key frames cost a call dearly: only on request
+  config.kf_mode = VPX_KF_DISABLED;  // key frames are expensive in a call: only on request
   config.rc_end_usage = VPX_CBR;
   config.rc_resize_allowed = 0;
   config.rc_target_bitrate = to_kilobits(  // libvpx: kbit/s
       options.rate_mode == RateMode::kQuantizer ? plenty(options.frame_rate) : options.target);
-  // The settings that WebRTC's encoder uses; with a fixed quantizer none of them matters.
+  // The settings of WebRTC's encoder; with a fixed quantizer none of them matters.
   config.rc_undershoot_pct = 100;
   config.rc_overshoot_pct = 15;
   config.rc_buf_initial_sz = 500;
@@ -80,7 +80,7 @@ vpx_codec_enc_cfg_t make_config(const Vp8EncoderOptions& options) {
 constexpr int kDenoiseOff = 0;
 constexpr int kDenoiseAdaptive = 4;
 
-// A key frame may cost what half the optimal buffer holds, in per cent of an average frame, but at
+// A key frame may take what half the optimal buffer holds, in per cent of an average frame, but at
 // least three frames: WebRTC's rule.
 int max_intra_percent(const vpx_codec_enc_cfg_t& config, FrameRate frame_rate) {
   const double frames_per_second =
@@ -159,7 +159,7 @@ struct Vp8Encoder::Impl {
   // Microseconds since the first frame, strictly growing.
   int64_t next_pts(const EncodeOptions& frame) {
     int64_t pts = last_pts + duration();
-    // The time matters to rate control alone.
+    // The time matters only to rate control.
     if (frame.capture_time && options.rate_mode == RateMode::kConstantBitrate) {
       origin = origin.value_or(*frame.capture_time);
       pts = (*frame.capture_time - *origin).count() / 1000;
@@ -247,8 +247,8 @@ int Vp8Encoder::width() const { return impl_->options.width; }
 int Vp8Encoder::height() const { return impl_->options.height; }
 
 struct ReferenceCopy::Impl {
-  // libvpx copies whole macroblocks and takes a longer stride for a border that it may fill as
-  // well, above the first row too: the image must have room for the one and no sign of the other.
+  // libvpx copies whole macroblocks and expects a larger stride for a border, which it may also
+  // fill above the first row: the image must have room for the one and no sign of the other.
   Impl(int width, int height) {
     const auto rounded = [](int side) { return (static_cast<unsigned>(side) + 15U) & ~15U; };
     check(vpx_img_alloc(&image, VPX_IMG_FMT_I420, rounded(width), rounded(height), 1) != nullptr,

@@ -18,7 +18,7 @@ inline constexpr int kQuantizerMax = 63;
 
 enum class RateMode {
   kQuantizer,        ///< the caller gives each frame's quantizer
-  kConstantBitrate,  ///< libvpx's own control steers towards `set_target`, as WebRTC uses it
+  kConstantBitrate,  ///< libvpx's own rate control follows `set_target`, as WebRTC uses it
 };
 
 struct Vp8EncoderOptions {
@@ -26,35 +26,35 @@ struct Vp8EncoderOptions {
   int height = 360;
   FrameRate frame_rate{};
   /// -16..-1; nearer to 0 is slower and better. Positive values are refused: with them libvpx
-  /// adapts its effort to the clock, and the same pictures would give other bytes on a busy
+  /// adapts its effort to the clock, and the same pictures would give different bytes on a busy
   /// machine.
   int cpu_used = -8;
-  /// Frames whose entropy coding does not depend on the frame before. Costs bits, and in constant
+  /// Frames whose entropy coding does not depend on the frame before. Costs bits, and with constant
   /// bitrate libvpx also spreads key-frame refresh over several frames. With fixed quantizers it
-  /// costs 8 bytes a frame, and makes libvpx keep to a ReferencePlan.
+  /// costs 8 bytes per frame, and makes libvpx follow a ReferencePlan.
   bool error_resilient = false;
-  /// libvpx's adaptive noise reduction, as WebRTC sets it for cameras on desktops: what a camera
-  /// adds is not coded. The reconstruction is then nearer to the scene and further from the
-  /// picture.
+  /// libvpx's adaptive noise reduction, as WebRTC sets it for cameras on desktops: the camera's
+  /// noise is not encoded. The reconstruction is then closer to the scene and further from the
+  /// input picture.
   bool denoise = false;
   RateMode rate_mode = RateMode::kQuantizer;
 
   // For constant bitrate only.
   DataRate target = DataRate::kilobits_per_second(600);
-  /// Let libvpx skip pictures when its buffer runs dry (below 30 %, as WebRTC sets it).
+  /// Lets libvpx skip frames when its buffer runs low (below 30 %, as WebRTC sets it).
   bool drop_frames = false;
-  /// What WebRTC uses: below 2 bits are spent that nobody sees; above 56 blocks show.
+  /// WebRTC's values: below 2 bits are spent without visible gain; above 56 blocks become visible.
   int quantizer_min = 2;
   int quantizer_max = 56;
 };
 
 /// Which of VP8's three reference buffers a frame may read and which it replaces (RFC 6386 §9.7). A
-/// frame that replaces none and leaves the entropy alone is an attempt: it can be thrown away and
-/// the decoder never knows. (libvpx learns from an attempt which modes are worth trying: the next
-/// frame may differ by some bytes from what it were without, but decodes all the same.)
-/// Without Vp8EncoderOptions::error_resilient libvpx also replaces golden by itself about every
-/// 40th frame, whatever the plan says (measured with 1.12). The frame says so, and the decoder
-/// stays in step; but what was kept in golden is gone.
+/// frame that replaces none and leaves the entropy state unchanged is an attempt: it can be
+/// discarded without effect on the decoder. (libvpx learns from an attempt which modes are worth
+/// trying: the next frame may differ by a few bytes from what it would have been, but it decodes
+/// correctly.) Without Vp8EncoderOptions::error_resilient libvpx also replaces golden by itself
+/// about every 40th frame, whatever the plan says (measured with 1.12). The frame says so, so the
+/// decoder stays in step; but the previous content of golden is lost.
 struct ReferencePlan {
   bool read_last = true;
   bool read_golden = true;
@@ -68,8 +68,8 @@ struct ReferencePlan {
 
 enum class ReferenceBuffer { kLast, kGolden, kAlternate };
 
-/// What one reference buffer held, borders and all that a decoder never shows included. Filled by
-/// Vp8Encoder::save_reference; may be filled again, and keeps its memory.
+/// The contents of one reference buffer, including borders and everything a decoder never displays.
+/// Filled by Vp8Encoder::save_reference; may be filled again, and keeps its memory.
 class ReferenceCopy {
  public:
   ReferenceCopy();
@@ -84,19 +84,19 @@ class ReferenceCopy {
 };
 
 struct EncodeOptions {
-  /// 0..63, for RateMode::kQuantizer: holds for this frame. (Should libvpx still take the next
-  /// coarser one, for frames near 500 kB, say, CodedPicture::quantizer tells.)
+  /// 0..63, for RateMode::kQuantizer: for this frame. (libvpx may use the next coarser one, for
+  /// example for frames near 500 kB; CodedPicture::quantizer reports it.)
   int quantizer = 32;
   bool key_frame = false;
   /// For constant bitrate. Without it the pictures are frame_rate apart. Must grow from frame to
   /// frame.
   std::optional<TimePoint> capture_time{};
-  /// Without it libvpx decides: replaces "last" each frame and "golden" now and then.
+  /// If empty libvpx decides: it replaces "last" each frame and "golden" sometimes.
   std::optional<ReferencePlan> references{};
 };
 
 struct CodedPicture {
-  /// Empty when the picture was dropped (constant bitrate with drop_frames only).
+  /// Empty if the frame was dropped (constant bitrate with drop_frames only).
   std::vector<std::byte> data;
   bool key_frame = false;
   int quantizer = 0;
@@ -107,9 +107,8 @@ struct CodedPicture {
 };
 
 /// VP8 (RFC 6386) through libvpx, one thread, one pass, real-time effort. The same pictures and
-/// calls give the same bytes.
-/// Errors: set-up that libvpx refuses, or an encode it fails, throws std::runtime_error with its
-/// words. Threads: none inside; one owner.
+/// calls give the same bytes. Errors: set-up that libvpx refuses, or an encode that fails, throws
+/// std::runtime_error with libvpx's message. Threads: none inside; one owner.
 class Vp8Encoder {
  public:
   explicit Vp8Encoder(const Vp8EncoderOptions& options);
@@ -127,14 +126,13 @@ class Vp8Encoder {
 
   int width() const;
   int height() const;
-  /// Copies what is in `buffer` now: taken before an attempt, it undoes the attempt.
+  /// Copies the current contents of `buffer`: taken before an attempt, the copy undoes it.
   void save_reference(ReferenceBuffer buffer, ReferenceCopy& to) const;
-  /// Puts a copy, taken from this encoder at its present size, into `buffer`. A buffer that the
-  /// last frame replaced together with `buffer` is the same memory and changes too; no other does.
-  /// (libvpx writes each frame to memory that no buffer names, and only then lets the buffers it
-  /// replaces name that.)
+  /// Puts a copy, taken from this encoder at its current size, into `buffer`. A buffer that the
+  /// last frame replaced together with `buffer` shares its memory and changes too; no other does.
+  /// (libvpx writes each frame to unused memory, and then lets the replaced buffers refer to it.)
   void restore_reference(ReferenceBuffer buffer, const ReferenceCopy& from);
-  /// The encoder's own reconstruction in `buffer`, for tests: what a decoder holds there too.
+  /// The encoder's own reconstruction in `buffer`, for tests: equal to the decoder's.
   Picture reference(ReferenceBuffer buffer) const;
 
  private:

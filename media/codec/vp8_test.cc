@@ -31,7 +31,7 @@ double psnr(const Picture& a, const Picture& b) {
   return 10 * std::log10(255.0 * 255.0 * static_cast<double>(a.luma_size()) / sum);
 }
 
-// What libvpx makes of its scale of 0..63: the index into the tables of RFC 6386 §14.1.
+// libvpx's mapping of its scale of 0..63: the index into the tables of RFC 6386 §14.1.
 constexpr std::array<int, 64> kIndexOf{
     0,  1,  2,  3,  4,  5,  7,  8,  9,  10, 12,  13,  15,  17,  18,  19,  20,  21,  23,  24, 25, 26,
     27, 28, 29, 30, 31, 33, 35, 37, 39, 41, 43,  45,  47,  49,  51,  53,  55,  57,  59,  61, 64, 67,
@@ -54,7 +54,7 @@ TEST(Vp8Encoder, EachFrameHasExactlyTheQuantizerAskedFor) {
   }
 }
 
-// A camera that does not move, in bad light.
+// A static camera in bad light.
 Picture add_noise(Picture picture, Rng& rng) {
   uint8_t* luma = picture.y();
   for (size_t i = 0; i < picture.luma_size(); ++i) {
@@ -63,7 +63,7 @@ Picture add_noise(Picture picture, Rng& rng) {
   return picture;
 }
 
-TEST(Vp8Encoder, DenoisingCodesTheSceneAndNotTheCamerasNoise) {
+TEST(Vp8Encoder, DenoisingEncodesTheSceneNotTheNoise) {
   const Picture scene = *make_camera().picture(0);
   std::array<double, 2> quality{};
   std::array<double, 2> bytes{};
@@ -81,8 +81,8 @@ TEST(Vp8Encoder, DenoisingCodesTheSceneAndNotTheCamerasNoise) {
 }
 
 TEST(Vp8Encoder, LibvpxsOwnRateControlNeverMovesTheQuantizer) {
-  // With an everyday target instead of plenty, libvpx codes most frames of both runs one index too
-  // coarse once its buffer has filled or drained.
+  // With an everyday target instead of plenty, libvpx encodes most frames of both runs one index
+  // too coarse once its buffer has filled or drained.
   const auto steps = [](uint64_t i) { return i / 30 % 2 == 1 ? 8 : 30; };
   const auto ramp = [](uint64_t i) { return std::max(2, 60 - static_cast<int>(i) / 5); };
   for (const bool ramping : {false, true}) {
@@ -95,7 +95,7 @@ TEST(Vp8Encoder, LibvpxsOwnRateControlNeverMovesTheQuantizer) {
   }
 }
 
-TEST(Vp8Encoder, AFinerQuantizerCostsMoreAndShowsMore) {
+TEST(Vp8Encoder, FinerQuantizerCostsMoreAndLooksBetter) {
   SyntheticCamera camera = make_camera();
   DataSize last_size{INT64_MAX};
   double last_psnr = INFINITY;
@@ -149,7 +149,7 @@ TEST(Vp8, DecodedPictureEqualsTheEncodersReconstruction) {
 
 TEST(Vp8, AnAttemptThrownAwayLeavesTheDecoderInStep) {
   // One encoder makes a discarded attempt before each frame, the other does not; decoders of both
-  // see the same pictures. Both keep to explicit plans, as a caller with attempts does.
+  // must give the same pictures. Both follow explicit plans, as a caller with attempts does.
   SyntheticCamera camera = make_camera();
   Vp8Encoder with_attempts{quantizer_options()};
   Vp8Encoder without{quantizer_options()};
@@ -207,7 +207,7 @@ TEST(Vp8, ARestoredReferenceUndoesAnAttemptThatReplacedIt) {
         attempt(5);
         undo();
         coded = attempt(30);
-        // A later attempt is worse, and the one before is sent after all.
+        // A later attempt is worse, and the one before is sent instead.
         with_attempts.save_reference(ReferenceBuffer::kLast, kept);
         undo();
         attempt(60);
@@ -223,8 +223,8 @@ TEST(Vp8, ARestoredReferenceUndoesAnAttemptThatReplacedIt) {
         ASSERT_EQ(**decoded, with_attempts.reference(ReferenceBuffer::kGolden)) << i;
       }
     }
-    // What libvpx remembers of attempts (which modes were worth trying, where the loop filter was)
-    // makes 1 % and 0.03 dB when attempts are near the frame that is sent; these are far from it.
+    // What libvpx remembers of attempts (which modes were worth trying, the loop filter) makes 1 %
+    // and 0.03 dB when attempts are near the frame that is sent; these are far from it.
     EXPECT_NEAR(static_cast<double>(tried.bytes()) / static_cast<double>(plain.bytes()), 1.0, 0.05);
   }
 }
@@ -258,7 +258,7 @@ TEST(Vp8, AFrameMayReferToAnOlderBufferAfterALoss) {
   decode(encoder.encode(*camera.picture(0), {.quantizer = 20}));
   decode(encoder.encode(*camera.picture(1),
                         {.quantizer = 20, .references = ReferencePlan{.replace_golden = true}}));
-  // Pictures 2 to 4 are lost on the way.
+  // Pictures 2 to 4 are lost in transit.
   for (uint64_t i = 2; i < 5; ++i) {
     encoder.encode(*camera.picture(i),
                    {.quantizer = 20, .references = ReferencePlan{.update_entropy = false}});
@@ -335,7 +335,7 @@ TEST(Vp8Encoder, MisuseIsOurBug) {
   EXPECT_DEATH(encoder.set_target(DataRate::kilobits_per_second(1)), "constant bitrate");
 }
 
-TEST(Vp8Decoder, WhatIsNotAFrameGetsItsName) {
+TEST(Vp8Decoder, InvalidFramesAreNamed) {
   SyntheticCamera camera = make_camera();
   Vp8Encoder encoder{quantizer_options()};
   const CodedPicture key = encoder.encode(*camera.picture(0));

@@ -7,11 +7,11 @@
 
 namespace cress::media {
 
-/// Copies the shown part of an I420 image, whose rows may be padded.
+/// Copies the visible part of an I420 image, whose rows may be padded.
 Picture to_picture(const vpx_image_t& image);
 
-/// A view of `picture`, whose owner must outlive it. libvpx takes mutable planes but an encoder's
-/// input is only read.
+/// A view of `picture`, whose owner must outlive it. libvpx takes mutable planes but only reads an
+/// encoder's input.
 vpx_image_t view_of(const Picture& picture);
 
 }  // namespace cress::media

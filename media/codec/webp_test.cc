@@ -25,7 +25,7 @@ size_t number_at(std::span<const std::byte> file, size_t at) {
   return value;
 }
 
-TEST(Webp, IsAKeyFrameInARiffContainerThatShowsThePicture) {
+TEST(Webp, IsAKeyFrameOfThePictureInARiffContainer) {
   SyntheticCamera camera{{.width = 160, .height = 96}};
   const PicturePtr picture = camera.picture(7);
   for (const int quantizer : {10, 25, 40, 63}) {

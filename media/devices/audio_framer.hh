@@ -17,14 +17,14 @@ struct FramedSound {
   TimePoint ended{};
 };
 
-/// Sound in pieces of any length -> frames of 20 ms. Holds less than a frame and one piece.
+/// Splits audio pieces of any length into frames of 20 ms. Holds less than a frame and one piece.
 /// Threads: none inside; one owner.
 class AudioFramer {
  public:
   /// `ended`: when the last of `samples` was captured. Poll until empty before the next call.
   void add(std::span<const int16_t> samples, TimePoint ended);
   std::optional<FramedSound> poll_frame();
-  /// What is held does not belong to what comes next.
+  /// Discards held samples, because they do not belong to what comes next.
   void forget() { samples_.clear(); }
 
  private:

@@ -32,7 +32,7 @@ double per_second(FrameRate rate) {
   return static_cast<double>(rate.numerator) / static_cast<double>(rate.denominator);
 }
 
-// In doublings, as both rates and sizes are felt.
+// In doublings, because both rates and sizes are perceived logarithmically.
 double cost_of(const CameraMode& mode, PictureSize wanted, FrameRate rate) {
   constexpr double kTooSlow = 3;
   constexpr double kTooFast = 0.1;
@@ -72,7 +72,7 @@ FrameRate rate_in(const GstStructure* structure, FrameRate wanted) {
                         gst_value_get_fraction_denominator(most)};
     return per_second(top) < per_second(wanted) ? top : wanted;
   }
-  return wanted;  // it does not say: some test devices and screens
+  return wanted;  // the rate is unknown: some test devices and screens
 }
 
 struct OfferedMode {
@@ -80,7 +80,7 @@ struct OfferedMode {
   GstOwned<GstCaps> caps;  // exactly this mode
 };
 
-// What of a camera's caps can be used here: raw pictures in ordinary memory, and JPEG.
+// The usable part of a camera's caps: raw pictures in ordinary memory, and JPEG.
 std::vector<OfferedMode> modes_of(GstDevice* device, PictureSize wanted, FrameRate rate) {
   GstOwned<GstCaps> caps{gst_device_get_caps(device)};
   if (caps == nullptr || gst_caps_is_any(caps.get()) != 0) {
@@ -113,8 +113,8 @@ std::vector<OfferedMode> modes_of(GstDevice* device, PictureSize wanted, FrameRa
   return modes;
 }
 
-// BT.601 in studio range is what screens and other players take I420 for; cameras' JPEG has the
-// full range. Bands beside a picture of another shape are black.
+// BT.601 in studio range is what screens and other players assume for I420; cameras' JPEG has the
+// full range. Borders next to a picture of another shape are black.
 std::string tail(bool is_paced) {
   return std::string{
              " ! videoconvertscale name=convert ! capsfilter name=shape "
@@ -140,7 +140,7 @@ std::optional<CameraMode> choose_camera_mode(std::span<const CameraMode> modes, 
 }
 
 PictureSize fitted_size(PictureSize source, int pixel_width, int pixel_height, PictureSize wanted) {
-  // In units of a source row's height, so that no pixel is invented.
+  // In units of a source row's height, so that pixels are never enlarged.
   const double width = static_cast<double>(source.width) * pixel_width / pixel_height;
   const double height = source.height;
   const double scale = std::min({1.0, wanted.width / width, wanted.height / height});
@@ -160,16 +160,16 @@ bool RateLimit::keeps(Duration at) {
   return true;
 }
 
-/// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (pictures). What they
-/// share is the outbox and two atomics; `limit_` and
-/// `last_captured_` belong to the streaming thread, which the keeper
-/// stops before it builds anew.
+/// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (pictures). They
+/// share the outbox and two atomics; `limit_` and `last_captured_` belong to the streaming thread,
+/// which the keeper stops before it builds again.
 class LiveCamera::Device {
  public:
   Device(const LiveCameraOptions& options, DeviceClock clock);
   ~Device() {
     if (portal_) {
-      portal_->cancel();  // somebody may sit before the dialog, and the keeper waits for him
+      portal_->cancel();  // the user may not have answered the dialog yet, and the keeper waits for
+                          // that
     }
   }
   Device(const Device&) = delete;
@@ -208,8 +208,8 @@ class LiveCamera::Device {
   uint64_t y4m_next_ = 0;
   GstVideoInfo y4m_info_{};
   TimePoint last_captured_ = TimePoint::min();
-  std::unique_ptr<ScreenPortal> portal_;  // of a screen that a person picks
-  LivePipeline pipeline_;                 // last: stops before the rest goes
+  std::unique_ptr<ScreenPortal> portal_;  // for a screen that the user picks
+  LivePipeline pipeline_;                 // last: stops before the other members are destroyed
 };
 
 namespace {
@@ -286,7 +286,7 @@ void LiveCamera::Device::handle_failed(const std::string& why) {
     tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
     return;
   }
-  portal_->end();  // nothing is shared any more, and the desktop shows it
+  portal_->end();  // nothing is shared any more, and the desktop displays that
   tell(DeviceEvent::Kind::kRefused,
        name_ + (announced_ ? " is no longer shared: " : " is not shared: ") + why + ".");
 }
@@ -297,7 +297,7 @@ std::string LiveCamera::Device::description() const {
   const std::string size = ",width=" + std::to_string(options_.size.width) +
                            ",height=" + std::to_string(options_.size.height);
   if (id_.kind == DeviceId::Kind::kTest) {
-    // Where pango is missing, just without the clock.
+    // Without pango: the same without the clock.
     const std::string clock =
         has_element("timeoverlay")
             ? " ! timeoverlay time-mode=elapsed-running-time halignment=center "
@@ -347,8 +347,8 @@ GstPipelinePtr LiveCamera::Device::build_real() {
   return pipeline;
 }
 
-// Waits for the person; the pictures of a screen that stands still are repeated, so that it is
-// known to be there.
+// Waits for the user; the pictures of a screen without changes are repeated, so that it is known to
+// be alive.
 GstPipelinePtr LiveCamera::Device::build_shared() {
   const ScreenCast cast = portal_->ask();
   return parse_pipeline(
@@ -399,7 +399,7 @@ GstPipelinePtr LiveCamera::Device::build() {
   return pipeline;
 }
 
-// GStreamer's own reader (1.22) cannot be sent back to the beginning; ours needs no memory either.
+// GStreamer's own reader (1.22) cannot seek to the beginning; ours needs no memory either.
 void LiveCamera::Device::feed_y4m(GstElement* pipeline) {
   constexpr DataSize kMemory{64 << 20};
   y4m_ = std::make_unique<Y4mSource>(id_.rest, Y4mSourceOptions{.memory_max = kMemory});
@@ -427,8 +427,8 @@ void LiveCamera::Device::handle_need(GstAppSrc* feed) {
   }
 }
 
-// Before the pictures are converted: what is too many costs nothing, and the shape that is asked of
-// the converter follows the camera's.
+// Before the pictures are converted: excess pictures cost nothing, and the shape requested from the
+// converter follows the camera's.
 GstPadProbeReturn LiveCamera::Device::handle_pad(GstPad* pad, GstPadProbeInfo* info) {
   const auto type = static_cast<unsigned>(GST_PAD_PROBE_INFO_TYPE(info));
   if ((type & static_cast<unsigned>(GST_PAD_PROBE_TYPE_BUFFER)) != 0) {
@@ -471,7 +471,7 @@ void LiveCamera::Device::handle_sample(GstAppSink* sink) {
     return;
   }
   const auto lock = pipeline_.streaming();
-  // Never back, whatever a driver's stamps do.
+  // Never back, whatever a driver's stamps are.
   last_captured_ = std::max(last_captured_, clock_() - age_of(GST_ELEMENT(sink), sample.get()));
   if (!announced_.exchange(true)) {
     tell(DeviceEvent::Kind::kStarted, name_ + " gives " + std::to_string(picture->width) + " x " +

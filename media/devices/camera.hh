@@ -13,9 +13,9 @@
 
 namespace cress::media {
 
-/// How pictures of another shape become the wanted size; their aspect is kept always.
+/// How pictures of another shape are fitted to the wanted size; the aspect ratio is always kept.
 enum class PictureFit {
-  kBorders,  ///< exactly the wanted size, black where the camera shows nothing
+  kBorders,  ///< exactly the wanted size, with black borders
   kInside,   ///< as large as fits into the wanted size, never larger than the camera gives
 };
 
@@ -24,17 +24,17 @@ struct LiveCameraOptions {
   /// - the id of a Device, or "default": a real one;
   /// - "test": moving colour bars with a running clock;
   /// - "screen": the whole X screen;
-  /// - "portal": the screen or window that the person picks in the desktop's dialog (Wayland);
-  /// - "file:PATH": anything GStreamer decodes, at its own pace, over and over;
-  /// - "gst:DESCRIPTION": whatever a GStreamer pipeline gives, for those who know what they want
-  ///   ("gst:v4l2src device=/dev/video7 ! jpegdec").
+  /// - "portal": the screen or window that the user picks in the desktop's dialog (Wayland);
+  /// - "file:PATH": anything GStreamer decodes, at its own rate, in a loop;
+  /// - "gst:DESCRIPTION": the output of any GStreamer pipeline ("gst:v4l2src device=/dev/video7 !
+  ///   jpegdec").
   std::string id = "default";
   /// Rounded down to even; 2..kPictureSideMax.
   PictureSize size{640, 360};
   PictureFit fit = PictureFit::kBorders;
-  /// What comes faster is thinned out.
+  /// A faster source is thinned out to this rate.
   FrameRate rate{};
-  /// Without a picture for so long the camera counts as lost.
+  /// Without a picture for this long the camera counts as lost.
   Duration patience = 6s;
 };
 
@@ -44,12 +44,12 @@ struct CapturedPicture {
   TimePoint captured{};
 };
 
-/// A camera in a call: pictures in I420 and BT.601 colours, the newest one only. It is opened by a
-/// thread of its own: the constructor returns at once, and a retry does not hold up the call.
+/// A camera in a call: pictures in I420 and BT.601 colours, only the newest is kept. It is opened
+/// by a thread of its own: the constructor returns at once, and a retry does not delay the call.
 /// Errors: the constructor throws std::runtime_error for an id that can never work (no such file, a
-/// plug-in that is not installed); everything later is a DeviceEvent in plain words, after which
-/// `retry` may be called, for example when a DeviceWatch saw the camera again.
-/// Threads: GStreamer's and one of its own inside; one owner. Needs a GstRuntime.
+/// plug-in that is not installed); all later errors are DeviceEvents, after which `retry` may be
+/// called, for example when a DeviceWatch reports the camera again. Threads: GStreamer's and one of
+/// its own inside; one owner. Needs a GstRuntime.
 class LiveCamera {
  public:
   LiveCamera(const LiveCameraOptions& options, DeviceClock clock);
@@ -59,13 +59,13 @@ class LiveCamera {
 
   /// Readable while a picture or an event waits.
   int ready_fd() const;
-  /// The newest picture that was not yet given.
+  /// The newest picture not yet returned.
   std::optional<CapturedPicture> poll_picture();
   std::optional<DeviceEvent> poll_event();
-  /// Opens it anew, whatever its state. Returns at once.
+  /// Reopens it, whatever its state. Returns at once.
   void retry();
 
-  /// Pictures that were replaced by newer ones before anybody asked.
+  /// Pictures replaced by newer ones before they were taken.
   uint64_t dropped() const;
 
  private:
@@ -73,7 +73,7 @@ class LiveCamera {
   std::unique_ptr<Device> device_;
 };
 
-/// What a camera offers.
+/// A mode that a camera offers.
 struct CameraMode {
   PictureSize size;
   FrameRate rate{};
@@ -81,9 +81,9 @@ struct CameraMode {
   friend bool operator==(const CameraMode&, const CameraMode&) = default;
 };
 
-/// The mode that gives the wanted size and rate at the least cost: enough pictures first (many
-/// cameras give large raw pictures only at 5 or 10 a second, so JPEG then), then the smallest size
-/// that is not below the wanted one, then raw before JPEG. nullopt: there is none.
+/// The mode that gives the wanted size and rate at the least cost: first enough frames per second
+/// (many cameras give large raw pictures only at 5 or 10 per second, so JPEG then), then the
+/// smallest size not below the wanted one, then raw before JPEG. nullopt: no mode.
 std::optional<CameraMode> choose_camera_mode(std::span<const CameraMode> modes, PictureSize wanted,
                                              FrameRate rate);
 
@@ -91,12 +91,12 @@ std::optional<CameraMode> choose_camera_mode(std::span<const CameraMode> modes, 
 /// source; at least 2 × 2. `pixel_width / pixel_height`: the shape of one source pixel; all > 0.
 PictureSize fitted_size(PictureSize source, int pixel_width, int pixel_height, PictureSize wanted);
 
-/// Thins a stream of pictures out to a rate, by their times; keeps all of a stream that is not
-/// faster, also when its times jitter by up to a fifth of the interval to either side.
+/// Thins a stream of pictures out to a rate, by their times; keeps all pictures of a stream that is
+/// not faster, even if its times jitter by up to a fifth of the interval either way.
 class RateLimit {
  public:
   explicit RateLimit(FrameRate rate) : interval_(rate.time_of(1)) {}
-  /// `at` may jump anywhere (a file that begins again).
+  /// `at` may jump anywhere (a file that restarts).
   bool keeps(Duration at);
 
  private:

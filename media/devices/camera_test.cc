@@ -49,7 +49,7 @@ class ScopedDisplay {
   std::optional<std::string> before_;
 };
 
-// An X server without a screen of glass, on a display of its own choice.
+// An X server without a monitor, on a display of its own choice.
 class VirtualScreen {
  public:
   VirtualScreen() {
@@ -163,7 +163,7 @@ TEST_F(Camera, TheTestPictureComesAtTheWantedSizeAndRateAndMoves) {
     changed += *picture->picture != *first->picture ? 1 : 0;
   }
   EXPECT_EQ(changed, 30);
-  // 30 pictures take a second; the machine may be slow, but never fast.
+  // 30 pictures take a second; the machine may be slow, but never too fast.
   EXPECT_GT(last - first->captured, 800ms);
 }
 
@@ -191,7 +191,7 @@ TEST_F(Camera, TheDescriptorIsReadableExactlyWhileSomethingWaits) {
   EXPECT_FALSE(is_readable(camera.ready_fd()));
 }
 
-TEST_F(Camera, ACameraThatFailsMidStreamIsToldInWordsAndComesBackOnRetry) {
+TEST_F(Camera, FailedCameraIsReportedAndReturnsOnRetry) {
   LiveCamera camera{
       {.id = "gst:videotestsrc is-live=true ! identity error-after=5", .size = {64, 48}}, clock_};
   for (int round = 0; round < 3; ++round) {
@@ -204,7 +204,7 @@ TEST_F(Camera, ACameraThatFailsMidStreamIsToldInWordsAndComesBackOnRetry) {
   }
 }
 
-TEST_F(Camera, OneThatStopsGivingPicturesIsLostWithoutAnyError) {
+TEST_F(Camera, CameraWithoutPicturesCountsAsLost) {
   LiveCamera camera{{.id = "gst:videotestsrc is-live=true ! valve name=v drop=true",
                      .size = {64, 48},
                      .patience = 1s},
@@ -214,14 +214,14 @@ TEST_F(Camera, OneThatStopsGivingPicturesIsLostWithoutAnyError) {
   EXPECT_EQ(lost->words, "The pipeline is lost: it gives no pictures.");
 }
 
-TEST_F(Camera, ACameraThatIsNotThereIsLostFromTheBeginningAndNothingThrows) {
+TEST_F(Camera, MissingCameraReportsLost) {
   LiveCamera camera{{.id = "v4l2:usb-0000:00:00.0-1:No such camera"}, clock_};
   const auto lost = event(camera, Kind::kLost);
   ASSERT_TRUE(lost);
   EXPECT_TRUE(lost->words.starts_with("The camera is lost: ")) << lost->words;
 }
 
-TEST_F(Camera, WhatCanNeverWorkIsRefusedAtOnceInOneLine) {
+TEST_F(Camera, ImpossibleIdIsRejectedAtOnceInOneLine) {
   std::ofstream(folder_ / "empty.webm") << "";
   const auto error_with = [&](const std::string& id) {
     return error_of([&] { LiveCamera camera({.id = id}, clock_); });
@@ -242,7 +242,7 @@ TEST_F(Camera, AFileThatIsNoFilmIsLostWithAReason) {
   EXPECT_NE(lost->words.find("text.webm is lost: "), std::string::npos) << lost->words;
 }
 
-TEST_F(Camera, AFileIsPlayedAtItsPaceOverAndOver) {
+TEST_F(Camera, FileLoopsAtItsRate) {
   // 5 pictures at 10 a second: half a second a round.
   for (const std::string name : {"greys.y4m", "greys.webm"}) {
     const fs::path path = folder_ / name;
@@ -303,7 +303,7 @@ TEST_F(Camera, AnotherShapeGetsBordersOrASmallerPicture) {
   EXPECT_GT(narrow->picture->y()[size_t{90} * 240 + 10], 220);
 }
 
-TEST_F(Camera, TheScreenIsSeenWhereThereIsOne) {
+TEST_F(Camera, ExistingScreenIsCaptured) {
   VirtualScreen screen;
   if (!screen.is_there()) {
     GTEST_SKIP() << "no Xvfb to make a screen with";
@@ -318,7 +318,7 @@ TEST_F(Camera, TheScreenIsSeenWhereThereIsOne) {
   }
 }
 
-TEST_F(Camera, AScreenThatIsNotThereIsLostInWords) {
+TEST_F(Camera, MissingScreenReportsLost) {
   ScopedDisplay nowhere{":7654321"};
   LiveCamera camera{{.id = "screen"}, clock_};
   const auto lost = event(camera, Kind::kLost);
@@ -336,7 +336,7 @@ TEST_F(Camera, JpegOfTheFullRangeBecomesStudioRange) {
   EXPECT_NEAR(picture->picture->y()[1500], 235, 2);
 }
 
-TEST_F(Camera, WhatIsTooFastIsThinnedOut) {
+TEST_F(Camera, FastSourceIsThinnedOut) {
   LiveCamera camera{{.id = "gst:videotestsrc is-live=true ! video/x-raw,framerate=60/1",
                      .size = {64, 48},
                      .rate = {15, 1}},
@@ -351,7 +351,7 @@ TEST_F(Camera, WhatIsTooFastIsThinnedOut) {
   EXPECT_GT(last->captured - first->captured, 900ms);
 }
 
-TEST(CameraModes, EnoughPicturesThenTheSmallestSizeThatIsLargeEnoughThenRaw) {
+TEST(CameraModes, ChoosesByRateThenSizeThenRaw) {
   const std::vector<CameraMode> modes{
       {{640, 480}, {30, 1}, false}, {{1280, 720}, {10, 1}, false}, {{640, 480}, {30, 1}, true},
       {{1280, 720}, {30, 1}, true}, {{1920, 1080}, {30, 1}, true}, {{320, 240}, {30, 1}, false},
@@ -366,7 +366,7 @@ TEST(CameraModes, EnoughPicturesThenTheSmallestSizeThatIsLargeEnoughThenRaw) {
   EXPECT_EQ(choose_camera_mode({}, {640, 360}, rate), std::nullopt);
 }
 
-TEST(CameraModes, TheFittedSizeKeepsTheShapeIsEvenAndNeverLarger) {
+TEST(CameraModes, FittedSizeKeepsTheShapeAndIsEven) {
   EXPECT_EQ(fitted_size({1280, 720}, 1, 1, {640, 360}), (PictureSize{640, 360}));
   EXPECT_EQ(fitted_size({640, 480}, 1, 1, {1280, 720}), (PictureSize{640, 480}));
   EXPECT_EQ(fitted_size({640, 480}, 1, 1, {640, 360}), (PictureSize{480, 360}));

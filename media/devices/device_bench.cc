@@ -20,7 +20,7 @@
 namespace cress::media {
 namespace {
 
-// What the whole process has used of a core.
+// The processor time of the whole process, as a share of a core.
 Duration processor_time() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -30,8 +30,8 @@ Duration processor_time() {
   return sum(usage.ru_utime) + sum(usage.ru_stime);
 }
 
-// Five seconds of a camera, in real time: the share of a core that it costs (source included), and
-// how old a picture is when the call has it.
+// Five seconds of a camera, in real time: the share of a core that it takes (source included), and
+// how old a picture is when the call receives it.
 void run_camera(benchmark::State& state, const std::string& id) {
   const GstRuntime runtime;
   const DeviceClock clock = steady_clock();
@@ -68,7 +68,8 @@ void run_camera(benchmark::State& state, const std::string& id) {
 void camera_test_picture(benchmark::State& state) { run_camera(state, "test"); }
 BENCHMARK(camera_test_picture)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// A picture that costs its source nothing, in our own format and size: conversion-free hand-over.
+// A picture that costs its source nothing, in our own format and size: hand-over without
+// conversion.
 void camera_hand_over(benchmark::State& state) {
   run_camera(state,
              "gst:videotestsrc is-live=true pattern=black ! video/x-raw,format=I420,width=1280,"
@@ -77,7 +78,7 @@ void camera_hand_over(benchmark::State& state) {
 }
 BENCHMARK(camera_hand_over)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// What most webcams give at this size: a photograph in JPEG, decoded 30 times a second.
+// The usual output of webcams at this size: a photograph in JPEG, decoded 30 times per second.
 void camera_jpeg(benchmark::State& state) {
   const GstRuntime runtime;
   const std::string path = std::filesystem::temp_directory_path() / "cress_bench.jpg";
@@ -110,7 +111,7 @@ void camera_yuy2(benchmark::State& state) {
 }
 BENCHMARK(camera_yuy2)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// Five seconds of a speaker that a busy thread serves at once: from giving a frame to hearing it.
+// Five seconds of a speaker that a busy thread serves at once: from passing a frame to hearing it.
 void speaker_delay(benchmark::State& state) {
   const GstRuntime runtime;
   const DeviceClock clock = steady_clock();
@@ -136,7 +137,7 @@ void speaker_delay(benchmark::State& state) {
 }
 BENCHMARK(speaker_delay)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// Five seconds of speaker and microphone with everything WebRTC does to a voice.
+// Five seconds of speaker and microphone with all of WebRTC's voice processing.
 void voice_processing(benchmark::State& state) {
   const GstRuntime runtime;
   const DeviceClock clock = steady_clock();

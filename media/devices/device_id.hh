@@ -5,7 +5,7 @@
 
 namespace cress::media {
 
-/// What an id of a live device asks for; only for the .cc files of this folder.
+/// The parsed id of a live device; only for the .cc files of this folder.
 struct DeviceId {
   enum class Kind { kReal, kTest, kScreen, kPortal, kNone, kFile, kPipeline };
   Kind kind = Kind::kReal;
@@ -14,7 +14,7 @@ struct DeviceId {
 };
 DeviceId parse_device_id(const std::string& id);
 
-/// Errors: std::runtime_error "PATH: what; what to do" when the file is not there or empty.
+/// Errors: std::runtime_error "PATH: what; what to do" if the file is missing or empty.
 void require_file(const std::string& path);
 
 }  // namespace cress::media

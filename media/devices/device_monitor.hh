@@ -8,24 +8,24 @@
 
 namespace cress::media {
 
-/// Devices as GStreamer has them; only for the .cc files of this folder.
+/// Devices as GStreamer reports them; only for the .cc files of this folder.
 struct FoundDevice {
   Device device;
   GstOwned<GstDevice> handle;
 };
 
-/// A monitor for cameras, microphones and speakers, not started.
+/// A monitor for cameras, microphones and speakers, not yet started.
 GstOwned<GstDeviceMonitor> make_device_monitor();
-/// What GStreamer tells of a device; no id: nothing for a call (the sound that a speaker plays,
+/// GStreamer's description of a device; without an id: not usable in a call (a speaker's output
 /// offered as a microphone).
 Device describe_device(GstDevice* device);
-/// The new last of `known`; null when it was there already or is nothing for a call. An id that
-/// another device has already gets " #2", " #3", ...
+/// The new last entry of `known`; null if it was already there or is not usable in a call. An id
+/// that another device already has gets " #2", " #3", ...
 const FoundDevice* add_device(std::vector<FoundDevice>& known, GstDevice* handle);
-/// All of a started monitor.
+/// Adds all devices of a started monitor.
 void add_devices(std::vector<FoundDevice>& known, GstDeviceMonitor* monitor);
-/// Looks now. `id`: of a Device, or kDefaultDevice. Errors: std::runtime_error with words for
-/// people when it is not there.
+/// Searches now. `id`: of a Device, or kDefaultDevice. Errors: std::runtime_error with a readable
+/// message if it is missing.
 FoundDevice find_device(DeviceKind kind, const std::string& id);
 
 }  // namespace cress::media

@@ -13,8 +13,8 @@
 
 namespace cress::media {
 
-/// A file descriptor that is readable while it is set: what wakes an event loop (eventfd(2)).
-/// Errors: std::runtime_error when the system has none left. Threads: any.
+/// A file descriptor that is readable while set, to wake an event loop (eventfd(2)). Errors:
+/// std::runtime_error if the system has none left. Threads: any.
 class ReadySignal {
  public:
   ReadySignal();
@@ -30,9 +30,9 @@ class ReadySignal {
   int fd_;
 };
 
-/// Hands things from GStreamer's threads over to the call's one thread: at most `items_max` items,
-/// of which the oldest goes when there are too many (counted), and at most kEventsMax events. The
-/// descriptor is readable while anything waits. Threads: any may put; one takes.
+/// Passes items from GStreamer's threads to the call's one thread: at most `items_max` items, of
+/// which the oldest is dropped when there are too many (counted), and at most kEventsMax events.
+/// The descriptor is readable while anything waits. Threads: any may put; one takes.
 template <class T>
 class DeviceOutbox {
  public:
@@ -73,7 +73,7 @@ class DeviceOutbox {
     clear_if_empty();
     return event;
   }
-  /// What waits is of no use any more; not counted as dropped.
+  /// Discards waiting items; they do not count as dropped.
   void forget_items() {
     const std::scoped_lock lock{mutex_};
     items_.clear();

@@ -69,7 +69,7 @@ TEST(DeviceParts, LevelsAreOfThePeakAndOfTheMeanSquare) {
   EXPECT_EQ(level({0}).rms_dbfs, kSilenceDbfs);
 }
 
-TEST(DeviceParts, AFramesEndIsBeforeTheSamplesThatWaitBehindIt) {
+TEST(DeviceParts, FrameEndExcludesSamplesWaitingBehindIt) {
   AudioFramer framer;
   const std::vector<int16_t> first(kAudioFrameSamples - 1, 7);
   framer.add(first, kTimeZero + 1s);

@@ -20,7 +20,7 @@ inline DeviceClock steady_clock() {
   return [begin] { return kTimeZero + (std::chrono::steady_clock::now() - begin); };
 }
 
-/// Asks `attempt` whenever `fd` is readable, as an event loop does, until it gives something or
+/// Calls `attempt` whenever `fd` is readable, as an event loop does, until it returns something or
 /// `patience` is over.
 template <class Attempt>
 auto wait_for(int fd, Attempt attempt, Duration patience = 20s) -> decltype(attempt()) {
@@ -42,7 +42,7 @@ inline bool is_readable(int fd) {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-/// The next event of this kind; what else there is (pictures, other events) goes. Waits.
+/// Waits for the next event of this kind; other output (pictures, other events) is discarded.
 template <class Device, class Drain>
 std::optional<DeviceEvent> event_of(Device& device, DeviceEvent::Kind kind, Drain drain,
                                     Duration patience = 20s) {

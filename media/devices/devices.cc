@@ -35,7 +35,7 @@ bool is_set(const GstStructure* properties, const char* key) {
          value != 0;
 }
 
-// What PulseAudio, PipeWire and ALSA call it themselves.
+// The name that PulseAudio, PipeWire and ALSA use themselves.
 std::string internal_name(GstDevice* device) {
   constexpr const char* kProperty = "internal-name";
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(device), kProperty) == nullptr) {
@@ -59,7 +59,7 @@ std::string api_of(GstDevice* device, const GstStructure* properties) {
   return api;
 }
 
-// The same after a restart and at the same plug: /dev/video0 is not, the bus and the card are.
+// The same after a restart and at the same port: /dev/video0 is not, the bus and the card are.
 std::string id_of(GstDevice* device, const GstStructure* properties, const std::string& name) {
   const std::string api = api_of(device, properties);
   if (std::string own = internal_name(device); !own.empty()) {
@@ -111,8 +111,8 @@ std::vector<Device> builtin_devices() {
 
 namespace {
 
-// PipeWire's provider (0.3.65) frees a device twice when a watch ends, now and then. What it lists
-// comes by V4L2 and, as PipeWire speaks for PulseAudio, by that one's too.
+// PipeWire's provider (0.3.65) sometimes frees a device twice when a watch ends. Its cameras are
+// also listed by V4L2 and, as PipeWire implements PulseAudio, its audio devices by that provider.
 void leave_out_pipewire() {
   if (GstDeviceProviderFactory* const factory =
           gst_device_provider_factory_find("pipewiredeviceprovider")) {
@@ -216,7 +216,7 @@ class DeviceWatch::Monitor {
     if (started_) {
       add_devices(devices_, monitor_.get());
     }
-    changes_.forget_items();  // what was there from the beginning is no news
+    changes_.forget_items();  // devices present from the beginning are not changes
   }
   ~Monitor() {
     if (started_) {

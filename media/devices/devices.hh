@@ -9,31 +9,31 @@ namespace cress::media {
 
 enum class DeviceKind { kCamera, kScreen, kMicrophone, kSpeaker };
 
-/// Something that sees, hears or plays.
+/// A camera, microphone or speaker.
 struct Device {
   DeviceKind kind = DeviceKind::kCamera;
-  /// For LiveCamera, LiveMicrophone, LiveSpeaker; the same after the next start and after it was
-  /// plugged in again at the same place.
+  /// For LiveCamera, LiveMicrophone, LiveSpeaker; the same after a restart and after the device was
+  /// plugged in again at the same port.
   std::string id;
-  /// For people.
+  /// For display.
   std::string name;
   /// The system prefers it to the others of its kind.
   bool is_default = false;
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// What stands for no device at all: these ids are always there.
+/// Ids that are always available, without a device.
 inline constexpr const char* kDefaultDevice = "default";  ///< the system's, or the first
 inline constexpr const char* kTestDevice = "test";        ///< a test picture, a test tone
 inline constexpr const char* kScreenDevice = "screen";    ///< the whole X screen
-/// A screen or window that the person picks in the desktop's own dialog (Wayland).
+/// A screen or window that the user picks in the desktop's own dialog (Wayland).
 inline constexpr const char* kPortalDevice = "portal";
-inline constexpr const char* kNoSpeaker = "none";  ///< plays to nobody, at the right pace
+inline constexpr const char* kNoSpeaker = "none";  ///< discards audio, at the right rate
 
-/// `id` shows a screen, not what a camera sees.
+/// Whether `id` captures a screen, not a camera.
 bool is_screen(const std::string& id);
 
-/// Test picture, screens (as GStreamer can grab them), test tone, "nothing" speaker.
+/// Test picture, screens (if GStreamer can capture them), test tone, "no speaker".
 std::vector<Device> builtin_devices();
 
 struct DeviceChange {
@@ -43,11 +43,11 @@ struct DeviceChange {
   friend bool operator==(const DeviceChange&, const DeviceChange&) = default;
 };
 
-/// The cameras, microphones and speakers of this machine, watched while it lives: those of V4L2,
-/// PulseAudio, PipeWire and ALSA, as far as GStreamer's plug-ins are installed. A monitor (what a
-/// speaker plays, as a microphone) is left out. The constructor asks the sound server and may take
-/// some tenths of a second. Needs a GstRuntime.
-/// Threads: GStreamer's inside; one owner. Bounds: kChangesMax changes wait, the oldest goes.
+/// The cameras, microphones and speakers of this machine, monitored while this object exists: those
+/// of V4L2, PulseAudio, PipeWire and ALSA, as far as GStreamer's plug-ins are installed. Monitors
+/// (a speaker's output as a microphone) are left out. The constructor queries the audio server and
+/// may take some tenths of a second. Needs a GstRuntime. Threads: GStreamer's inside; one owner.
+/// Bounds: at most kChangesMax changes wait; the oldest is dropped.
 class DeviceWatch {
  public:
   static constexpr size_t kChangesMax = 64;
@@ -57,11 +57,11 @@ class DeviceWatch {
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
-  /// What is there now: of each kind the default first, then by name, built-in ones last.
+  /// The current devices: of each kind the default first, then by name, built-in ones last.
   std::vector<Device> list() const;
   /// Readable while a change waits.
   int ready_fd() const;
-  /// What came or went since the constructor.
+  /// Devices added or removed since the constructor.
   std::optional<DeviceChange> poll_change();
 
  private:

@@ -17,7 +17,7 @@
 namespace cress::media {
 namespace {
 
-// A provider of devices that exist in this test alone, as GStreamer's own providers are made.
+// A provider of devices that exist only in this test, created like GStreamer's own providers.
 struct FakeProvider {
   GstDeviceProvider parent;
 };
@@ -118,7 +118,7 @@ TEST_F(Devices, TheBuiltInOnesAreAlwaysThereAndIdsAreUniqueInTheirKind) {
   EXPECT_TRUE(std::ranges::is_sorted(devices, {}, &Device::kind));
 }
 
-TEST_F(Devices, WhatIsThereAtTheBeginningIsListedAndIsNoNews) {
+TEST_F(Devices, InitialDevicesAreListedButAreNoChange) {
   DeviceWatch watch;
   EXPECT_TRUE(has(watch.list(), DeviceKind::kCamera, "v4l2:usb-1:Lens"));
   EXPECT_FALSE(watch.poll_change());
@@ -145,7 +145,7 @@ TEST_F(Devices, PluggingAndUnpluggingWakesTheLoopAndChangesTheList) {
   gst_object_unref(second);
 }
 
-TEST_F(Devices, WhatASpeakerPlaysIsNoMicrophoneAndTheDefaultIsListedFirst) {
+TEST_F(Devices, MonitorIsNoMicrophoneAndTheDefaultIsFirst) {
   DeviceWatch watch;
   ASSERT_NE(fake_provider, nullptr);
   const auto sound = [](const char* what, bool is_default) {

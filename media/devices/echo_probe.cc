@@ -14,7 +14,7 @@ struct EchoProbe::Parts {
 };
 
 EchoProbe::EchoProbe() : parts_(std::make_unique<Parts>()) {
-  // Without a name of ours it gets one that no other has, by which the processor finds it.
+  // Without a name it gets a unique one, by which the processor finds it.
   GstElement* element = gst_element_factory_make("webrtcechoprobe", nullptr);
   check(element != nullptr, "EchoProbe: no webrtcechoprobe");
   parts_->element.reset(GST_ELEMENT(gst_object_ref_sink(element)));

@@ -5,23 +5,23 @@
 
 namespace cress::media {
 
-/// The place in a LiveSpeaker where a LiveMicrophone hears what is played. Shared, because either
-/// of the two may go first, and the microphone needs it as long as it listens. One microphone at a
-/// time. Threads: any.
+/// The point in a LiveSpeaker from which a LiveMicrophone takes the played audio for echo
+/// cancellation. Shared, because either of the two may end first, and the microphone needs it as
+/// long as it runs. One microphone at a time. Threads: any.
 class EchoProbe {
  public:
-  /// Errors: none; check failure where GStreamer has no webrtcechoprobe.
+  /// Errors: none; check failure if GStreamer has no webrtcechoprobe.
   EchoProbe();
   ~EchoProbe();
   EchoProbe(const EchoProbe&) = delete;
   EchoProbe& operator=(const EchoProbe&) = delete;
 
-  /// For the .cc files of this folder: GStreamer's name for it, and the element itself.
+  /// For the .cc files of this folder: its GStreamer name, and the element itself.
   const std::string& name() const;
   void* element() const;
-  /// True: `listener` has it now, or had it already.
+  /// True: `listener` holds it now, or held it already.
   bool claim(const void* listener);
-  /// If `listener` has it.
+  /// Releases it if `listener` holds it.
   void release(const void* listener);
 
  private:

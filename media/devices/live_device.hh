@@ -7,23 +7,25 @@
 
 namespace cress::media {
 
-/// The call's clock. It is asked from GStreamer's threads too, so it must be safe to call from any
-/// thread at any time during the device's life. Never goes back.
+/// The call's clock. It is also called from GStreamer's threads, so it must be safe to call from
+/// any thread during the device's life. Never goes back.
 using DeviceClock = std::function<TimePoint()>;
 
-/// What a live device has to say. After its constructor a device throws nothing: all is told so.
+/// A report from a live device. After its constructor a device throws nothing: all errors are
+/// reported as events.
 struct DeviceEvent {
   enum class Kind {
-    kStarted,  ///< works, since now (also after a retry)
-    kLost,     ///< unplugged, taken away, broken, or cannot be opened; `retry` tries again
-    kEnded,    ///< came to its end by itself; `retry` begins anew
-    kNotice,   ///< goes on, but not as asked: the words tell what is missing and what to do
-    kRefused,  ///< the person or the desktop does not allow it, or no longer: `retry` would ask
-               ///< anew
+    kStarted,  ///< it works from now on (also after a retry)
+    kLost,     ///< unplugged, taken by another program, broken, or cannot be opened; `retry` tries
+               ///< again
+    kEnded,    ///< reached its end by itself; `retry` restarts it
+    kNotice,   ///< continues, but not as requested: `words` say what is missing and what to do
+    kRefused,  ///< the user or the desktop does not permit it, or no longer: `retry` would ask
+               ///< again
   };
   Kind kind = Kind::kNotice;
   TimePoint at{};
-  /// For people; one sentence or two, in one line.
+  /// For display; one or two sentences, in one line.
   std::string words;
 };
 

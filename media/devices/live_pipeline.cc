@@ -12,7 +12,7 @@
 namespace cress::media {
 namespace {
 
-// How often the keeper looks whether the pipeline still gives something.
+// How often the keeper checks whether the pipeline still produces something.
 constexpr Duration kLook = 250ms;
 // Messages that wait; more than one error is never needed.
 constexpr size_t kMessagesMax = 64;
@@ -65,11 +65,11 @@ void LivePipeline::post(Message message) {
   const std::scoped_lock lock{mutex_};
   if (messages_.size() < kMessagesMax) {
     messages_.push_back(std::move(message));
-    changed_.notify_one();  // inside: after it, this may be closed and gone
+    changed_.notify_one();  // inside the lock: after it, this object may be destroyed
   }
 }
 
-// On whatever thread of GStreamer has something to say.
+// Called on any thread of GStreamer that has a message.
 GstBusSyncReply LivePipeline::take_message(GstBus*, GstMessage* raw, gpointer self) {
   const GstOwned<GstMessage> message{raw};
   auto* pipeline = static_cast<LivePipeline*>(self);
@@ -140,7 +140,7 @@ void LivePipeline::begin() {
   const GstState wanted = options_.loop ? GST_STATE_PAUSED : GST_STATE_PLAYING;
   playing_ = !options_.loop;
   if (gst_element_set_state(pipeline_.get(), wanted) == GST_STATE_CHANGE_FAILURE) {
-    // The reason was posted before the call returned, if there is one.
+    // The reason, if there is one, was posted before the call returned.
     post({Message::Kind::kError, "it does not start and GStreamer gives no reason"});
   }
 }
@@ -169,7 +169,7 @@ bool LivePipeline::seek_to_begin(unsigned flags) {
 
 void LivePipeline::handle(const Message& message) {
   if (pipeline_ == nullptr) {
-    return;  // said before it was closed
+    return;  // reported before it was closed
   }
   switch (message.kind) {
     case Message::Kind::kError:
@@ -189,7 +189,7 @@ void LivePipeline::handle(const Message& message) {
       }
       break;
     case Message::Kind::kPrerolled:
-      // A looping file is asked for its first round so that it can go on without a gap.
+      // A looping file is asked for its first segment so that it can continue without a gap.
       if (!playing_) {
         segments_ = seek_to_begin(static_cast<unsigned>(GST_SEEK_FLAG_SEGMENT) |
                                   static_cast<unsigned>(GST_SEEK_FLAG_FLUSH));
@@ -203,7 +203,8 @@ void LivePipeline::handle(const Message& message) {
   }
 }
 
-// What cannot loop by itself is sent back, and where that is not understood either, opened again.
+// A source that cannot loop by itself is seeked to the start, and if it does not support that
+// either, opened again.
 void LivePipeline::rewind() {
   if (beats_ == beats_at_loop_) {
     fail("it holds no " + options_.gives);

@@ -17,44 +17,44 @@
 namespace cress::media {
 
 struct LivePipelineOptions {
-  /// Makes the pipeline anew, each time it is opened. May take its time (a sound server is asked, a
-  /// device is looked for). Errors: std::runtime_error with words for people.
+  /// Builds the pipeline again each time it is opened. May take time (an audio server is queried, a
+  /// device is searched for). Errors: std::runtime_error with a readable message.
   std::function<GstPipelinePtr()> build;
-  /// The pipeline has failed and is closed. Words for people. May call `open`.
+  /// The pipeline has failed and is closed. A message for display. May call `open`.
   std::function<void(std::string)> on_failed;
-  /// The pipeline has come to its end and is closed.
+  /// The pipeline has reached its end and is closed.
   std::function<void()> on_ended;
-  /// At its end it begins again, without a gap where the file's kind allows that.
+  /// Restarts at its end, without a gap if the file's kind allows that.
   bool loop = false;
-  /// What it gives, for words: "pictures". Empty: it is not expected to give anything.
+  /// What it produces, for messages: "pictures". Empty: it is not expected to produce anything.
   std::string gives;
-  /// Without `beat` for so long it counts as failed.
+  /// Without `beat` for this long it counts as failed.
   Duration patience = 6s;
 };
 
-/// A GStreamer pipeline that lives in a call: opened, watched, looped and closed by a thread of its
-/// own, because opening a camera may take a second that the call does not have, and because a
-/// failed pipeline can only be closed from outside its own threads. All functions are called on
-/// that thread.
-/// Threads: one inside, besides GStreamer's; one owner; `beat` is for any thread.
+/// A GStreamer pipeline in a call: opened, monitored, looped and closed by a thread of its own,
+/// because opening a camera may take a second, which would delay the call, and because a failed
+/// pipeline can only be closed from outside its own threads. All callbacks run on that thread.
+/// Threads: one inside, in addition to GStreamer's; one owner; `beat` may be called from any
+/// thread.
 class LivePipeline {
  public:
   explicit LivePipeline(LivePipelineOptions options);
-  /// Closes; returns when none of GStreamer's threads is left.
+  /// Closes; returns once all of GStreamer's threads have ended.
   ~LivePipeline();
   LivePipeline(const LivePipeline&) = delete;
   LivePipeline& operator=(const LivePipeline&) = delete;
 
-  /// Closes what is open and opens anew. Returns at once.
+  /// Closes the current pipeline and opens a new one. Returns at once.
   void open();
-  /// It gave something.
+  /// Call when the pipeline produced something.
   void beat() { ++beats_; }
-  /// It fails for a reason that GStreamer does not know of. From any thread.
+  /// Fails the pipeline for a reason unknown to GStreamer. From any thread.
   void break_off(std::string why) { post({Message::Kind::kError, std::move(why)}); }
 
-  /// What a callback of GStreamer's streaming threads holds while it touches what `build` prepares
-  /// anew: GStreamer sees to it that the two never meet, and with this ThreadSanitizer sees it too.
-  /// Short, and never around a wait.
+  /// The lock that a callback of GStreamer's streaming threads holds while it uses what `build`
+  /// prepares: GStreamer ensures that the two never run at once, and this lock shows that to
+  /// ThreadSanitizer. Hold it briefly, and never around a wait.
   std::unique_lock<std::mutex> streaming() { return std::unique_lock{streaming_}; }
 
  private:
@@ -85,7 +85,7 @@ class LivePipeline {
   bool open_wanted_ = false;
   bool stop_wanted_ = false;
 
-  // Of the keeper's thread alone.
+  // Used only by the keeper's thread.
   GstPipelinePtr pipeline_;
   bool segments_ = false;  // loops without a gap
   bool playing_ = false;
@@ -93,10 +93,10 @@ class LivePipeline {
   uint64_t beats_at_loop_ = 0;
   Duration quiet_{};
 
-  std::thread keeper_;  // last: everything is there when it starts
+  std::thread keeper_;  // last: all members exist when it starts
 };
 
-/// Words for people: "is used by another program (…)".
+/// A message for display: "is used by another program (…)".
 std::string words_of(const GError& error);
 
 }  // namespace cress::media

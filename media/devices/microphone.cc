@@ -30,7 +30,7 @@
 namespace cress::media {
 namespace {
 
-// Of an ALSA or PulseAudio source, in microseconds: pieces of 10 ms, as the processing wants them.
+// Of an ALSA or PulseAudio source, in microseconds: pieces of 10 ms, as the processing needs them.
 constexpr gint64 kPiece_us = 10'000;
 constexpr gint64 kBuffer_us = 60'000;
 
@@ -66,7 +66,7 @@ std::string head(const DeviceId& id) {
   switch (id.kind) {
     case DeviceId::Kind::kTest:
     case DeviceId::Kind::kFile:
-      // A frame is handed on when its last sample is due, as a real microphone does it.
+      // A frame is passed on when its last sample is due, as with a real microphone.
       return std::string{
                  "appsrc name=feed format=time is-live=true max-buffers=1 max-bytes=0 "
                  "max-time=0 caps="} +
@@ -88,9 +88,9 @@ std::string tail(bool processed) {
 
 }  // namespace
 
-/// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (sound). Shared are
-/// the outbox, an atomic, and under `mutex_` the processing that is wanted. The framer and the feed
-/// belong to the streaming thread, which the keeper stops before it builds anew.
+/// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (audio). Shared are
+/// the outbox, an atomic, and under `mutex_` the wanted processing. The framer and the feed belong
+/// to the streaming thread, which the keeper stops before it builds again.
 class LiveMicrophone::Device {
  public:
   Device(const LiveMicrophoneOptions& options, DeviceClock clock);
@@ -132,7 +132,7 @@ class LiveMicrophone::Device {
   Duration feed_begin_{};
   AudioFramer framer_;
   TimePoint last_ended_ = TimePoint::min();
-  std::optional<LivePipeline> pipeline_;  // last: stops before the rest goes
+  std::optional<LivePipeline> pipeline_;  // last: stops before the other members are destroyed
 };
 
 LiveMicrophone::Device::Device(const LiveMicrophoneOptions& options, DeviceClock clock)
@@ -151,7 +151,7 @@ LiveMicrophone::Device::Device(const LiveMicrophoneOptions& options, DeviceClock
 }
 
 LiveMicrophone::Device::~Device() {
-  pipeline_.reset();  // then nobody listens any more
+  pipeline_.reset();  // then there is no user of the probe left
   if (options_.echo_probe != nullptr) {
     options_.echo_probe->release(this);
   }

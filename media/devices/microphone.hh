@@ -13,7 +13,7 @@
 
 namespace cress::media {
 
-/// What WebRTC's audio processing does to a voice, each by itself.
+/// WebRTC's audio processing of a voice; each step can be switched.
 struct VoiceProcessing {
   /// Needs the LiveSpeaker that plays the other side.
   bool echo_cancellation = true;
@@ -26,13 +26,13 @@ struct LiveMicrophoneOptions {
   /// Which microphone:
   /// - the id of a Device, or "default": a real one;
   /// - "test": a short tone every second;
-  /// - "file:PATH": the sound of anything GStreamer decodes, at its own pace, over and over;
-  /// - "gst:DESCRIPTION": whatever a GStreamer pipeline gives.
+  /// - "file:PATH": the audio of anything GStreamer decodes, at its own rate, in a loop;
+  /// - "gst:DESCRIPTION": the output of any GStreamer pipeline.
   std::string id = "default";
   VoiceProcessing processing{};
-  /// LiveSpeaker::echo_probe() of the speaker whose echo is to go.
+  /// LiveSpeaker::echo_probe() of the speaker whose echo is to be removed.
   std::shared_ptr<EchoProbe> echo_probe{};
-  /// Without sound (silence is sound) for so long it counts as lost.
+  /// Without audio (silence counts as audio) for this long it counts as lost.
   Duration patience = 6s;
 };
 
@@ -46,11 +46,11 @@ struct CapturedSound {
 };
 
 /// A microphone in a call: 48 kHz, one channel, frames of 20 ms. It is opened by a thread of its
-/// own: the constructor returns at once, and a retry does not hold up the call.
-/// Where GStreamer's webrtcdsp is missing, or no speaker is there to listen to, it goes on without,
-/// and a notice says so.
-/// Errors: as those of LiveCamera. Bounds: kFramesMax frames wait, the oldest goes (counted).
-/// Threads: GStreamer's and one of its own inside; one owner. Needs a GstRuntime.
+/// own: the constructor returns at once, and a retry does not delay the call. If GStreamer's
+/// webrtcdsp is missing, or there is no speaker to take the echo from, it continues without, and a
+/// notice says so. Errors: as those of LiveCamera. Bounds: at most kFramesMax frames wait; the
+/// oldest is dropped (counted). Threads: GStreamer's and one of its own inside; one owner. Needs a
+/// GstRuntime.
 class LiveMicrophone {
  public:
   static constexpr size_t kFramesMax = 10;
@@ -64,9 +64,10 @@ class LiveMicrophone {
   int ready_fd() const;
   std::optional<CapturedSound> poll_frame();
   std::optional<DeviceEvent> poll_event();
-  /// Opens it anew, whatever its state. Returns at once.
+  /// Reopens it, whatever its state. Returns at once.
   void retry();
-  /// From now on; opens it anew if that changes anything (a tenth of a second is lost).
+  /// Applies from now on; reopens the device if that changes anything (a tenth of a second is
+  /// lost).
   void set_processing(const VoiceProcessing& processing);
 
   uint64_t dropped() const;

@@ -63,7 +63,7 @@ TEST_F(Microphone, TheTestToneIsAToneForAFifthOfEachSecondAtItsPace) {
   EXPECT_NEAR(to_seconds(last - first), 99 * 0.02, 0.3);
 }
 
-TEST_F(Microphone, AFileIsHeardAtItsPaceOverAndOverWithoutAGap) {
+TEST_F(Microphone, FileLoopsAtItsRateWithoutAGap) {
   const fs::path path = fs::temp_directory_path() / "cress_microphone_file.wav";
   WavWriter writer{path};
   std::vector<int16_t> samples(10 * kAudioFrameSamples);
@@ -85,7 +85,7 @@ TEST_F(Microphone, AFileIsHeardAtItsPaceOverAndOverWithoutAGap) {
   fs::remove(path);
 }
 
-TEST_F(Microphone, FramesThatNobodyTakesAreDroppedFromTheOldestAndCounted) {
+TEST_F(Microphone, UntakenFramesAreDroppedOldestFirstAndCounted) {
   LiveMicrophone microphone{{.id = "test", .processing = kUntouched}, clock_};
   const TimePoint begin = clock_();
   while (microphone.dropped() < 5) {
@@ -105,7 +105,7 @@ TEST_F(Microphone, ProcessingKeepsFramesWholeAndCanBeSwitchedInACall) {
   if (!has_voice_processor()) {
     GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
   }
-  // A steady hiss: noise suppression takes it away, and only that.
+  // A steady hiss: noise suppression removes it, and only that.
   LiveMicrophone microphone{{.id = "gst:audiotestsrc is-live=true wave=white-noise volume=0.05",
                              .processing = kUntouched},
                             clock_};
@@ -129,7 +129,7 @@ TEST_F(Microphone, ProcessingKeepsFramesWholeAndCanBeSwitchedInACall) {
   EXPECT_LT(after, before - 6);
 }
 
-TEST_F(Microphone, WithoutASpeakerToListenToItGoesOnAndSaysSo) {
+TEST_F(Microphone, MissingSpeakerGivesANotice) {
   if (!has_voice_processor()) {
     GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
   }
@@ -141,7 +141,7 @@ TEST_F(Microphone, WithoutASpeakerToListenToItGoesOnAndSaysSo) {
   EXPECT_TRUE(next(microphone));
 }
 
-TEST_F(Microphone, ASecondOneDoesNotTakeTheSpeakerAwayFromTheFirst) {
+TEST_F(Microphone, SecondMicrophoneLeavesTheProbeWithTheFirst) {
   if (!has_voice_processor()) {
     GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
   }
@@ -160,7 +160,7 @@ TEST_F(Microphone, ASecondOneDoesNotTakeTheSpeakerAwayFromTheFirst) {
   EXPECT_FALSE(third.poll_event());
 }
 
-TEST_F(Microphone, OneThatFailsMidStreamIsToldInWordsAndComesBackOnRetry) {
+TEST_F(Microphone, FailedDeviceIsReportedAndReturnsOnRetry) {
   LiveMicrophone microphone{
       {.id = "gst:audiotestsrc is-live=true ! identity error-after=5", .processing = kUntouched},
       clock_};
@@ -173,7 +173,7 @@ TEST_F(Microphone, OneThatFailsMidStreamIsToldInWordsAndComesBackOnRetry) {
   }
 }
 
-TEST_F(Microphone, OneThatIsNotThereIsLostFromTheBeginningAndAFileThatIsNotThereIsRefused) {
+TEST_F(Microphone, MissingDeviceReportsLostAndMissingFileIsRejected) {
   LiveMicrophone microphone{{.id = "pulse:no such source"}, clock_};
   const auto lost = event(microphone, Kind::kLost);
   ASSERT_TRUE(lost);
@@ -182,7 +182,7 @@ TEST_F(Microphone, OneThatIsNotThereIsLostFromTheBeginningAndAFileThatIsNotThere
   EXPECT_THROW(LiveMicrophone({.id = "gst:nosuchelement"}, clock_), std::runtime_error);
 }
 
-TEST_F(Microphone, AFileWithoutSoundIsLostWithAReason) {
+TEST_F(Microphone, FileWithoutAudioIsLostWithAReason) {
   const fs::path path = fs::temp_directory_path() / "cress_microphone_text.wav";
   std::ofstream(path) << "Dear diary,\ntoday nobody spoke.\n";
   LiveMicrophone microphone{{.id = "file:" + path.string(), .processing = kUntouched}, clock_};
@@ -217,7 +217,7 @@ TEST(AudioFramer, CutsPiecesOfAnyLengthIntoFramesAndKnowsWhenEachEnded) {
   }
 }
 
-TEST(SoundLevel, ASineOfFullScaleIsZeroAndMinusThreeAndSilenceIsTheFloor) {
+TEST(SoundLevel, FullScaleSineHasPeak0AndRmsMinus3) {
   AudioFrame sine{};
   for (size_t i = 0; i < sine.size(); ++i) {
     sine[i] = static_cast<int16_t>(

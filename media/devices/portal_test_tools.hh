@@ -25,14 +25,14 @@
 #include "media/gst/gst_handles.hh"
 #include "transport/base/time.hh"
 
-/// For tests of what is shared through the desktop's portal: xdg-desktop-portal and PipeWire
+/// For tests of screen sharing through the desktop's portal: xdg-desktop-portal and PipeWire
 /// themselves on a bus of the test's own, and, in place of a compositor's dialog, a back end that
-/// answers as the test says.
+/// answers as the test sets it.
 namespace cress::media {
 
 using namespace nlohmann::literals;
 
-/// A program that runs as long as this. Not there: it could not be started.
+/// A program that runs as long as this object. Invalid: it could not be started.
 class ScopedProgram {
  public:
   ScopedProgram(std::vector<std::string> command, std::vector<std::string> environment) {
@@ -45,7 +45,7 @@ class ScopedProgram {
       return all;
     };
     posix_spawn_file_actions_t files{};
-    posix_spawn_file_actions_init(&files);  // what they say is not the test's
+    posix_spawn_file_actions_init(&files);  // their output does not matter to the test
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (::posix_spawnp(&process_, command.front().c_str(), &files, nullptr,
                        pointers(command).data(), pointers(environment).data()) != 0) {
@@ -66,7 +66,7 @@ class ScopedProgram {
   pid_t process_ = 0;
 };
 
-/// The part of a desktop that asks its person: org.freedesktop.impl.portal.ScreenCast.
+/// The desktop's part that asks the user: org.freedesktop.impl.portal.ScreenCast.
 class DialogOfADesktop {
  public:
   enum class Answer { kYes, kNo, kNone };  ///< kNone: the dialog stays open
@@ -88,7 +88,7 @@ class DialogOfADesktop {
   std::atomic<Answer> answer = Answer::kYes;
   std::atomic<int> asked = 0;
 
-  /// The person uses the desktop's own button.
+  /// The user ends sharing with the desktop's own button.
   void end_sharing() {
     const std::scoped_lock lock{mutex_};
     g_dbus_connection_emit_signal(bus_, nullptr, session_.c_str(),
@@ -186,12 +186,12 @@ class DialogOfADesktop {
   std::atomic<bool> is_named_ = false;
   std::mutex mutex_;
   std::string session_;
-  std::vector<GDBusMethodInvocation*> open_;  // dialogs that nobody answers
+  std::vector<GDBusMethodInvocation*> open_;  // dialogs not yet answered
   std::thread thread_;
 };
 
-/// A session bus, PipeWire with its session manager, one node of moving pictures in it as a
-/// compositor's screen is, and the portal; all of the test's own.
+/// A session bus, PipeWire with its session manager, one PipeWire node with moving pictures in
+/// place of a compositor's screen, and the portal; all of the test's own.
 class PortalDesktop {
  public:
   PortalDesktop() {
@@ -229,7 +229,7 @@ class PortalDesktop {
   PortalDesktop(const PortalDesktop&) = delete;
   PortalDesktop& operator=(const PortalDesktop&) = delete;
 
-  /// What is missing for it on this machine; empty: nothing.
+  /// What is missing on this machine for this test; empty: nothing.
   static std::string missing() {
     for (const char* program : {"dbus-daemon", "pipewire", "wireplumber", "pw-dump", kPortal}) {
       const GstOwned<gchar> found{g_find_program_in_path(program)};
@@ -256,7 +256,7 @@ class PortalDesktop {
             "XDG_CURRENT_DESKTOP=cress",
             "DBUS_SESSION_BUS_ADDRESS=" + bus_address()};
   }
-  /// Starts nothing by itself, as a desktop's would.
+  /// Does not start services by itself, unlike a desktop's bus.
   void open_bus(const std::vector<std::string>& environment) {
     const std::filesystem::path config = folder_ / "bus.conf";
     std::ofstream{config} << "<busconfig><type>session</type><listen>" << bus_address()
@@ -284,7 +284,7 @@ class PortalDesktop {
     });
     g_object_unref(bus);
   }
-  /// The node's number, as PipeWire tells everybody.
+  /// The node's number, as PipeWire reports it.
   std::optional<uint32_t> find_node() const {
     const std::string command = "XDG_RUNTIME_DIR=" + folder_.string() + " pw-dump 2>/dev/null";
     FILE* const pipe = popen(command.c_str(), "r");

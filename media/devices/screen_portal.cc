@@ -39,8 +39,8 @@ std::optional<uint32_t> first_node(XdpSession* session) {
 
 }  // namespace
 
-/// What libportal calls runs on the thread inside: it answers to the context that is the thread's
-/// own when it is asked.
+/// libportal calls back on the thread inside: it uses the thread-default context at the time of the
+/// call.
 class ScreenPortal::Session {
  public:
   explicit Session(std::function<void()> on_closed) : on_closed_(std::move(on_closed)) {}
@@ -126,7 +126,8 @@ class ScreenPortal::Session {
     if (bus_ == nullptr) {
       return false;
     }
-    g_dbus_connection_set_exit_on_close(bus_.get(), FALSE);  // a bus that goes is not our end
+    g_dbus_connection_set_exit_on_close(bus_.get(),
+                                        FALSE);  // the end of a bus must not end the process
     portal_.reset(xdp_portal_new());
     listen();
     return true;
@@ -176,8 +177,8 @@ class ScreenPortal::Session {
       answer_.reset();
     }
   }
-  // The portal tells everybody whose session has ended, and libportal (0.6) only hears what is told
-  // to it alone. Sessions are named after who asked for them.
+  // The portal broadcasts which session has ended, and libportal (0.6) only receives signals
+  // addressed to it. Sessions are named after their requester.
   void listen() {
     std::string own = g_dbus_connection_get_unique_name(bus_.get());
     own.erase(0, 1);  // ':'
@@ -212,15 +213,15 @@ class ScreenPortal::Session {
   GOwned<GMainContext> context_{g_main_context_new()};
   GOwned<GMainLoop> loop_{g_main_loop_new(context_.get(), FALSE)};
   GOwned<GCancellable> cancelled_{g_cancellable_new()};
-  // Of the thread inside alone.
+  // Used only by the thread inside.
   GOwned<GDBusConnection> bus_;
   guint listening_ = 0;
   GOwned<XdpPortal> portal_;
   GOwned<XdpSession> session_;
   std::string own_sessions_;  // begin so
   int pipewire_fd_ = -1;
-  std::optional<std::promise<ScreenCast>> answer_;  // while somebody waits for it
-  std::thread thread_{[this] { run(); }};           // last: everything is there when it starts
+  std::optional<std::promise<ScreenCast>> answer_;  // while a caller waits for it
+  std::thread thread_{[this] { run(); }};           // last: all members exist when it starts
 };
 
 ScreenPortal::ScreenPortal(std::function<void()> on_closed)

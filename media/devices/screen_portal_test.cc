@@ -1,5 +1,5 @@
-// A screen that a person picks in the desktop's dialog, through the portal and PipeWire themselves.
-// Skipped where a program of these is missing.
+// A screen that the user picks in the desktop's dialog, through the portal and PipeWire themselves.
+// Skipped if one of these programs is missing.
 
 #include "media/devices/screen_portal.hh"
 
@@ -19,8 +19,8 @@ namespace {
 using Kind = DeviceEvent::Kind;
 using Answer = DialogOfADesktop::Answer;
 
-// The first: a process that has had a session bus goes on asking that one.
-TEST(ScreenPortalWithoutADesktop, IsToldInWords) {
+// First: a process that has used a session bus keeps using that one.
+TEST(ScreenPortalWithoutADesktop, IsReportedInWords) {
   const GstRuntime gst;
   if (!has_element("pipewiresrc")) {
     GTEST_SKIP() << "no gstreamer1.0-pipewire";
@@ -73,7 +73,7 @@ class ScreenPortalTest : public ::testing::Test {
   int asked_before_ = 0;
 };
 
-TEST_F(ScreenPortalTest, WhatAPersonPicksIsSeen) {
+TEST_F(ScreenPortalTest, PickedScreenIsCaptured) {
   LiveCamera camera{options(), clock_};
   const auto first = next(camera);
   ASSERT_TRUE(first);
@@ -89,7 +89,7 @@ TEST_F(ScreenPortalTest, WhatAPersonPicksIsSeen) {
   EXPECT_EQ(asked(), 1);
 }
 
-TEST_F(ScreenPortalTest, ANoIsToldAndAskedAgainOnlyWhenWanted) {
+TEST_F(ScreenPortalTest, RefusalIsReportedAndAskedAgainOnlyOnRequest) {
   desktop().dialog().answer = Answer::kNo;
   LiveCamera camera{options(), clock_};
   const auto refused = next(camera, Kind::kRefused);
@@ -102,7 +102,7 @@ TEST_F(ScreenPortalTest, ANoIsToldAndAskedAgainOnlyWhenWanted) {
   EXPECT_EQ(asked(), 2);
 }
 
-TEST_F(ScreenPortalTest, TheDesktopMayEndIt) {
+TEST_F(ScreenPortalTest, DesktopCanEndSharing) {
   LiveCamera camera{options(), clock_};
   ASSERT_TRUE(next(camera));
   desktop().dialog().end_sharing();
@@ -111,7 +111,7 @@ TEST_F(ScreenPortalTest, TheDesktopMayEndIt) {
   EXPECT_TRUE(refused->words.starts_with("The screen is no longer shared: ")) << refused->words;
 }
 
-TEST_F(ScreenPortalTest, NobodyWaitsForADialogThatStaysOpen) {
+TEST_F(ScreenPortalTest, OpenDialogBlocksNothing) {
   desktop().dialog().answer = Answer::kNone;
   const TimePoint begin = clock_();
   {
@@ -124,8 +124,8 @@ TEST_F(ScreenPortalTest, NobodyWaitsForADialogThatStaysOpen) {
   EXPECT_LT(clock_() - begin, 20s);
 }
 
-// The last of them: it takes the portal away.
-TEST_F(ScreenPortalTest, WithoutAPortalItIsSaidWhatToDo) {
+// Last: it removes the portal.
+TEST_F(ScreenPortalTest, MissingPortalIsReportedWithAdvice) {
   desktop().close_portal();
   LiveCamera camera{options(), clock_};
   const auto refused = next(camera, Kind::kRefused);

@@ -6,10 +6,10 @@
 
 namespace cress::media {
 
-/// Nothing is quieter: what stands for the logarithm of zero.
+/// The lowest level: stands for the logarithm of zero.
 inline constexpr double kSilenceDbfs = -100;
 
-/// How loud 20 ms are, in dB below full scale. A sine of full scale has a peak of 0 and an rms of
+/// Loudness of 20 ms, in dB below full scale. A sine of full scale has a peak of 0 and an rms of
 /// -3.
 struct SoundLevel {
   double peak_dbfs = kSilenceDbfs;

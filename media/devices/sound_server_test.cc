@@ -1,5 +1,5 @@
-// Speakers and microphones of a real sound server: a PulseAudio of the test's own, whose sink plays
-// to nobody and whose source hears it. Skipped where there is no pulseaudio.
+// Speakers and microphones of a real audio server: a PulseAudio of the test's own, whose sink
+// discards audio and whose source records it. Skipped without pulseaudio.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -99,7 +99,7 @@ class SoundServer : public ::testing::Test {
       fs::remove(socket());
     }
   }
-  // Its socket is there before its devices are.
+  // Its socket exists before its devices do.
   bool is_up() const {
     return fs::exists(socket()) && id_of(DeviceKind::kMicrophone, "Mouth").has_value();
   }
@@ -118,13 +118,13 @@ class SoundServer : public ::testing::Test {
   pid_t server_ = 0;
 };
 
-TEST_F(SoundServer, ItsDevicesAreListedByTheirNamesWithoutWhatTheSpeakerPlays) {
+TEST_F(SoundServer, DevicesAreListedByNameWithoutMonitors) {
   EXPECT_EQ(id_of(DeviceKind::kSpeaker, "Ear"), "pulse:ear");
   EXPECT_EQ(id_of(DeviceKind::kMicrophone, "Mouth"), "pulse:mouth");
   EXPECT_FALSE(id_of(DeviceKind::kMicrophone, "Ear")) << "its monitor";
 }
 
-TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
+TEST_F(SoundServer, RoundTripThroughTheServerIsShort) {
   LiveSpeaker speaker{{.id = "pulse:ear"}, clock_};
   LiveMicrophone microphone{{.id = "pulse:mouth", .processing = {false, false, false}}, clock_};
   AudioFrame click{};
@@ -147,7 +147,7 @@ TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
     ASSERT_TRUE(speaker.play(clicks ? click : AudioFrame{}));
     clicked = clicks ? clock_() : clicked;
     if (++played == 25) {
-      begin = clock_();  // a sink that plays to nobody takes two seconds to begin
+      begin = clock_();  // a null sink takes two seconds to start
       before = speaker.stats();
     }
     while (const auto heard = microphone.poll_frame()) {
@@ -170,7 +170,7 @@ TEST_F(SoundServer, FromTheCallToTheEarAndBackItTakesLessThanASyllable) {
   EXPECT_NEAR(seconds, 9.5, 0.5);
 }
 
-TEST_F(SoundServer, WhenTheServerDiesTheCallIsToldAndItsSoundKeepsItsPaceUntilItIsBack) {
+TEST_F(SoundServer, ServerCrashIsReportedAndAudioKeepsItsRate) {
   LiveSpeaker speaker{{.id = "pulse:ear"}, clock_};
   LiveMicrophone microphone{{.id = "pulse:mouth", .processing = {false, false, false}}, clock_};
   const auto serve = [&] {

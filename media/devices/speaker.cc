@@ -31,12 +31,12 @@ std::string head(bool probed) {
          kSoundCaps + (probed ? " ! identity name=probed" : "") + " ! identity name=end";
 }
 
-// The conversion to whatever the sink takes costs nothing where it takes ours.
+// The conversion to the sink's format costs nothing if it accepts ours.
 std::string with_sink(const std::string& sink) {
   return "audioconvert name=convert ! audioresample ! " + sink;
 }
 
-// Where the sound leaves the pipeline.
+// Where the audio leaves the pipeline.
 GstOwned<GstElement> last_of(GstElement* pipeline) {
   GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(pipeline));
   GValue value = G_VALUE_INIT;
@@ -49,8 +49,8 @@ GstOwned<GstElement> last_of(GstElement* pipeline) {
   return sink;
 }
 
-// A pipeline that was let go of may live a moment longer, in the hands of one of GStreamer's
-// threads; until then `element` is still in it, and would go into no other.
+// A released pipeline may exist a moment longer, in one of GStreamer's threads; until then
+// `element` is still in it, and could not be added to another.
 void leave_last_pipeline(GstElement* element) {
   const GstOwned<GstObject> parent{gst_object_get_parent(GST_OBJECT(element))};
   if (parent != nullptr) {
@@ -68,7 +68,7 @@ bool is_sound_card(GstElement* sink) {
 }  // namespace
 
 /// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (that a frame is
-/// wanted). What they share is the outbox, whose item is the wish for a frame, and `pace_` under
+/// wanted). They share the outbox, whose item is the request for a frame, and `pace_` under
 /// `mutex_`.
 class LiveSpeaker::Device {
  public:
@@ -89,8 +89,8 @@ class LiveSpeaker::Device {
     GstOwned<GstElement> feed;  // null while nothing is open
     bool is_card = false;       // else the pipeline's clock sets the pace
     bool begun = false;         // the first frame fixes the time
-    Duration next{};            // when the next frame will be heard
-    Duration due{};             // when it must be here
+    Duration next{};            // when the next frame will be played
+    Duration due{};             // when it must have arrived
   };
 
   LivePipelineOptions pipeline_options();
@@ -118,10 +118,10 @@ class LiveSpeaker::Device {
   Pace pace_;               // under mutex_
   SpeakerStats stats_;      // under mutex_
   bool announced_ = false;  // under mutex_
-  bool is_lost_ = false;    // under mutex_: plays to nobody until a retry
+  bool is_lost_ = false;    // under mutex_: discards audio until a retry
 
   std::string name_ = "The speaker";  // of the keeper's thread
-  LivePipeline pipeline_;             // last: stops before the rest goes
+  LivePipeline pipeline_;             // last: stops before the other members are destroyed
 };
 
 LiveSpeaker::Device::Device(const LiveSpeakerOptions& options, DeviceClock clock)
@@ -158,7 +158,7 @@ void LiveSpeaker::Device::handle_failure(const std::string& why) {
     const std::scoped_lock lock{mutex_};
     pace_.feed.reset();
     if (std::exchange(is_lost_, true)) {
-      return;  // not even nobody can be played to: GStreamer's own basic elements are missing
+      return;  // not even the null sink works: GStreamer's own basic elements are missing
     }
   }
   tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
@@ -210,8 +210,8 @@ GstPipelinePtr LiveSpeaker::Device::build_plain() {
   return pipeline;
 }
 
-// A card is filled as far as it goes and then asks when it has room. Another sink waits for each
-// frame's time; it does so a little early, so that the next frame is asked for early enough.
+// A card is filled completely and then asks when it has room. Another sink waits for each frame's
+// time; it does so slightly early, so that the next frame is requested early enough.
 void LiveSpeaker::Device::prepare_sink(GstElement* sink) {
   if (is_sound_card(sink)) {
     constexpr gint64 kPiece_us = 10'000;
@@ -228,10 +228,10 @@ void LiveSpeaker::Device::prepare_sink(GstElement* sink) {
 GstPipelinePtr LiveSpeaker::Device::build() {
   GstPipelinePtr pipeline = build_plain();
   use_system_time(pipeline.get());
-  // A frame's time stamp is already when it will be heard: the probe must add nothing.
+  // A frame's time stamp is already its playing time: the probe must add nothing.
   gst_pipeline_set_latency(GST_PIPELINE(pipeline.get()), 0);
   if (probe_ != nullptr) {
-    // Between two elements that are there for that.
+    // Added between two elements reserved for it.
     auto* probe = static_cast<GstElement*>(probe_->element());
     leave_last_pipeline(probe);
     const GstOwned<GstElement> before = element_of(pipeline.get(), "probed");
@@ -274,9 +274,9 @@ void LiveSpeaker::Device::handle_need() {
   }
 }
 
-// Decides when the next frame will be heard. Under mutex_.
+// Decides when the next frame will be played. Under mutex_.
 void LiveSpeaker::Device::place(Duration now) {
-  // Half a frame: a little late is evened out by what the device still holds.
+  // Half a frame: a small delay is absorbed by what the device still holds.
   constexpr Duration kSlack = kAudioFrameLength / 2;
   if (!pace_.begun) {
     pace_.begun = true;
@@ -286,7 +286,7 @@ void LiveSpeaker::Device::place(Duration now) {
     stats_.missing += now - pace_.due;
     pace_.next = now;
   } else if (pace_.is_card) {
-    // The card's clock is not ours: what it holds when it asks says where it is.
+    // The card's clock is not ours: what it holds when it asks shows its position.
     constexpr int kSmoothing = 32;
     pace_.next += (pace_.due - pace_.next) / kSmoothing;
   }

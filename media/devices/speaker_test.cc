@@ -41,7 +41,7 @@ class Speaker : public ::testing::Test {
   }
   ~Speaker() override { fs::remove_all(folder_); }
 
-  /// Waits until it wants a frame, and gives it.
+  /// Waits until it wants a frame, and passes one.
   static bool play(LiveSpeaker& speaker, const AudioFrame& frame) {
     return wait_for(speaker.ready_fd(), [&] {
       while (speaker.poll_event()) {
@@ -62,7 +62,7 @@ class Speaker : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Speaker, OneThatPlaysToNobodyAsksForAFrameEvery20MsAndHoldsAtMost40) {
+TEST_F(Speaker, NullSpeakerWantsAFrameEvery20MsAndHoldsAtMost40) {
   LiveSpeaker speaker{{.id = "none"}, clock_};
   ASSERT_TRUE(play(speaker, {}));
   const TimePoint begin = clock_();
@@ -74,12 +74,12 @@ TEST_F(Speaker, OneThatPlaysToNobodyAsksForAFrameEvery20MsAndHoldsAtMost40) {
   const double seconds = to_seconds(clock_() - begin);
   EXPECT_GT(seconds, 1.9);
   EXPECT_LT(seconds, 3.0);
-  // After a frame was given: what was there before, at most 40 ms, and the frame.
+  // After a frame was passed: what was there before, at most 40 ms, and the frame.
   EXPECT_LE(worst, 61ms);
   EXPECT_EQ(speaker.stats().played, 101U);
 }
 
-TEST_F(Speaker, WhatIsNotWantedIsRefusedAndCounted) {
+TEST_F(Speaker, UnwantedFrameIsRejectedAndCounted) {
   LiveSpeaker speaker{{.id = "none"}, clock_};
   ASSERT_TRUE(play(speaker, {}));
   ASSERT_TRUE(play(speaker, {}));
@@ -92,7 +92,7 @@ TEST_F(Speaker, WhatIsNotWantedIsRefusedAndCounted) {
   EXPECT_FALSE(is_readable(speaker.ready_fd()) && !speaker.wants_frame() && !speaker.poll_event());
 }
 
-TEST_F(Speaker, AFrameThatComesTooLateIsAnUnderrunAndTheMissingTimeIsKnown) {
+TEST_F(Speaker, LateFrameIsAnUnderrunWithItsMissingTime) {
   LiveSpeaker speaker{{.id = "none"}, clock_};
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(play(speaker, {}));
@@ -105,7 +105,7 @@ TEST_F(Speaker, AFrameThatComesTooLateIsAnUnderrunAndTheMissingTimeIsKnown) {
   EXPECT_GE(after.missing - before.missing, 220ms);
 }
 
-TEST_F(Speaker, WhatWasPlayedIsInTheWavInRealTimeWithSilenceWhereNothingWas) {
+TEST_F(Speaker, WavHoldsPlayedAudioWithSilentGaps) {
   const fs::path path = folder_ / "played.wav";
   LiveSpeaker speaker{{.id = "file:" + path.string()}, clock_};
   const auto play_50 = [&] {
@@ -130,7 +130,7 @@ TEST_F(Speaker, WhatWasPlayedIsInTheWavInRealTimeWithSilenceWhereNothingWas) {
   EXPECT_NEAR(to_seconds(audio_duration(silent)), to_seconds(stats.missing), 0.05);
 }
 
-TEST_F(Speaker, OneThatFailsIsToldAndTheCallsSoundKeepsItsPace) {
+TEST_F(Speaker, FailedSpeakerIsReportedAndAudioKeepsItsRate) {
   LiveSpeaker speaker{{.id = "gst:identity error-after=10 ! fakesink sync=true"}, clock_};
   ASSERT_TRUE(event(speaker, Kind::kStarted));
   const auto lost = event(speaker, Kind::kLost);
@@ -146,7 +146,7 @@ TEST_F(Speaker, OneThatFailsIsToldAndTheCallsSoundKeepsItsPace) {
   EXPECT_TRUE(event(speaker, Kind::kLost)) << "and so it fails again";
 }
 
-TEST_F(Speaker, OneThatIsNotThereIsLostAndYetTheCallGoesOn) {
+TEST_F(Speaker, MissingSpeakerReportsLostAndTheCallContinues) {
   LiveSpeaker speaker{{.id = "pulse:no such sink"}, clock_};
   const auto lost = event(speaker, Kind::kLost);
   ASSERT_TRUE(lost);
@@ -165,14 +165,14 @@ TEST_F(Speaker, AnotherOneMayBeChosenInTheCall) {
   EXPECT_EQ(speaker.echo_probe(), probe);
 }
 
-TEST_F(Speaker, WhatCanNeverWorkIsRefusedAtOnce) {
+TEST_F(Speaker, ImpossibleIdIsRejectedAtOnce) {
   EXPECT_THROW(LiveSpeaker({.id = "file:/nowhere/a.wav"}, clock_), std::runtime_error);
   EXPECT_THROW(LiveSpeaker({.id = "file:" + (folder_ / "a.mp3").string()}, clock_),
                std::runtime_error);
   EXPECT_THROW(LiveSpeaker({.id = "gst:nosuchelement"}, clock_), std::runtime_error);
 }
 
-TEST_F(Speaker, AFullDiskIsToldAndTheCallGoesOn) {
+TEST_F(Speaker, FullDiskIsReportedAndTheCallContinues) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full here";
   }
@@ -191,7 +191,7 @@ TEST_F(Speaker, AFullDiskIsToldAndTheCallGoesOn) {
   EXPECT_NE(error.find("full.wav"), std::string::npos) << error;
 }
 
-TEST(SoundWriter, GapsAreSilentOverlapsAreLeftOutAndJitterIsEvenedOut) {
+TEST(SoundWriter, GapsAreSilentOverlapsDroppedAndJitterSmoothed) {
   GstRuntime runtime;
   const fs::path path = fs::temp_directory_path() / "cress_sound_writer.wav";
   SoundWriter writer{path};
@@ -213,10 +213,10 @@ TEST(SoundWriter, GapsAreSilentOverlapsAreLeftOutAndJitterIsEvenedOut) {
   fs::remove(path);
 }
 
-// The whole way in real time: speaker -> room (another part of this program) -> microphone.
+// The whole path in real time: speaker -> room (another part of this program) -> microphone.
 class SpeakerRoom : public Speaker {};
 
-TEST_F(SpeakerRoom, TheMicrophoneOfTheSameCallRemovesWhatTheSpeakerPlays) {
+TEST_F(SpeakerRoom, MicrophoneRemovesTheSpeakersEcho) {
   if (!has_voice_processor()) {
     GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
   }

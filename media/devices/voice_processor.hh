@@ -8,14 +8,14 @@
 
 namespace cress::media {
 
-/// The one kind of sound between our elements; only for the .cc files of this folder.
+/// The one audio format between our elements; only for the .cc files of this folder.
 inline constexpr const char* kSoundCaps =
     "audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=1";
 
-/// GStreamer's webrtcdsp is installed.
+/// Whether GStreamer's webrtcdsp is installed.
 bool has_voice_processor();
-/// Sets up a webrtcdsp element. `probe`: the name of the webrtcechoprobe it listens to, which is
-/// there and free; empty for none.
+/// Sets up a webrtcdsp element. `probe`: the name of the webrtcechoprobe from which it takes the
+/// echo, which must exist and be free; empty for none.
 void set_up_voice_processor(GstElement* processor, const VoiceProcessing& processing,
                             const std::string& probe);
 

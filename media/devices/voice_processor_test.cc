@@ -21,8 +21,8 @@
 namespace cress::media {
 namespace {
 
-// A room outside of real time: what the speaker plays goes through the probe, what the microphone
-// hears through the processor, frame by frame and in step, with the time stamps of a call.
+// A room outside of real time: the speaker's audio goes through the probe, the microphone's through
+// the processor, frame by frame and in step, with the time stamps of a call.
 class Room {
  public:
   explicit Room(const VoiceProcessing& processing)
@@ -100,7 +100,7 @@ double energy(const std::vector<int16_t>& samples, Duration from, Duration until
   return sum;
 }
 
-// The energy at one frequency, in windows of 100 ms, so that a shift of phase does not matter.
+// The energy at one frequency, in windows of 100 ms, so that a phase shift does not matter.
 double tone_energy(const std::vector<int16_t>& samples, double frequency, Duration from,
                    Duration until) {
   double sum = 0;
@@ -120,17 +120,17 @@ double decibels(double ratio) { return 10 * std::log10(ratio); }
 
 constexpr Duration kLength = 30s;
 constexpr Duration kConverged = 10s;    // only the far end until here: the filter learns
-constexpr Duration kDoubleTalk = 20s;   // from here on the near end is heard too
-constexpr Duration kEchoDelay = 70ms;   // of the sound card and the room
-constexpr double kToneFrequency = 660;  // what the near end sings
+constexpr Duration kDoubleTalk = 20s;   // from here on the near end is audible too
+constexpr Duration kEchoDelay = 70ms;   // of the audio device and the room
+constexpr double kToneFrequency = 660;  // the near end's tone
 
 struct Recording {
   std::vector<int16_t> heard;
   std::vector<int16_t> processed;
 };
 
-// The far end talks all the time. The microphone hears it 70 ms later at a third of its loudness,
-// with two later echoes from the walls, and from kDoubleTalk on a near end that sings.
+// The far end talks all the time. The microphone receives it 70 ms later at a third of its
+// loudness, with two later echoes from the walls, and from kDoubleTalk on a near end with a tone.
 Recording record(const VoiceProcessing& processing) {
   SyntheticVoice voice;
   const auto frames = static_cast<uint64_t>(kLength / kAudioFrameLength);
@@ -199,7 +199,7 @@ TEST_F(VoiceProcessor, WithoutCancellationTheEchoStays) {
               0, 1);
 }
 
-TEST_F(VoiceProcessor, OneListenerHasAProbeUntilItLetsGoAndNoTwoProbesAreCalledTheSame) {
+TEST_F(VoiceProcessor, ProbeHasOneListenerAndAUniqueName) {
   EchoProbe probe;
   EchoProbe other;
   EXPECT_NE(probe.name(), other.name());

@@ -9,8 +9,8 @@
 namespace cress::media {
 namespace {
 
-// Eight seconds at 30 frames a second: longer than any reordering that AssemblerOptions::age_max
-// lets live.
+// Eight seconds at 30 frames per second: longer than any reordering that AssemblerOptions::age_max
+// allows.
 constexpr size_t kFinishedMax = 256;
 
 // Those of a frame's bytes that data fragment `index` carries.
@@ -93,7 +93,7 @@ Assembler::Partials::iterator Assembler::begin_frame(TimePoint now, const Fragme
   return partial_.emplace(header.frame_id, std::move(fresh)).first;
 }
 
-// False: it is parity and there is no room for it.
+// False: it is parity without room.
 bool Assembler::hold(Partial& partial, const Fragment& fragment) {
   const FragmentHeader& header = fragment.header;
   if (header.is_parity()) {
@@ -111,7 +111,7 @@ bool Assembler::hold(Partial& partial, const Fragment& fragment) {
   return true;
 }
 
-// What the frame and its parity take up of bytes_max.
+// The share of bytes_max used by the frame and its parity.
 DataSize Assembler::reserved_for(const Partial& partial) {
   const FragmentHeader& header = partial.header;
   const auto parity = static_cast<int64_t>(partial.parity.size());
@@ -158,7 +158,7 @@ void Assembler::drop_aged(TimePoint now) {
   }
 }
 
-// Gives up older frames, oldest first, until one more of `size` fits. False: the new frame itself
+// Discards older frames, oldest first, until one more of `size` fits. False: the new frame itself
 // would be the oldest.
 bool Assembler::make_room(uint32_t frame_id, DataSize size) {
   while (partial_.size() >= options_.frames_max || reserved_ + size > options_.bytes_max) {
@@ -170,7 +170,7 @@ bool Assembler::make_room(uint32_t frame_id, DataSize size) {
   return true;
 }
 
-// Fills in the parts that did not come from those that did and the parity.
+// Reconstructs the missing parts from the others and the parity.
 void Assembler::rebuild(Partial& partial) {
   const int count = partial.header.count;
   std::vector<CodedFragment> have;

@@ -7,9 +7,9 @@
 #include "media/frame/assembler.hh"
 #include "transport/base/check.hh"
 
-// The input is a list of messages, each after its length in one byte. Whatever they say, the
-// assembler stays inside its bounds and only hands out frames of the length their header told, that
-// can be cut again, with parity, and come out of it with fragments lost.
+// The input is a list of messages, each after its length in one byte. Whatever they contain, the
+// assembler stays within its bounds and returns only frames of the length in their header, which
+// can be cut again, with parity, and reassembled with fragments lost.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace media = cress::media;

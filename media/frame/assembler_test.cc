@@ -243,8 +243,8 @@ TEST(Assembler, DiscardedFramesDoNotComeBack) {
       assembler.handle_fragment(kTimeZero, fragment(frame_of(8, 5), DataSize{1100})[0]).value());
 }
 
-// What a receiver sees of `messages` when it gets those of `order`, in that order: the frame must
-// come out with the `count`-th different one, once, and equal.
+// A receiver's result for `messages` when it gets those of `order`, in that order: the frame must
+// be returned with the `count`-th different one, once, and equal.
 void expect_out_at(const Messages& messages, const std::vector<size_t>& order, size_t count,
                    const EncodedFrame& frame) {
   Assembler assembler;
@@ -267,7 +267,7 @@ void expect_out_at(const Messages& messages, const std::vector<size_t>& order, s
   }
 }
 
-TEST(Assembler, AnyFragmentsAsManyAsTheFrameHasGiveItAndFewerDoNot) {
+TEST(Assembler, AnyFragmentsEqualToTheCountGiveTheFrame) {
   Rng rng{21};
   for (int64_t count = 1; count <= 5; ++count) {
     for (int parity = 0; parity <= 4; ++parity) {
@@ -294,7 +294,7 @@ TEST(Assembler, AnyFragmentsAsManyAsTheFrameHasGiveItAndFewerDoNot) {
   }
 }
 
-TEST(Assembler, LostReorderedAndDuplicatedFragmentsWithParityGiveEachFrameOnce) {
+TEST(Assembler, ParityGivesEachFrameOnceUnderLossAndReordering) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
@@ -381,7 +381,7 @@ TEST(Assembler, ParityForTheLossBringsFrameLossToTheTarget) {
   }
 }
 
-TEST(Assembler, ParityOfFalseContentsGivesAFrameOfTheRightLength) {
+TEST(Assembler, ForgedParityGivesAFrameOfTheRightLength) {
   Rng rng{51};
   const EncodedFrame frame = frame_of(7, 5000);
   Messages messages = fragment(frame, DataSize{1100}, 3);
@@ -398,7 +398,7 @@ TEST(Assembler, ParityOfFalseContentsGivesAFrameOfTheRightLength) {
   EXPECT_NE(out->data, frame.data);
 }
 
-TEST(Assembler, ParityThatFindsNoRoomIsIgnoredAndDrivesOutNothing) {
+TEST(Assembler, ParityWithoutRoomIsIgnored) {
   const size_t half = static_cast<size_t>(kEncodedFrameMax.bytes()) / 2;
   const DataSize message_max{20'000};
   Assembler assembler{{.bytes_max = kEncodedFrameMax}};
@@ -441,7 +441,7 @@ TEST(Assembler, HeldParityIsGivenBackWhenItsFrameIsDropped) {
   EXPECT_EQ(assembler.incomplete_bytes(), DataSize{0});
 }
 
-TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
+TEST(Assembler, Last256FinishedFramesAreRemembered) {
   Assembler assembler;
   std::vector<Messages> frames;
   for (uint32_t id = 0; id < 257; ++id) {
@@ -456,7 +456,7 @@ TEST(Assembler, WhatCameOutIsKnownByNameForTheLast256Frames) {
   EXPECT_EQ(assembler.stats().fragments, 2 * 257U + 1);
 }
 
-TEST(Assembler, WhatWasDiscardedNeedsNoNames) {
+TEST(Assembler, DiscardedFramesNeedNoMemory) {
   Assembler assembler;
   for (uint32_t id = 0; id < 260; ++id) {
     ASSERT_TRUE(assembler.handle_fragment(kTimeZero, fragment(frame_of(id, 10), DataSize{1100})[0])
@@ -512,7 +512,7 @@ TEST(Assembler, DiscardLeavesNewerFramesAlone) {
     ASSERT_TRUE(assembler.handle_fragment(kTimeZero, (*frame)[0]));
   }
   assembler.discard_through(7);
-  assembler.discard_through(3);  // takes nothing back
+  assembler.discard_through(3);  // changes nothing
   EXPECT_EQ(assembler.stats().frames_dropped, 1U);
   EXPECT_FALSE(assembler.handle_fragment(kTimeZero, seven[1]).value());
   EXPECT_TRUE(assembler.handle_fragment(kTimeZero, eight[1]).value());
@@ -580,7 +580,7 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
       {"more fragments than bytes", 4, {0xFF, 0xFF}, FragmentError::kBadCount},
       {"empty frame", 6, {0, 0, 0}, FragmentError::kBadSize},
       {"16 MB frame", 6, {0xFF, 0xFF, 0xFF}, FragmentError::kBadSize},
-      // A delta frame: a key frame that refers is wrong anyhow.
+      // A delta frame: a key frame with a reference is wrong anyway.
       {"refers before frame 0",
        1,
        {0, 0, 1, 0, 2, 0, 7, 0xD0, 0, 0, 10},

@@ -9,15 +9,15 @@
 
 namespace cress::media {
 
-/// The largest coded frame anybody may send or reassemble: bounds memory on both sides.
+/// The largest encoded frame that may be sent or reassembled: bounds memory on both sides.
 inline constexpr DataSize kEncodedFrameMax{1 << 20};
 
-/// How many temporal layers a stream may have. Layer 0 is what everybody needs; frames of the
-/// layers above are read by nobody, so that a relay may drop all of layer 2, or of 1 and 2, and
-/// what is left still decodes.
+/// The number of temporal layers that a stream may have. All receivers need layer 0; no frame
+/// refers to frames of the upper layers, so a relay may drop all of layer 2, or of 1 and 2, and the
+/// rest still decodes.
 inline constexpr int kTemporalLayersMax = 3;
 
-/// One coded picture. `id` counts captured pictures from 0, so a skipped one leaves a hole.
+/// One encoded frame. `id` counts captured pictures from 0, so a skipped one leaves a gap.
 struct EncodedFrame {
   uint32_t id = 0;
   /// The newest earlier frame that this one needs; == id for a key frame, which needs none.
@@ -27,8 +27,9 @@ struct EncodedFrame {
   bool key_frame = false;
   /// 0..kTemporalLayersMax - 1; 0 for a key frame.
   int temporal_layer = 0;
-  /// In a room: a frame of layer 0 that needs no frames but anchors (docs/protocol/room.md), where
-  /// a receiver that missed others goes on. A key frame is one, said or not.
+  /// In a room: a frame of layer 0 that depends on anchors only (docs/protocol/room.md), where a
+  /// receiver that missed other frames continues. A key frame is always one, with or without this
+  /// flag.
   bool anchor = false;
   std::vector<std::byte> data{};
 

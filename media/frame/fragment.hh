@@ -12,27 +12,27 @@
 
 namespace cress::media {
 
-/// A coded frame is cut into fragments; one fragment is what the transport carries as one message.
-/// The layout is drawn in docs/protocol/media.md, "Fragment".
+/// An encoded frame is cut into fragments; the transport carries one fragment as one message. The
+/// layout is drawn in docs/protocol/media.md, "Fragment".
 inline constexpr uint8_t kFragmentVersion = 1;
 inline constexpr DataSize kFragmentHeaderSize{24};
-/// The smallest message `fragment` accepts: with 40 bytes of frame a message, the largest frame
-/// still has fewer than 2^16 fragments.
+/// The smallest message that `fragment` accepts: with 40 bytes of frame per message, the largest
+/// frame still has fewer than 2^16 fragments.
 inline constexpr DataSize kFragmentMessageMin{64};
-/// 24 bits: six days of pictures at 30 a second.
+/// 24 bits: six days at 30 frames per second.
 inline constexpr uint32_t kReferenceDistanceMax = (1U << 24U) - 1;
 
-/// What a fragment says about itself and its frame.
-/// Shape: a header made by `parse_fragment` keeps count <= frame_size, index < count or, for
-/// parity, < kCodedFragmentsMax, 0 < frame_size <= kEncodedFrameMax, reference_distance <=
-/// frame_id, and 0 exactly for a key frame; the layer of a key frame or an anchor is 0.
+/// The header of a fragment. Shape: a header made by `parse_fragment` keeps count <= frame_size,
+/// index < count or, for parity, < kCodedFragmentsMax, 0 < frame_size <= kEncodedFrameMax,
+/// reference_distance <= frame_id, and 0 exactly for a key frame; the layer of a key frame or an
+/// anchor is 0.
 struct FragmentHeader {
   bool key_frame = false;
   int temporal_layer = 0;
-  bool anchor = false;  ///< as the flag says; a key frame is one without it too
-  /// Below `count`: a part of the frame. From there on: parity number index - count.
+  bool anchor = false;  ///< the flag's value; a key frame is an anchor without it too
+  /// Below `count`: a part of the frame. From `count` on: parity number index - count.
   uint16_t index = 0;
-  /// Of the parts; parity does not count.
+  /// Number of parts, without parity.
   uint16_t count = 1;
   DataSize frame_size{};
   uint32_t reference_distance = 0;
@@ -42,41 +42,42 @@ struct FragmentHeader {
   friend bool operator==(const FragmentHeader&, const FragmentHeader&) = default;
 };
 
-/// Why bytes of the peer are not a fragment, or not one of this frame.
+/// Why bytes from the peer are not a fragment, or not one of this frame.
 enum class FragmentError {
   kTruncated,   ///< shorter than the header
   kBadVersion,  ///< not kFragmentVersion
   kBadFlags,    ///< a reserved flag is set, a layer beyond the last, a key frame or anchor above 0
   kBadCount,    ///< no fragments, an index beyond them, or more fragments than bytes
   kBadSize,     ///< an empty frame or one beyond kEncodedFrameMax
-  kBadReference,  ///< refers before frame 0, or a key frame that refers, or a delta that does not
-  kBadLength,     ///< not the bytes that the even split gives this index, or parity has
+  kBadReference,  ///< refers before frame 0, or a key frame with a reference, or a delta frame
+                  ///< without one
+  kBadLength,     ///< a length other than the even split gives this index or parity
   kConflict,      ///< contradicts an earlier fragment of the same frame
 };
 const char* describe(FragmentError error);
 
 struct Fragment {
   FragmentHeader header;
-  /// Borrowed from the message handed to `parse_fragment`.
+  /// Borrowed from the message passed to `parse_fragment`.
   std::span<const std::byte> payload;
 };
 
 /// Total: any bytes give a fragment or one error.
 Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> message);
 
-/// How many messages of at most `message_max` bytes (header included, >= kFragmentMessageMin) a
-/// frame of `frame_size` (> 0) takes, parity aside.
+/// The number of messages of at most `message_max` bytes (header included, >= kFragmentMessageMin)
+/// for a frame of `frame_size` (> 0), without parity.
 int64_t fragment_count(DataSize frame_size, DataSize message_max);
 
-/// Where fragment `index` of `count` begins in its frame: an even split, sizes differ by one byte
+/// The offset of fragment `index` of `count` in its frame: an even split, sizes differ by one byte
 /// at most, the longer ones first. index == count gives the frame's end.
 constexpr DataSize fragment_offset(DataSize frame_size, int64_t index, int64_t count) {
   const int64_t longer = frame_size.bytes() % count;
   return DataSize{frame_size.bytes() / count * index + (index < longer ? index : longer)};
 }
 
-/// Bytes that fragment `index` carries, header aside: its part of the frame, or for parity as much
-/// as the longest part.
+/// Payload bytes of fragment `index`: its part of the frame, or for parity the length of the
+/// longest part.
 constexpr DataSize fragment_payload(DataSize frame_size, int64_t index, int64_t count) {
   const int64_t part = index < count ? index : 0;
   return fragment_offset(frame_size, part + 1, count) - fragment_offset(frame_size, part, count);

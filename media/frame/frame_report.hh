@@ -8,25 +8,25 @@
 
 namespace cress::media {
 
-// What a receiver of pictures says back: docs/protocol/media.md, "Control". In a call of two the
-// other end says it, in a room the relay. Threads: none inside; values and pure functions.
+// Feedback from a receiver of video: docs/protocol/media.md, "Control". In a call of two the other
+// end sends it, in a room the relay. Threads: none inside; values and pure functions.
 
-/// The sender of this can show nothing before a key frame.
+/// The sender of this message cannot display anything before a key frame.
 struct KeyFrameRequest {
   friend bool operator==(KeyFrameRequest, KeyFrameRequest) = default;
 };
 
-/// Which frames the sender of this has: what the other may refer to.
+/// The frames that the sender of this message has: those that its peer may refer to.
 struct FrameReport {
   uint32_t newest = 0;
-  /// Bit i: it has frame newest − 1 − i too.
+  /// Bit i: it also has frame newest − 1 − i.
   uint32_t before = 0;
   friend bool operator==(const FrameReport&, const FrameReport&) = default;
 };
 
 std::vector<std::byte> build_message(KeyFrameRequest request);
 std::vector<std::byte> build_message(const FrameReport& report);
-/// Total: any bytes give the value or nothing.
+/// Total: any bytes give the value or nullopt.
 std::optional<KeyFrameRequest> parse_key_frame_request(std::span<const std::byte> bytes);
 std::optional<FrameReport> parse_frame_report(std::span<const std::byte> bytes);
 

@@ -52,7 +52,7 @@ Read read_all(const std::string& bytes) {
   }
 }
 
-/// Three frames with a hole in their times.
+/// Three frames with a gap in their times.
 std::string written(const std::vector<IvfFrame>& frames, const IvfHeader& header) {
   const fs::path path = fs::path{testing::TempDir()} / "cress_ivf_test.ivf";
   IvfWriter writer{path, header};
@@ -82,7 +82,7 @@ IvfError::Kind error_of(const std::string& bytes) {
   return read.error.value_or(IvfError{.kind = IvfError::Kind::kUnreadable}).kind;
 }
 
-TEST(Ivf, WhatIsWrittenIsReadBack) {
+TEST(Ivf, WrittenDataIsReadBack) {
   Rng rng{7};
   const std::vector<IvfFrame> frames{
       {0, noise(rng, 70'000)}, {3, noise(rng, 1)}, {uint64_t{1} << 40U, noise(rng, 1234)}};
@@ -142,7 +142,7 @@ TEST(Ivf, ALongerHeaderIsSkipped) {
   EXPECT_EQ(read_all(longer).frames, read_all(good).frames);
 }
 
-TEST(Ivf, AWriterThatCannotWriteSaysSo) {
+TEST(Ivf, FailedWriteIsAnError) {
   EXPECT_THROW(IvfWriter("/proc/no/such.ivf", {}), std::runtime_error);
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";

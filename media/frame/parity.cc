@@ -12,9 +12,9 @@
 namespace cress::media {
 namespace {
 
-// GF(256) as polynomials modulo x^8 + x^4 + x^3 + x^2 + 1, of whose elements x = 2 is a generator.
+// GF(256) as polynomials modulo x^8 + x^4 + x^3 + x^2 + 1, with x = 2 as a generator.
 constexpr unsigned kModulus = 0x11D;
-// The powers of the generator repeat after so many; logarithms count modulo it.
+// The powers of the generator repeat after this many; logarithms count modulo it.
 constexpr int kOrder = 255;
 
 struct Tables {
@@ -48,16 +48,16 @@ int point_of(int index, int count) {
 
 int log_of_difference(int a, int b) { return kTables.logarithm[static_cast<size_t>(a ^ b)]; }
 
-// What is there and what is not, as points.
+// Available and missing fragments, as points.
 struct Pattern {
-  std::vector<int> lost;    // data fragments that are not there
-  std::vector<int> parity;  // parity fragments that stand in for them: as many
+  std::vector<int> lost;    // missing data fragments
+  std::vector<int> parity;  // the parity fragments that replace them: the same number
 };
 
 // Cauchy's matrix has 1 / (x + y) between parity point x and data point y; column y is multiplied
 // by 255 - y. That is a polynomial through the data, read at other points: Lagrange's formula gives
 // any fragment d from any `count` fragments a as the sum of weight(a) / (weight(d) · (a - d)) · a,
-// with the weights below, after what stands above and below the line alike is cancelled.
+// with the weights below, after cancelling common factors.
 int log_weight(int point, bool is_parity, const Pattern& pattern) {
   int sum = is_parity ? 0 : log_of_difference(kFirstParityPoint, point);
   for (const int lost : pattern.lost) {
@@ -85,8 +85,8 @@ void double_each(std::span<std::byte> bytes) {
 }
 
 // The sum of each fragment times its factor. Bit by bit of the factors, highest first, doubling the
-// sum in between: no table is read, all is exclusive or over whole fragments, which compilers make
-// vectors of; and doublings are 7 a sum, not 7 a fragment.
+// sum in between: no table is read, everything is exclusive or over whole fragments, which
+// compilers vectorize; and doublings are 7 per sum, not 7 per fragment.
 void sum_up(std::span<const uint8_t> factors, std::span<const CodedFragment> fragments,
             std::span<std::byte> sum) {
   std::ranges::fill(sum, std::byte{0});
@@ -132,12 +132,12 @@ Pattern pattern_of(int count, std::span<const CodedFragment> have,
   return pattern;
 }
 
-// Below this, parity on every frame costs more than the repeats it spares: of frames of five
-// fragments, one in 67 would need the fifth part that is added to all.
+// Below this, parity on every frame costs more than the retransmissions it avoids: of frames of
+// five fragments, one in 67 would need the fifth part that is added to all.
 constexpr double kWorthwhileLoss = 0.003;
 
 // A target that is reached exactly (one fragment and one parity, 1 % for 10 % loss) must not take
-// one more for a rounding error: a sum of up to 255 doubles is off by less than this.
+// one more because of rounding: a sum of up to 255 doubles is off by less than this.
 constexpr double kRounding = 1e-12;
 
 }  // namespace
@@ -172,9 +172,10 @@ int parity_for(int fragments, double loss, double frame_loss_target, int parity_
   if (loss < kWorthwhileLoss || most <= 0) {
     return 0;
   }
-  // The chance that `fragments` have arrived when exactly `parity` were lost on the way. Summed up,
-  // it is the binomial one that at most so many of all are lost, but adding a fragment does not
-  // begin anew. Plain arithmetic: the mathematical library differs between machines.
+  // The probability that `fragments` have arrived when exactly `parity` were lost in transit.
+  // Summed up, it is the binomial probability that at most that many of all are lost, but adding a
+  // fragment does not restart the sum. Basic arithmetic only: the mathematical library differs
+  // between machines.
   double exactly = 1;
   for (int i = 0; i < fragments; ++i) {
     exactly *= 1 - loss;

@@ -23,8 +23,8 @@ media::EncodedFrame random_frame(int64_t bytes) {
   return frame;
 }
 
-// Message sizes: a datagram's for a frame as a call sends it, and what cuts the largest frame into
-// 127 fragments, the most there is work for.
+// Message sizes: a datagram's for a frame as a call sends it, and the one that cuts the largest
+// frame into 127 fragments, the worst case.
 constexpr DataSize kMessage{1150};
 constexpr DataSize kLargeMessage{8300};
 
@@ -42,7 +42,7 @@ BENCHMARK(fragment_with_parity)
     ->Args({1 << 20, 127})
     ->Unit(benchmark::kMicrosecond);
 
-// To put it together again, the first range(1) fragments lost.
+// To reassemble it, with the first range(1) fragments lost.
 void assemble_with_parity(benchmark::State& state) {
   const media::EncodedFrame frame = random_frame(state.range(0));
   const DataSize message_max = state.range(0) > 100'000 ? kLargeMessage : kMessage;

@@ -48,7 +48,8 @@ std::vector<Bytes> with_parity(std::vector<Bytes> fragments, int parity) {
   return fragments;
 }
 
-// Derives all fragments that are not in `kept`, parity too, and compares them with the originals.
+// Derives all fragments that are not in `kept`, including parity, and compares them with the
+// originals.
 void expect_derived(const std::vector<Bytes>& fragments, int count, const std::vector<int>& kept) {
   std::vector<CodedFragment> have;
   have.reserve(kept.size());
@@ -68,7 +69,7 @@ void expect_derived(const std::vector<Bytes>& fragments, int count, const std::v
   ASSERT_EQ(derived, fragments);
 }
 
-// The slow twin of the field: multiplication as at school, the inverse by trying all.
+// The slow twin of the field: schoolbook multiplication, the inverse by trying all.
 unsigned slow_product(unsigned a, unsigned b) {
   unsigned product = 0;
   for (; b != 0; b >>= 1U) {

@@ -32,8 +32,8 @@ struct Picture {
   friend bool operator==(const Picture&, const Picture&) = default;
 };
 
-/// Shared, because one decoded picture of a looping clip is encoded, shown and scored by several
-/// parts at different times; nobody changes it.
+/// Shared, because one decoded picture of a looping clip is encoded, displayed and scored by
+/// several parts at different times; it is immutable.
 using PicturePtr = std::shared_ptr<const Picture>;
 
 /// A grey picture. `width`, `height` in 1..kPictureSideMax.

@@ -30,7 +30,7 @@ struct Axis {
 // of running sums, so that they come out at kWeightSum exactly.
 void add_weights(Axis& axis, int first, int source_size, std::span<const int64_t> parts,
                  int64_t whole) {
-  // The window of taps stays inside the source; what falls out of it moves to the edge's pixel.
+  // The window of taps stays inside the source; taps outside of it move to the edge's pixel.
   const int start = std::clamp(first, 0, std::max(0, source_size - axis.taps));
   std::vector<uint16_t> row(static_cast<size_t>(axis.taps));
   int64_t sum = 0;

@@ -26,7 +26,7 @@ namespace {
 template <class T>
 using Owned = GstOwned<T>;
 
-// Pictures find nothing to be linked to and stop. No dither: the same file gives the same samples.
+// Video is not linked to anything and stops. No dither: the same file gives the same samples.
 constexpr const char* kPipeline =
     "filesrc name=file ! decodebin name=decode "
     "! audioconvert name=convert dithering=none ! audioresample "
@@ -38,7 +38,7 @@ static_assert(kAudioSampleRate == 48'000, "the pipeline says so too");
 class Decoding {
  public:
   Decoding(const std::filesystem::path& path, const OpenAudioOptions& options);
-  /// The whole sound.
+  /// The whole audio.
   std::vector<int16_t> run();
 
  private:
@@ -91,10 +91,10 @@ void Decoding::start() {
   convert_ = element("convert");
   sink_ = element("sink");
   bus_.reset(gst_element_get_bus(pipeline_.get()));
-  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is reported on the bus
 }
 
-// A film without sound: nothing ever reaches our sink, not even its end.
+// A film without audio: nothing ever reaches our sink, not even its end.
 bool Decoding::has_no_sound() const {
   if (!streams_known_.load()) {
     return false;
@@ -104,8 +104,8 @@ bool Decoding::has_no_sound() const {
 }
 
 // decodebin (1.22) can swallow the error of a demuxer that fails while being added, and then
-// nothing ever happens: what is left to see is that the file is no longer read though no streams
-// are known.
+// nothing ever happens: the only sign is that the file is no longer read although no streams are
+// known.
 bool Decoding::has_stopped_without_streams() const {
   if (streams_known_.load()) {
     return false;
@@ -147,7 +147,7 @@ void Decoding::append(GstSample* sample) {
 }
 
 Decoding::State Decoding::step() {
-  constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary piece at once
+  constexpr Duration kLook = 50ms;  // an error is noticed this late, an ordinary piece at once
   constexpr int kIdleLooksMax = 6;
   const Owned<GstSample> sample{gst_app_sink_try_pull_sample(
       GST_APP_SINK(sink_.get()), static_cast<GstClockTime>(kLook.count()))};
@@ -178,7 +178,7 @@ Decoding::State Decoding::step() {
 }
 
 std::vector<int16_t> Decoding::run() {
-  constexpr int kStartsMax = 4;  // mostly the second start tells the reason
+  constexpr int kStartsMax = 4;  // usually the second start reports the reason
   int starts = 1;
   for (;;) {
     const State state = step();

@@ -75,7 +75,7 @@ TEST_F(GstAudio, AWavOfOurOwnComesBackSampleForSample) {
   EXPECT_EQ(samples_of(folder_ / "voice.wav"), written);
 }
 
-TEST_F(GstAudio, OtherRatesAndChannelsBecome48KilohertzMonoOfTheSamePitchAndLength) {
+TEST_F(GstAudio, OtherFormatsBecome48KilohertzMono) {
   run("audiotestsrc wave=sine freq=441 num-buffers=44 samplesperbuffer=1000 "
       "! audio/x-raw,rate=44100,channels=2 ! flacenc ! filesink location=" +
       (folder_ / "tone.flac").string());
@@ -89,7 +89,7 @@ TEST_F(GstAudio, OtherRatesAndChannelsBecome48KilohertzMonoOfTheSamePitchAndLeng
   EXPECT_NEAR(crossings, 2 * 441 * seconds, 3);
 }
 
-TEST_F(GstAudio, TheSoundOfAFilmIsTakenAndItsPicturesAreLeftAlone) {
+TEST_F(GstAudio, FilmsAudioIsReadWithoutItsVideo) {
   run("videotestsrc num-buffers=15 ! video/x-raw,width=64,height=48,framerate=15/1 ! vp8enc "
       "! webmmux name=mux ! filesink location=" +
       (folder_ / "film.webm").string() + " audiotestsrc num-buffers=44 ! opusenc ! mux.");
@@ -107,7 +107,7 @@ TEST_F(GstAudio, RecordedSpeechIsReadTheSameEveryTime) {
   EXPECT_GT(samples_of(path).size(), 5U * 48'000U);
 }
 
-TEST_F(GstAudio, WhatHoldsNoSoundIsRefusedInOneClearLine) {
+TEST_F(GstAudio, FileWithoutAudioIsRejectedInOneLine) {
   std::ofstream(folder_ / "text.flac") << "Dear diary,\ntoday I was renamed.\n";
   std::ofstream(folder_ / "empty.flac") << "";
   std::ofstream(folder_ / "broken.flac", std::ios::binary) << "fLaC" << std::string(4000, '\x7F');
@@ -129,7 +129,7 @@ TEST_F(GstAudio, WhatHoldsNoSoundIsRefusedInOneClearLine) {
   }
 }
 
-TEST_F(GstAudio, SoundBeyondTheMemoryIsRefusedWithWhatToDo) {
+TEST_F(GstAudio, TooMuchAudioIsRejectedWithAdvice) {
   run("audiotestsrc num-buffers=100 ! wavenc ! filesink location=" +
       (folder_ / "long.wav").string());
   EXPECT_NE(error_of("long.wav", {.memory_max = DataSize{10'000}})

@@ -32,7 +32,7 @@ using Sample = GstOwned<GstSample>;
 using Message = GstOwned<GstMessage>;
 using Caps = GstOwned<GstCaps>;
 
-// Sound finds nothing to be linked to and stops. appsink holds four pictures back at most: decoding
+// Audio is not linked to anything and stops. appsink holds back at most four pictures: decoding
 // waits for us.
 constexpr const char* kPipeline =
     "filesrc name=file ! decodebin name=decode "
@@ -98,7 +98,7 @@ void Decoding::start() {
   g_object_set(shape.get(), "caps", caps.get(), nullptr);
   sink_.reset(gst_bin_get_by_name(GST_BIN(pipeline_.get()), "sink"));
   bus_.reset(gst_element_get_bus(pipeline_.get()));
-  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is reported on the bus
 }
 
 void Decoding::fail_with(GstMessage* message) const {
@@ -110,7 +110,7 @@ void Decoding::fail_with(GstMessage* message) const {
                   ": " + words);
 }
 
-// Without this a file of sound or text alone would be waited for until patience ends: nothing of it
+// Without this a file of audio or text alone would be waited for until patience ends: nothing of it
 // ever reaches our sink, not even its end.
 bool Decoding::has_no_video() const {
   if (!streams_known_.load()) {
@@ -123,8 +123,8 @@ bool Decoding::has_no_video() const {
 }
 
 // A demuxer may fail while decodebin (1.22) still adds it; then the error is swallowed and nothing
-// ever happens. What remains to be seen is that it has stopped fetching from the file although no
-// streams are known.
+// ever happens. The only sign is that it has stopped reading the file although no streams are
+// known.
 bool Decoding::is_stuck() const {
   if (streams_known_.load()) {
     return false;
@@ -151,10 +151,10 @@ bool Decoding::is_stuck() const {
 }
 
 Sample Decoding::next() {
-  constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary picture at once
+  constexpr Duration kLook = 50ms;  // an error is noticed this late, an ordinary picture at once
   constexpr int kStuckLooksMax = 6;
   constexpr int kStartsMax =
-      4;  // mostly the second start tells the reason that the first swallowed
+      4;  // usually the second start reports the reason that the first swallowed
   int stuck_looks = 0;
   for (Duration waited{0}; waited < options_.patience; waited += kLook) {
     Sample sample{gst_app_sink_try_pull_sample(GST_APP_SINK(sink_.get()),
@@ -186,9 +186,9 @@ Sample Decoding::next() {
                   " s; is the file damaged?");
 }
 
-// What the caps say, unless the time stamps say otherwise: a file of varying rate has 0/1 there,
-// and some decoders give their clock's rate. Then it is the mean of the stamps, as a whole number
-// where rounding of the stamps is all that keeps it from being one.
+// The rate in the caps, unless the time stamps contradict it: a file of varying rate has 0/1 there,
+// and some decoders give their clock's rate. Then it is the mean of the stamps, as an integer if
+// the rounding of the stamps explains the difference.
 FrameRate rate_of(const GstVideoInfo& info, size_t pictures, GstClockTime first,
                   GstClockTime last) {
   const FrameRate told{info.fps_n, info.fps_d};

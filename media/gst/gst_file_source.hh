@@ -21,19 +21,18 @@ struct PictureSize {
 };
 
 struct OpenVideoOptions {
-  /// Scale to this size, with black borders where the shape differs. Without: the file's own.
+  /// Scales to this size, with black borders if the shape differs. If empty: the file's own size.
   std::optional<PictureSize> size{};
-  /// A decoded clip is kept whole. 512 MiB: 50 s of 640 × 360 at 30 pictures a second.
+  /// A decoded clip is kept in memory. 512 MiB: 50 s of 640 × 360 at 30 frames per second.
   DataSize memory_max{512 << 20};
-  /// How long GStreamer may take for one picture before it counts as stuck.
+  /// If GStreamer takes longer for one picture it counts as stuck.
   Duration patience = 20s;
 };
 
-/// Any video file that GStreamer decodes, decoded once, in a loop. GStreamer's threads live only
-/// inside the constructor; afterwards this is a list of pictures.
-/// Needs a GstRuntime.
-/// Errors: std::runtime_error "PATH: what; what to do", in one line, with GStreamer's reason.
-/// Threads: none inside after construction; one owner.
+/// Any video file that GStreamer decodes, decoded once, in a loop. GStreamer's threads exist only
+/// during the constructor; afterwards this is a list of pictures. Needs a GstRuntime. Errors:
+/// std::runtime_error "PATH: what; what to do", in one line, with GStreamer's reason. Threads: none
+/// inside after construction; one owner.
 class GstFileSource final : public VideoSource {
  public:
   explicit GstFileSource(const std::filesystem::path& path, const OpenVideoOptions& options = {});
@@ -43,7 +42,7 @@ class GstFileSource final : public VideoSource {
   FrameRate frame_rate() const override { return frame_rate_; }
   PicturePtr picture(uint64_t index) override { return pictures_[index % pictures_.size()]; }
   std::string description() const override { return name_; }
-  /// Before the loop starts again.
+  /// Pictures before the loop restarts.
   size_t clip_length() const { return pictures_.size(); }
 
  private:
@@ -55,9 +54,8 @@ class GstFileSource final : public VideoSource {
 /// YUV4MPEG2, by its name or first bytes.
 bool is_y4m(const std::filesystem::path& path);
 
-/// Opens `path`: YUV4MPEG2 is read from the disk as it is played and
-/// may be of any length; all else goes through GStreamer. Errors as those of Y4mSource and
-/// GstFileSource.
+/// Opens `path`: YUV4MPEG2 is read from the disk while it is played and may have any length; all
+/// other files go through GStreamer. Errors as those of Y4mSource and GstFileSource.
 std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,
                                         const OpenVideoOptions& options = {});
 

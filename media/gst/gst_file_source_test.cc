@@ -44,7 +44,7 @@ class GstFile : public ::testing::Test {
     gst_element_set_state(pipeline, GST_STATE_NULL);
     gst_object_unref(pipeline);
   }
-  // The clip has sound too, which a source has to leave alone.
+  // The clip has audio too, which a source must ignore.
   fs::path make_webm(int pictures) const {
     fs::path path = folder_ / "made.webm";
     run("videotestsrc pattern=ball num-buffers=" + std::to_string(pictures) +
@@ -125,7 +125,7 @@ TEST_F(GstFile, Y4mIsKnownByNameOrByItsFirstBytes) {
   }
 }
 
-TEST_F(GstFile, WhatIsNotAVideoIsRefusedInOneClearLineWithNothingElsePrinted) {
+TEST_F(GstFile, NonVideoIsRejectedInOneLine) {
   ::testing::internal::CaptureStderr();
   const std::string text = error_of("Dear diary,\ntoday I was renamed.\n", "text.mp4");
   const std::string empty = error_of("", "empty.mp4");

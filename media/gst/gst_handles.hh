@@ -9,7 +9,7 @@
 
 namespace cress::media {
 
-/// GStreamer's reference counts as owners; only for the .cc files of this folder.
+/// RAII owners of GStreamer's reference counts; only for the .cc files of this folder.
 struct GstRelease {
   void operator()(GstObject* object) const { gst_object_unref(object); }
   void operator()(GstElement* element) const { gst_object_unref(element); }
@@ -29,7 +29,7 @@ struct GstRelease {
 template <class T>
 using GstOwned = std::unique_ptr<T, GstRelease>;
 
-/// Stops before it lets go.
+/// Stops the pipeline before releasing it.
 struct GstStopAndRelease {
   void operator()(GstElement* pipeline) const {
     gst_element_set_state(pipeline, GST_STATE_NULL);
@@ -38,23 +38,23 @@ struct GstStopAndRelease {
 };
 using GstPipelinePtr = std::unique_ptr<GstElement, GstStopAndRelease>;
 
-/// Frees the error and gives its words in one line.
+/// Frees the error and returns its message in one line.
 std::string take_words(GError* error);
 
 /// A pipeline from its description. Errors: std::runtime_error with GStreamer's reason.
 GstPipelinePtr parse_pipeline(const std::string& description);
-/// Null when there is none of this name.
+/// Null if there is no element of this name.
 GstOwned<GstElement> element_of(GstElement* pipeline, const char* name);
-/// An element of this kind can be made here.
+/// Whether an element of this kind can be created here.
 bool has_element(const char* factory);
 bool has_property(GstElement* element, const char* property);
 
-/// The pipeline's times become those of the system's steady clock, so that several pipelines (a
-/// microphone and its speaker) agree on when something was.
+/// Makes the pipeline use the system's steady clock, so that the times of several pipelines (a
+/// microphone and its speaker) are comparable.
 void use_system_time(GstElement* pipeline);
-/// Now, in running time of the pipeline that `element` is in; zero before it has a clock.
+/// The current running time of the pipeline that contains `element`; zero before it has a clock.
 Duration running_now(GstElement* element);
-/// How long ago the sample's first moment was, in 0..1 s.
+/// The age of the sample's start, in 0..1 s.
 Duration age_of(GstElement* element, GstSample* sample);
 
 }  // namespace cress::media

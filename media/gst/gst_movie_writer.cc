@@ -25,12 +25,12 @@
 
 namespace cress::media {
 
-/// One file being written.
+/// A file being written.
 class MovieWriter::Format {
  public:
   virtual ~Format() = default;
-  /// `picture` is on screen in [from, until); the next call goes on at `until`. A picture that is
-  /// there too briefly for the file is left out, unless it is the `last`.
+  /// `picture` is on screen in [from, until); the next call continues at `until`. A picture that is
+  /// displayed too briefly for the file is left out, unless it is the `last`.
   virtual void show(const Picture& picture, Duration from, Duration until, bool last) = 0;
   virtual void hear(Duration at, const AudioFrame& frame) = 0;
   /// Everything is in the file.
@@ -51,7 +51,7 @@ constexpr Duration kPatience = 30s;
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-// Creates or empties the file, so that a wrong path is told with the system's own reason.
+// Creates or empties the file, so that a wrong path is reported with the system's own reason.
 void create(const path& shown, const path& file) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) {
@@ -60,7 +60,7 @@ void create(const path& shown, const path& file) {
   ::close(fd);
 }
 
-// A network file system or a full disk may refuse only when the bytes must really be there.
+// A network file system or a full disk may fail only when the bytes must really be stored.
 void sync(const path& shown, const path& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   const bool synced = fd >= 0 && ::fsync(fd) == 0;
@@ -113,11 +113,11 @@ class Y4mMovie final : public MovieWriter::Format {
 template <class T>
 using Owned = GstOwned<T>;
 
-// The quantizer's range gives the quality, whatever it costs (the rate is out of reach); measured
+// The quantizer's range sets the quality, whatever the rate (the limit is never reached); measured
 // in the test: over 40 dB. One thread: where all cores are busy, libvpx's threads wait for each
 // other by spinning, and two took 16 s of processor time for what one does in 1 s. The muxer waits
-// for the slower of sound and picture; meanwhile the others' coded data lie in the queues.
-// timebase: Matroska's, so that no two times that differ there are one in the encoder.
+// for the slower of audio and video; meanwhile the other's encoded data wait in the queues.
+// timebase: Matroska's, so that times that differ there also differ in the encoder.
 constexpr const char* kEncoder =
     "appsrc name=pictures format=time max-buffers=4 max-bytes=0 "
     "! vp8enc deadline=1 cpu-used=-6 threads=1 end-usage=vbr target-bitrate=100000000 "
@@ -128,10 +128,10 @@ constexpr const char* kWebmPart =
 constexpr const char* kSoundPart =
     " appsrc name=sound format=time max-buffers=64 max-bytes=0 ! opusenc bitrate=96000 "
     "! queue max-size-buffers=0 max-size-time=0 max-size-bytes=268435456 ! mux. ";
-// Taken from there whenever a picture is added, so a handful waits at most.
+// Taken from there whenever a picture is added, so at most a handful waits.
 constexpr const char* kIvfPart = "! appsink name=coded sync=false wait-on-eos=false";
 
-/// Pictures through VP8: .webm with GStreamer's muxer, .ivf with our own writer.
+/// Video through VP8: .webm with GStreamer's muxer, .ivf with our own writer.
 class Vp8Movie final : public MovieWriter::Format {
  public:
   Vp8Movie(path shown, const path& file, const MovieOptions& options);
@@ -152,11 +152,11 @@ class Vp8Movie final : public MovieWriter::Format {
 
   path shown_;
   GstVideoInfo info_;
-  int64_t samples_ = 0;  // of sound so far
+  int64_t samples_ = 0;  // of audio so far
   GstPipelinePtr pipeline_;
   Owned<GstBus> bus_;
   Owned<GstElement> pictures_;
-  Owned<GstElement> sound_;  // null without
+  Owned<GstElement> sound_;  // null without audio
   Owned<GstElement> coded_;  // only of an .ivf
   std::unique_ptr<IvfWriter> ivf_;
 };
@@ -188,7 +188,7 @@ Vp8Movie::Vp8Movie(path shown, const path& file, const MovieOptions& options)
     g_object_set(element("file").get(), "location", file.c_str(), nullptr);
   }
   set_caps(options);
-  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is reported on the bus
 }
 
 Owned<GstElement> Vp8Movie::element(const char* name) const {
@@ -250,7 +250,7 @@ void Vp8Movie::push(GstElement* to, Owned<GstBuffer> buffer) {
 }
 
 void Vp8Movie::show(const Picture& picture, Duration from, Duration until, bool last) {
-  // Whole milliseconds, as in the file; what is replaced within one was never seen.
+  // Whole milliseconds, as in the file; a picture replaced within one was never visible.
   const auto begin = std::chrono::floor<std::chrono::milliseconds>(from);
   const auto end = std::chrono::floor<std::chrono::milliseconds>(until);
   if (end <= begin && !last) {
@@ -352,7 +352,7 @@ std::unique_ptr<MovieWriter::Format> open(const path& shown, const path& file,
   return std::make_unique<Vp8Movie>(shown, file, options);
 }
 
-// Studio range: what every player shows as black.
+// Studio range: what every player displays as black.
 Picture black(int width, int height) {
   Picture picture = make_picture(width, height);
   std::fill_n(picture.y(), picture.luma_size(), uint8_t{16});
@@ -403,7 +403,7 @@ MovieWriter::~MovieWriter() {
 
 void MovieWriter::remove_part() const {
   if (part_ != path_) {
-    std::error_code ignored;  // nobody is left to be told
+    std::error_code ignored;  // there is no one left to report to
     std::filesystem::remove(part_, ignored);
   }
 }

@@ -15,26 +15,24 @@ struct MovieOptions {
   /// Pictures of another size are scaled to this one; 1..kPictureSideMax.
   int width = 640;
   int height = 360;
-  /// Of a .y4m: exactly. Of the others, whose pictures keep their own times: what the encoder
-  /// expects.
+  /// For a .y4m: exact. For the others, whose pictures keep their own times: the encoder's expected
+  /// rate.
   FrameRate frame_rate{};
   /// Only in a .webm.
   bool with_sound = false;
 };
 
-/// Writes what a viewer saw and heard, when he saw and heard it. By the path's ending:
-/// - .webm: VP8 and Opus through GStreamer, so good that what it adds is not seen beside what a
-///   call did to the pictures. Times are kept to the millisecond. The bytes may differ from run to
-///   run.
-/// - .ivf: the same pictures, without a sound and without an index.
+/// Writes what a viewer saw and heard, with its times. The path's ending selects the format:
+/// - .webm: VP8 and Opus through GStreamer, at a quality whose own artefacts are invisible next to
+///   those of a call. Times are kept to the millisecond. The bytes may differ from run to run.
+/// - .ivf: the same video, without audio and without an index.
 /// - .y4m: uncompressed, one picture for each tick of the frame rate: the newest one by then. Equal
-///   calls give equal bytes.
-/// Until the first picture the movie is black. The file appears whole at `finish`, in place of an
-/// older one, which stays till then; before, there is a sibling PATH.part, which goes if `finish`
-/// is never reached. A path that is there but no regular file is written directly.
-/// Needs a GstRuntime for a .webm and an .ivf.
-/// Errors: std::runtime_error "PATH: what", from any call; those of the disk may come calls later.
-/// Threads: GStreamer's own inside, at most four pictures ahead; one owner.
+///   calls give equal bytes. Until the first picture the movie is black. The file is complete at
+///   `finish` and then replaces an older one; until then the data is in PATH.part, which is deleted
+///   if `finish` is never reached. An existing path that is not a regular file is written directly.
+///   Needs a GstRuntime for a .webm and an .ivf. Errors: std::runtime_error "PATH: what", from any
+///   call; disk errors may be reported some calls later. Threads: GStreamer's own inside, at most
+///   four pictures ahead; one owner.
 class MovieWriter {
  public:
   explicit MovieWriter(const std::filesystem::path& path, const MovieOptions& options = {});
@@ -45,17 +43,17 @@ class MovieWriter {
   /// `picture` is on screen from `at` on, until the next one. `at`: >= 0 and not before the last
   /// one's.
   void add_picture(Duration at, const Picture& picture);
-  /// `frame` is heard from `at` (>= 0) on. Gaps become silence; what overlaps sound already written
-  /// is left out. Half a frame of jitter is evened out. Sound that comes over kSoundLagMax after
-  /// the pictures of its time is lost, because the file cannot wait.
+  /// `frame` is heard from `at` (>= 0) on. Gaps become silence; audio that overlaps what is already
+  /// written is left out. Half a frame of jitter is evened out. Audio that arrives over
+  /// kSoundLagMax after the pictures of its time is lost, because the file cannot wait.
   void add_sound(Duration at, const AudioFrame& frame);
-  /// The last picture stays on screen until `until`, or for one tick. Writes everything, then the
-  /// file is there. Call once, last.
+  /// The last picture stays on screen until `until`, or for one tick. Writes everything and
+  /// completes the file. Call once, last.
   void finish(std::optional<Duration> until = std::nullopt);
 
   static constexpr Duration kSoundLagMax = 5s;
 
-  /// What a kind of file does; in the .cc.
+  /// The behaviour of one file format; in the .cc.
   class Format;
 
  private:
@@ -63,7 +61,7 @@ class MovieWriter {
   void remove_part() const;
 
   std::filesystem::path path_;
-  std::filesystem::path part_;  // == path_ when that is written directly
+  std::filesystem::path part_;  // == path_ if that is written directly
   MovieOptions options_;
   std::unique_ptr<Format> format_;
   Picture pending_;  // on screen since pending_at_

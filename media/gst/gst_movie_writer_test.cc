@@ -99,7 +99,7 @@ struct TimedLevel {
   int level = 0;
 };
 
-// When each coded picture of a file is on screen, and how light its first pixel is.
+// When each encoded frame of a file is on screen, and the brightness of its first pixel.
 std::vector<TimedLevel> times_of(const fs::path& path) {
   GError* error = nullptr;
   GstElement* pipeline =
@@ -124,7 +124,7 @@ std::vector<TimedLevel> times_of(const fs::path& path) {
   return times;
 }
 
-TEST_F(Movie, AY4mShowsAtEachTickTheNewestPictureByThen) {
+TEST_F(Movie, Y4mHasTheNewestPictureAtEachTick) {
   const MovieOptions options{.width = 6, .height = 4, .frame_rate = {10, 1}};
   MovieWriter movie{at("m.y4m"), options};
   movie.add_picture(100ms, grey(6, 4, 50));  // black before
@@ -182,7 +182,7 @@ TEST_F(Movie, AWebmKeepsEachPicturesTimeToTheMillisecond) {
   EXPECT_EQ(files(), std::vector<std::string>{"m.webm"});
 }
 
-TEST_F(Movie, AWebmIsSoGoodThatACallsOwnFaultsAreWhatIsSeen) {
+TEST_F(Movie, WebmAddsNoVisibleArtefacts) {
   SyntheticCamera camera{{.width = 320, .height = 180}};
   MovieWriter movie{at("m.webm"), {.width = 320, .height = 180}};
   for (uint64_t i = 0; i < 60; ++i) {
@@ -226,7 +226,7 @@ TEST_F(Movie, AnIvfHoldsEveryPictureWithItsTimeAndStartsWithAKeyFrame) {
   EXPECT_GT(psnr_db(*camera.picture(29), *seen->picture(29)), 40.0) << "and others read it too";
 }
 
-// The sound's loudness in a window, as a share of full scale.
+// The audio's loudness in a window, as a share of full scale.
 double loudness(const std::vector<int16_t>& samples, Duration from, Duration until) {
   double sum = 0;
   const auto begin = static_cast<size_t>(audio_samples(from));
@@ -237,7 +237,7 @@ double loudness(const std::vector<int16_t>& samples, Duration from, Duration unt
   return sum / static_cast<double>(end - begin);
 }
 
-TEST_F(Movie, SoundIsHeardAtItsTimeAndGapsAreSilent) {
+TEST_F(Movie, AudioIsAtItsTimeAndGapsAreSilent) {
   AudioFrame tone{};
   for (size_t i = 0; i < tone.size(); ++i) {
     tone[i] = static_cast<int16_t>((i / 48) % 2 == 0 ? 8000 : -8000);  // 500 Hz: fits the frame
@@ -247,10 +247,10 @@ TEST_F(Movie, SoundIsHeardAtItsTimeAndGapsAreSilent) {
     const Duration now = 20ms * i;
     movie.add_picture(now, grey(32, 16, static_cast<uint8_t>(50 + i)));
     if (i < 20 || i >= 60) {
-      movie.add_sound(now + (i % 2 == 0 ? 3ms : 0ms), tone);  // jitter makes no holes
+      movie.add_sound(now + (i % 2 == 0 ? 3ms : 0ms), tone);  // jitter makes no gaps
     }
     if (i == 70) {
-      movie.add_sound(20ms * 65, tone);  // heard already
+      movie.add_sound(20ms * 65, tone);  // already written
     }
   }
   movie.finish();
@@ -263,7 +263,7 @@ TEST_F(Movie, SoundIsHeardAtItsTimeAndGapsAreSilent) {
   EXPECT_EQ(times_of(at("m.webm")).size(), 100U);
 }
 
-TEST_F(Movie, PicturesWithoutTheirSoundAreNotHeldUp) {
+TEST_F(Movie, VideoWithoutItsAudioIsNotDelayed) {
   MovieWriter movie{at("m.webm"), {.width = 32, .height = 16, .with_sound = true}};
   for (int i = 0; i < 400; ++i) {
     movie.add_picture(50ms * i, grey(32, 16, static_cast<uint8_t>(50 + i % 100)));
@@ -294,7 +294,7 @@ TEST_F(Movie, TheOldFileStaysWholeUntilTheNewOneIs) {
   }
 }
 
-TEST_F(Movie, WhatCannotBeWrittenIsToldInOneLineWithTheReason) {
+TEST_F(Movie, UnwritableFileIsReportedInOneLine) {
   const MovieOptions small{.width = 32, .height = 16};
   for (const char* name : {"nowhere/m.webm", "nowhere/m.y4m"}) {
     EXPECT_EQ(error_of([&] { MovieWriter movie(at(name), small); }),
@@ -309,7 +309,7 @@ TEST_F(Movie, WhatCannotBeWrittenIsToldInOneLineWithTheReason) {
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(Movie, AFullDiskIsToldAndNeverWaitedFor) {
+TEST_F(Movie, FullDiskIsReportedWithoutWaiting) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full here";
   }

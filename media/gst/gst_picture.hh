@@ -9,7 +9,7 @@
 
 namespace cress::media {
 
-/// Copies an I420 buffer; null when it cannot be read. Only for the .cc files of this folder.
+/// Copies an I420 buffer; null if it cannot be read. Only for the .cc files of this folder.
 PicturePtr to_picture(GstSample* sample, const GstVideoInfo& info);
 /// I420 of this size, in BT.601 colours.
 GstVideoInfo video_info(int width, int height, FrameRate rate);

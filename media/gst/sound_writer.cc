@@ -31,7 +31,7 @@ SoundWriter::SoundWriter(const path& path) : path_(path), part_(part_of(path)), 
 
 SoundWriter::~SoundWriter() {
   if (!finished_ && part_ != path_) {
-    std::error_code ignored;  // nobody is left to be told
+    std::error_code ignored;  // there is no one left to report to
     std::filesystem::remove(part_, ignored);
   }
 }

@@ -7,12 +7,12 @@
 namespace cress::media {
 namespace {
 
-// The fastest delay is that of the fastest few: one lucky frame does not count.
+// The fastest delay is that of the fastest few: a single outlier does not count.
 constexpr double kFadedShare = 0.005;
-// A frame is needed up to 20 ms before its first sample is played, as the sound card asks for so
-// much at once: 10 on average.
+// A frame is needed up to 20 ms before its first sample is played, because the audio device
+// requests that much at once: 10 on average.
 constexpr Duration kNeededBefore = 10ms;
-// Before there is a history a little more than the margin: half a second of frames.
+// Before there is a history, slightly more than the margin: half a second of frames.
 constexpr uint64_t kFirstFrames = 25;
 constexpr Duration kFirstMargin = 40ms;
 
@@ -69,7 +69,7 @@ void AudioDelay::drop_faded() {
 
 void AudioDelay::observe(Duration delay) {
   const int64_t bin = to_bin(delay);
-  // A path of another length altogether: nothing of the old one is worth keeping.
+  // A path of a different length: the old history is useless.
   const bool is_lost = observed_ > 0 && beyond_ > 0.5 * total_;
   if (is_lost) {
     reset();
@@ -95,7 +95,7 @@ void AudioDelay::observe(Duration delay) {
   drop_faded();
 }
 
-// The margin above the fastest that costs least; of equals the smallest.
+// The margin above the fastest with the least cost; of equals the smallest.
 Duration AudioDelay::best_margin() const {
   const double price = static_cast<double>(options_.loss_price.count());
   double late = total_;

@@ -10,25 +10,24 @@
 namespace cress::media {
 
 struct AudioDelayOptions {
-  /// What a lost share of the sound is worth in delay: with 2 s, a later playout must save one
-  /// frame in a hundred for every 20 ms that it costs. With exponential jitter of mean m this is
-  /// the quantile 1 - m / loss_price: 99 % for 20 ms, 95 % for 100 ms. Unlike a fixed quantile it
-  /// does not follow an outage, whose sound no bearable delay would save.
+  /// The cost of lost audio in terms of delay: with 2 s, a later playout must save one frame in a
+  /// hundred for every 20 ms of delay. With exponential jitter of mean m this is the quantile 1 - m
+  /// / loss_price: 99 % for 20 ms, 95 % for 100 ms. Unlike a fixed quantile it does not follow an
+  /// outage, whose audio no acceptable delay could save.
   Duration loss_price = 2s;
-  /// Above the fastest frame, always.
+  /// The minimum above the fastest frame.
   Duration margin_min = 20ms;
-  /// Never more than this above the fastest frame.
+  /// The maximum above the fastest frame.
   Duration margin_max = 400ms;
-  /// Weight of the past after one more frame; .998: half is forgotten in 7 s.
+  /// Weight of the past after one more frame; .998: the weight halves in 7 s.
   double memory = 0.998;
 };
 
-/// How long after its capture sound should be played, learnt from how long after its capture it
-/// came: the delay that costs least in delay and in late frames together, by a histogram that
-/// forgets. Delays are differences of the receiver's and the sender's clock, so any offset between
-/// the two is part of them and does no harm; drift of the clocks is slower than the forgetting.
-/// Shape: kBins bins of kBinWidth from the fastest delay remembered; what is beyond counts as late
-/// whatever is done.
+/// How long after its capture audio should be played, learned from its arrival delays: the delay
+/// with the least total cost of delay and late frames, by a histogram with exponential forgetting.
+/// Delays are differences of the receiver's and the sender's clock, so any offset between the two
+/// is included and harmless; drift of the clocks is slower than the forgetting. Shape: kBins bins
+/// of kBinWidth from the fastest delay remembered; frames beyond that count as late in any case.
 /// Threads: none inside; one owner.
 class AudioDelay {
  public:
@@ -37,15 +36,15 @@ class AudioDelay {
 
   explicit AudioDelay(const AudioDelayOptions& options = {});
 
-  /// A frame could be played from `delay` after its capture on: when its packet arrived, or a later
-  /// one with a copy of it.
+  /// A frame could be played from `delay` after its capture on: its packet arrived then, or a later
+  /// packet with a copy of it.
   void observe(Duration delay);
-  /// Forgets everything: another path, another sender.
+  /// Resets all state: another path, another sender.
   void reset();
 
   /// nullopt before the first frame.
   std::optional<Duration> target() const;
-  /// The fastest delay remembered (but for a few lucky frames), to a bin's width.
+  /// The smallest delay remembered (except for a few outliers), to a bin's width.
   std::optional<Duration> fastest() const;
 
  private:

@@ -66,7 +66,7 @@ TEST(AudioDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
   }
   const double before = target_ms(delay);
   for (int i = 100; i > 0; --i) {
-    delay.observe(41ms + i * 20ms);  // 2 s of sound at once
+    delay.observe(41ms + i * 20ms);  // 2 s of audio at once
   }
   EXPECT_LE(target_ms(delay), before + 10);
 }
@@ -173,7 +173,7 @@ TEST(AudioDelay, ATargetIsNeverBeyondFourHundredMilliseconds) {
   EXPECT_EQ(*delay.target(), Duration{400ms});
 }
 
-TEST(AudioDelay, AnotherPathIsBelievedWhenHalfOfAllCameByIt) {
+TEST(AudioDelay, NewPathIsAcceptedOnceHalfTheFramesUseIt) {
   AudioDelay delay{{.memory = 0.99999}};
   for (int i = 0; i < 100; ++i) {
     delay.observe(40ms);
@@ -187,7 +187,7 @@ TEST(AudioDelay, AnotherPathIsBelievedWhenHalfOfAllCameByIt) {
   EXPECT_EQ(*delay.target(), Duration{1'540ms}) << "and begins again";
 }
 
-TEST(AudioDelay, WhatFallsOutOfTheHistogramStillCounts) {
+TEST(AudioDelay, ValuesBeyondTheHistogramStillCount) {
   // Half at 0, half at 630 ms, and then one at -50: the slow half lies beyond the last bin.
   AudioDelay delay{{.memory = 0.99999}};
   for (int i = 0; i < 100; ++i) {

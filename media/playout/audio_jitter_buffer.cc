@@ -8,12 +8,13 @@
 namespace cress::media {
 namespace {
 
-// A clock that is off by more is another clock: neither drift nor a suspended microphone thread.
+// A larger offset means a different clock: neither drift nor a suspended microphone thread.
 constexpr Duration kClockErrorMax = 1s;
-// An outage ends with a burst of all that it held up, which says nothing of the time before or
-// after: no more frames are learnt from than could have come in the time, 300 ms of them at once.
+// An outage ends with a burst of everything it held up, which gives no information about the time
+// before or after: learning counts no more frames than could have arrived in the time, 300 ms of
+// them at once.
 constexpr Duration kLearnAtOnceMax = 300ms;
-// What comes later than this after a newer frame is of no use to anybody.
+// A frame that arrives later than this after a newer one is useless.
 constexpr int64_t kLateFramesMax = 250;
 constexpr int64_t kSequenceModulus = int64_t{1} << kSoundSequenceBits;
 

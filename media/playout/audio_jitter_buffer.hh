@@ -13,12 +13,12 @@
 
 namespace cress::media {
 
-/// A frame that waits to be played.
+/// A frame waiting to be played.
 struct HeldSound {
   TimePoint captured{};  ///< on the sender's clock
   bool silence = false;
   bool after_silence = false;
-  bool is_copy = false;  ///< came inside a later message
+  bool is_copy = false;  ///< arrived inside a later message
   bool has_fec = false;  ///< its payload holds a copy of the frame before
   std::vector<std::byte> payload;
 };
@@ -26,26 +26,26 @@ struct HeldSound {
 struct AudioJitterBufferStats {
   uint64_t messages = 0;
   uint64_t duplicates = 0;
-  uint64_t late = 0;        ///< for a frame whose time was over
-  uint64_t overflowed = 0;  ///< thrown away because too many were held
+  uint64_t late = 0;        ///< for a frame whose playing time was over
+  uint64_t overflowed = 0;  ///< discarded because too many were held
   uint64_t restarts = 0;    ///< of the sender
-  uint64_t strangers = 0;   ///< that fit no stream
+  uint64_t strangers = 0;   ///< of a message that fits no stream
   friend bool operator==(const AudioJitterBufferStats&, const AudioJitterBufferStats&) = default;
 };
 
-/// Holds sound in the order of its frames, under loss, duplication and reordering, and learns how
-/// long it should be held. Frames are counted without wrapping from the first message's sequence
-/// on. A message that contradicts the stream's clock (by over a second) or comes from its distant
-/// past is a stranger; two strangers in a row that agree with each other are a sender that has
-/// begun anew, and the stream begins anew with them. Bounds: kHeldMax frames of one message's bytes
-/// each. Threads: none inside; one owner. `now` never goes back.
+/// Holds audio in the order of its frames, under loss, duplication and reordering, and learns how
+/// long to hold it. Frames are counted without wrapping from the first message's sequence on. A
+/// message that contradicts the stream's clock (by over a second) or comes from its distant past is
+/// a stranger; two strangers in a row that agree with each other are a sender that has restarted,
+/// and the stream restarts with them. Bounds: kHeldMax frames of one message's bytes each. Threads:
+/// none inside; one owner. `now` never goes back.
 class AudioJitterBuffer {
  public:
   static constexpr size_t kHeldMax = 256;  // 5 s
 
   explicit AudioJitterBuffer(const AudioDelayOptions& options = {}) : delay_(options) {}
 
-  /// `has_fec`: the payload holds a copy of the frame before (only a decoder can tell).
+  /// `has_fec`: the payload holds a copy of the frame before (only a decoder can see that).
   void handle_message(TimePoint now, const SoundMessage& message, bool has_fec);
 
   /// Counts streams: 0 before the first message, one more with each restart.
@@ -53,16 +53,16 @@ class AudioJitterBuffer {
   /// The first and the newest frame held.
   std::optional<int64_t> first() const;
   std::optional<int64_t> newest() const;
-  /// Null when it is not held.
+  /// Null if it is not held.
   const HeldSound* find(int64_t frame) const;
-  /// What is before `frame` is over: forgets it, and takes it as late from now on.
+  /// Discards frames before `frame`; they count as late from now on.
   void drop_before(int64_t frame);
 
   /// When `frame`, held or not, was captured, on the sender's clock. Only in a stream.
   TimePoint capture_time(int64_t frame) const;
-  /// From capture to playing: what the jitter asks for. Only in a stream.
+  /// The delay from capture to playing that the jitter requires. Only in a stream.
   Duration target() const;
-  /// Learns the delay anew, beginning with `delay`.
+  /// Restarts learning the delay, with `delay` as the first value.
   void relearn(Duration delay);
 
   size_t held() const { return held_.size(); }
@@ -92,7 +92,7 @@ class AudioJitterBuffer {
   AudioJitterBufferStats stats_;
   std::map<int64_t, HeldSound> held_;
   uint64_t stream_ = 0;
-  int64_t position_ = 0;  // what is before is over
+  int64_t position_ = 0;  // frames before it are over
   // The newest message: ties frames to the sender's clock.
   int64_t newest_ = 0;
   TimePoint newest_captured_{};

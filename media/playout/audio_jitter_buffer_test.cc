@@ -101,14 +101,14 @@ TEST(AudioJitterBuffer, HoldsABoundedNumberAndTheNewest) {
   EXPECT_EQ(buffer.stats().overflowed, 1'000 - AudioJitterBuffer::kHeldMax);
 }
 
-TEST(AudioJitterBuffer, ASenderThatBeganAnewIsFollowedFromItsSecondMessageOn) {
+TEST(AudioJitterBuffer, RestartedSenderIsFollowedFromItsSecondMessage) {
   AudioJitterBuffer buffer;
   for (uint32_t n = 0; n < 3'000; ++n) {
     arrive(buffer, n);
     buffer.drop_before(n);
   }
   const TimePoint now = kTimeZero + 61s;
-  buffer.handle_message(now, sound(0, kTimeZero), false);  // its clock began anew, too
+  buffer.handle_message(now, sound(0, kTimeZero), false);  // its clock restarted, too
   EXPECT_EQ(buffer.stream(), 1U);
   buffer.handle_message(now + 20ms, sound(1, kTimeZero + 20ms), false);
   EXPECT_EQ(buffer.stream(), 2U);
@@ -161,7 +161,7 @@ TEST(AudioJitterBuffer, AClockMayBeOffByASecond) {
   }
 }
 
-TEST(AudioJitterBuffer, WhatComesASecondBeforeTheFastestIsAStranger) {
+TEST(AudioJitterBuffer, FrameASecondFasterThanTheFastestIsAStranger) {
   // The fastest so far took 50 ms.
   for (const auto& [delay, strangers] : {std::pair<Duration, uint64_t>{-950ms, 0}, {-951ms, 1}}) {
     AudioJitterBuffer buffer = after_fifty_frames();

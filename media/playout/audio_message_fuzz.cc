@@ -6,7 +6,7 @@
 #include "media/playout/audio_message.hh"
 #include "transport/base/check.hh"
 
-// Any bytes: an error, or a message that is written again as the same bytes.
+// Any bytes: an error, or a message that is written back to the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace media = cress::media;

@@ -40,7 +40,7 @@ TEST(SoundMessage, EveryMessageComesBackAsItWas) {
   }
 }
 
-TEST(SoundMessage, EveryShorterPieceOfAMessageIsRefusedOrAnotherMessageButNeverReadBeyond) {
+TEST(SoundMessage, TruncatedMessagesAreNeverReadBeyondTheirEnd) {
   Rng rng{2};
   SoundMessage message = random_message(rng);
   message.copy_distance = 2;

@@ -60,7 +60,7 @@ TEST(FindPeriod, FullScaleDoesNotOverflow) {
   EXPECT_NEAR(find_period(loudest, kPitchPeriodMax).likeness, 1.0, 1e-9);
 }
 
-TEST(TimeScale, AToneGetsShorterAndLongerWithoutAStepItDidNotHave) {
+TEST(TimeScale, ToneIsTimeScaledWithoutSteps) {
   for (const double frequency : {83.0, 140.0, 333.0}) {
     const std::vector<int16_t> original = tone(frequency, 2'400);
     const size_t period = find_period(original, kPitchPeriodMax).samples;
@@ -78,7 +78,7 @@ TEST(TimeScale, AToneGetsShorterAndLongerWithoutAStepItDidNotHave) {
   }
 }
 
-TEST(TimeScale, WhatFollowsTheSeamIsUntouched) {
+TEST(TimeScale, SamplesAfterTheSeamAreUnchanged) {
   const std::vector<int16_t> original = noise(2'000, 20'000);
   std::vector<int16_t> shorter = original;
   leave_out_period(shorter, 300);

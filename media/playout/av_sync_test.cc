@@ -10,13 +10,13 @@
 namespace cress::media {
 namespace {
 
-TEST(AvHold, WithinWhatViewersDoNotNoticeNothingIsHeld) {
+TEST(AvHold, NothingIsHeldWithinTheTolerance) {
   for (const Duration picture : {60ms, 100ms, 200ms, 229ms}) {
     EXPECT_EQ(av_hold(185ms, picture), AvHold{}) << to_milliseconds(picture);
   }
 }
 
-TEST(AvHold, SoundThatIsTooFarAheadWaitsUntilItIsNot) {
+TEST(AvHold, EarlyAudioWaitsUntilWithinTheTolerance) {
   EXPECT_EQ(av_hold(100ms, 165ms), (AvHold{.sound = 20ms}));
 }
 
@@ -25,12 +25,12 @@ TEST(AvHold, SpeechNeverWaitsForThePictureBeyondItsBound) {
   EXPECT_EQ(av_hold(100ms, 5s, {.sound_hold_max = 0ms}), AvHold{});
 }
 
-TEST(AvHold, APictureThatIsTooFarAheadWaitsWithinItsBound) {
+TEST(AvHold, EarlyVideoWaitsWithinItsBound) {
   EXPECT_EQ(av_hold(300ms, 100ms), (AvHold{.picture = 75ms}));
   EXPECT_EQ(av_hold(3s, 100ms), (AvHold{.picture = 200ms}));
 }
 
-TEST(AvHold, OverAllDelaysOnlyTheEarlierIsHeldAndTheToleranceIsMetOrTheBoundReached) {
+TEST(AvHold, EarlierStreamIsHeldToTheToleranceOrItsBound) {
   for (Duration sound = 0ms; sound <= 1s; sound += 7ms) {
     for (Duration picture = 0ms; picture <= 1s; picture += 11ms) {
       const AvHold hold = av_hold(sound, picture);
@@ -51,7 +51,7 @@ TEST(AvSync, HoldsNothingBeforeItHasSeenBoth) {
   EXPECT_EQ(sync.hold(), (AvHold{.picture = 200ms}));
 }
 
-TEST(AvSync, WithDriftingDelaysHoldsMoveSlowlyAndTheListenerStaysInTheTolerance) {
+TEST(AvSync, DriftingDelaysStayWithinTheTolerance) {
   AvSync sync;
   Rng rng{4};
   AvHold last;

@@ -8,8 +8,8 @@
 namespace cress::media {
 namespace {
 
-// VP8 keeps three references; the sender may hold one of them for as long as a link is out. Half a
-// minute at 30 frames a second.
+// VP8 keeps three references; the sender may hold one of them for as long as an outage lasts. Half
+// a minute at 30 frames per second.
 constexpr size_t kReferencesMax = 1024;
 
 }  // namespace
@@ -78,7 +78,7 @@ std::optional<EncodedFrame> FrameClock::poll_decode(TimePoint now) {
   EncodedFrame frame = std::move(chosen->second.frame);
   held_bytes_ -= frame.size();
   held_.erase(chosen);
-  // What is older and was not decodable by now comes too late from here on.
+  // Older frames that were not decodable by now are too late from here on.
   erase_before(frame.id, frame.key_frame ? stats_.superseded : stats_.late);
   references_.insert(frame.id);
   if (references_.size() > kReferencesMax) {

@@ -76,14 +76,14 @@ TEST(FrameClock, ALostReferenceNeedsAKeyFrameAfterTheWaitAndNotBefore) {
   EXPECT_EQ(clock.stats().superseded, 1U) << "3 has become pointless";
 }
 
-TEST(FrameClock, AFrameThatRefersToAnOlderDecodedOneRepairsALossWithoutAKeyFrame) {
+TEST(FrameClock, OlderReferenceRepairsALossWithoutAKeyFrame) {
   FrameClock clock;
   clock.handle_frame(kTimeZero, key(0));
   clock.handle_frame(kTimeZero, delta(1));
   clock.handle_frame(kTimeZero, delta(2));
   drain(clock, kTimeZero);
   clock.handle_frame(kTimeZero + 1ms, delta(4));     // 3 is lost
-  clock.handle_frame(kTimeZero + 2ms, delta(5, 1));  // the sender has heard of it
+  clock.handle_frame(kTimeZero + 2ms, delta(5, 1));  // the sender knows of it
   EXPECT_EQ(drain(clock, kTimeZero + 2ms), Ids{5});
   clock.handle_frame(kTimeZero + 3ms, delta(3));
   EXPECT_EQ(drain(clock, kTimeZero + 3ms), Ids{}) << "older than what is on the screen";
@@ -134,7 +134,7 @@ TEST(FrameClock, HoldsNoMoreThanItMay) {
   }
 }
 
-TEST(FrameClock, UnderRandomLossAndReorderingOrderHoldsAndEveryReferenceWasDecoded) {
+TEST(FrameClock, RandomLossKeepsOrderAndDecodedReferences) {
   size_t decoded_in_all = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -213,7 +213,7 @@ TEST(FrameClock, BytesAreFreeAgainHoweverTheirFrameWent) {
     clock.handle_frame(now, large(key(id + 2)));           // supersedes it
     EXPECT_EQ(drain(clock, now), Ids{id + 2});
     clock.handle_frame(now, large(delta(id + 4, 9'999)));
-    clock.handle_timeout(now + 200ms);  // in vain
+    clock.handle_timeout(now + 200ms);  // without effect
     now += 200ms;
   }
   EXPECT_EQ(clock.stats().overflowed, 0U);
@@ -237,7 +237,7 @@ TEST(FrameClock, OverflowTakesTheOldest) {
   EXPECT_EQ(drain(clock, kTimeZero), Ids{}) << "the key frame has gone";
 }
 
-TEST(FrameClock, DuplicatesAndLateFramesAreToldApart) {
+TEST(FrameClock, DuplicatesAndLateFramesAreDistinguished) {
   FrameClock clock;
   clock.handle_frame(kTimeZero, key(3));
   clock.handle_frame(kTimeZero, key(3));

@@ -24,7 +24,7 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-/// A path of the golden scenarios: what a frame's delay is made of, for how many frames.
+/// A path of the golden scenarios: the parts of a frame's delay, and for how many frames.
 struct GoldenPath {
   const char* what;
   int frames = 0;
@@ -74,9 +74,9 @@ void write_buffer(std::ostringstream& text, const AudioJitterBuffer& buffer) {
        << stats.restarts << " restarts, " << stats.strangers << " strangers\n";
 }
 
-// Messages with copies of both kinds over paths with losses, repeats and reordering; twice the
-// sender starts again; sometimes nothing is played, and the buffer overflows.
-TEST(AudioJitterBuffer, HoldsWhatArrivesAsRecorded) {
+// Messages with copies of both kinds over paths with losses, duplicates and reordering; twice the
+// sender restarts; sometimes nothing is played, and the buffer overflows.
+TEST(AudioJitterBuffer, HoldsFramesAsRecorded) {
   std::ostringstream text;
   Rng rng{32};
   AudioJitterBuffer buffer;
@@ -127,7 +127,7 @@ TEST(AudioJitterBuffer, HoldsWhatArrivesAsRecorded) {
   expect_golden("jitter_buffer", text.str());
 }
 
-// A triangle of a wandering period with a little noise: whole numbers, the same on every machine.
+// A triangle wave of varying period with a little noise: integers, the same on every machine.
 std::vector<int16_t> golden_wave(Rng& rng, int period, int amplitude) {
   std::vector<int16_t> wave;
   for (int i = 0; i < 2'000; ++i) {

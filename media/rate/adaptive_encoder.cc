@@ -12,30 +12,30 @@
 namespace cress::media {
 namespace {
 
-// A step up is worth its key frame only if that comes out at this quantizer or a finer one.
+// A step up is worth its key frame only if that reaches this quantizer or a finer one.
 constexpr int kStepUpQuantizerMax = 52;
 
-// The error of the scaling alone must be this much smaller than what is seen now, before a step
-// down: coding adds to it.
+// The error of the scaling alone must be this much smaller than the current one before a step down:
+// encoding adds to it.
 constexpr double kStepDownGain = 1.4;
 // And no worse than 30 dB: beyond, a moment's blur is better than a size that stays for seconds.
 constexpr double kStepDownErrorMax = 65.0;
 
-// Of only attempts so many may be too large: each is a skipped picture. Rarer ones cost more window
-// than they save.
+// With single attempts this share may be too large: each is a skipped picture. A smaller share
+// costs more window than it saves.
 constexpr double kOnlyAttemptOverShare = 0.03;
-// By how much the margin follows each, in log2 of bytes, and where it begins.
+// How far the margin moves with each, in log2 of bytes, and its initial value.
 constexpr double kMarginStep = 0.2;
 constexpr double kMarginFirst = 0.4;
 constexpr double kMarginMax = 2.0;
 
-// Sides at a rung of the ladder, even as long as the picture has two pixels.
+// Sides at a rung of the ladder, even if the picture has at least two pixels.
 int side_at(int side, int rung) {
   return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
 }
 
-// Blocks whose luma differs by no more than this on average are as good as unchanged to somebody
-// who otherwise would see nothing new at all.
+// Blocks whose luma differs by no more than this on average count as unchanged, for a viewer who
+// would otherwise see no update at all.
 constexpr int kSameBlockDifference = 8;
 constexpr int kBlock = 16;  // a macroblock
 
@@ -64,8 +64,8 @@ void copy_block(const uint8_t* from, uint8_t* to, int width, const Block& block)
   }
 }
 
-// How many pixels become one, for a frame that is `excess` times too large: of what a sharp picture
-// takes at the coarsest quantizer, 2 leaves about three quarters, 4 a half, 8 a third.
+// The factor by which pixels are merged, for a frame that is `excess` times too large: of the size
+// of a sharp picture at the coarsest quantizer, 2 leaves about three quarters, 4 a half, 8 a third.
 int blur_for(double excess) { return excess < 1.25 ? 2 : (excess < 1.8 ? 4 : 8); }
 
 // `picture` blurred where it differs from `reference`, and `reference` where it does not.
@@ -172,7 +172,7 @@ Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung) const {
           .height = side_at(options_.height, rung),
           .frame_rate = options_.frame_rate,
           .cpu_used = options_.cpu_used,
-          // Without it libvpx replaces golden by itself every 40th frame (see ReferencePlan).
+          // Otherwise libvpx replaces golden by itself every 40th frame (see ReferencePlan).
           .error_resilient = true,
           .rate_mode = RateMode::kQuantizer};
 }
@@ -207,7 +207,7 @@ int AdaptiveEncoder::finest_allowed(const FrameContext& frame, DataSize budget,
   return finest;
 }
 
-// With the attempts that are left to the picture, but for those to be kept: at least one.
+// With the attempts left for the picture, except for the reserved ones: at least one.
 QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const AdaptedFrame& out,
                                              int attempts_kept) const {
   QuantizerSearch::LogSizes expected{};
@@ -221,13 +221,13 @@ QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const Ad
   return {search, out.budget, expected};
 }
 
-// A running quantile: it stands still where kOnlyAttemptOverShare of the attempts are too large.
+// A running quantile: it is stationary where kOnlyAttemptOverShare of the attempts are too large.
 void AdaptiveEncoder::learn_margin(bool fitted) {
   margin_ += kMarginStep * (fitted ? -kOnlyAttemptOverShare : 1 - kOnlyAttemptOverShare);
   margin_ = std::clamp(margin_, 0.0, kMarginMax);
 }
 
-// True when a frame is in `out`: the encoder's buffers are then those of that frame.
+// True if a frame is in `out`: the encoder's buffers are then those of that frame.
 bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PicturePtr& picture,
                                    AdaptedFrame& out) {
   const FrameContext frame = context(choice, *picture);
@@ -277,9 +277,9 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
   return true;
 }
 
-// The last resort before a skip, when not even the coarsest quantizer fits: less picture. Blocks
-// that look as they did stay as they are, which costs nothing; the others come blurred. The next
-// frames make good for it, as far as their budgets reach.
+// The last resort before a skip, when not even the coarsest quantizer fits: less detail. Unchanged
+// blocks stay as they are, which costs nothing; the others are blurred. The next frames restore the
+// detail, as far as their budgets allow.
 bool AdaptiveEncoder::encode_reduced(const ReferenceChoice& choice, const Picture& picture,
                                      double excess, AdaptedFrame& out) {
   if (out.quantizer != kQuantizerMax || out.attempts >= options_.attempts_max) {
@@ -300,8 +300,8 @@ bool AdaptiveEncoder::encode_reduced(const ReferenceChoice& choice, const Pictur
   return true;
 }
 
-// Key frames are tried in encoders of their own, so that the old one goes on as if nothing had
-// happened when none of them is sent, and the best of them is there when a later one was worse.
+// Key frames are tried in encoders of their own, so that the old one continues unchanged if none of
+// them is sent, and the best of them is available if a later one was worse.
 bool AdaptiveEncoder::encode_key(const PicturePtr& picture, const KeyFrameWish& wish,
                                  AdaptedFrame& out) {
   const PicturePtr scaled = at_rung(picture, wish.rung);
@@ -327,7 +327,8 @@ bool AdaptiveEncoder::encode_key(const PicturePtr& picture, const KeyFrameWish& 
     }
   };
   while (const std::optional<int> quantizer = search.next()) {
-    // The last attempt at what must go is as small as it gets, unless something fits already.
+    // The last attempt at a frame that must be sent is as small as possible, unless something fits
+    // already.
     const bool is_last = std::ssize(search.attempts()) + 1 == search.attempts_max();
     attempt(wish.must_go && is_last && !search.best() ? kQuantizerMax : *quantizer);
   }
@@ -364,7 +365,7 @@ bool AdaptiveEncoder::step_down_shows_more(const PicturePtr& picture, int rung) 
          kStepDownGain * error < mean_square(encoder_->reference(ReferenceBuffer::kLast), *now);
 }
 
-// A change of size, when one is wanted and its key frame fits, or has waited long enough.
+// A change of size, if one is wanted and its key frame fits, or it has waited long enough.
 bool AdaptiveEncoder::step(TimePoint now, const PicturePtr& picture, AdaptedFrame& out) {
   const int wanted = ladder_.wanted();
   if (wanted == ladder_.rung()) {

@@ -20,39 +20,39 @@
 namespace cress::media {
 
 struct AdaptiveEncoderOptions {
-  /// Of the pictures handed in; what is coded may be smaller.
+  /// Size of the input pictures; encoded frames may be smaller.
   int width = 640;
   int height = 360;
   FrameRate frame_rate{};
   /// libvpx's effort, as in Vp8EncoderOptions.
   int cpu_used = -8;
-  /// How often one picture may be coded at most. With 1 a picture whose attempt is too large is
-  /// skipped, so attempts keep clear of the budget by what makes that rare.
+  /// How often one picture may be encoded at most. With 1, a picture whose only attempt is too
+  /// large is skipped, so attempts keep a margin below the budget that makes this rare.
   int attempts_max = 3;
   /// 1..kTemporalLayersMax; see ReferencePolicy.
   int temporal_layers = 1;
   /// See ReferencePolicyOptions.
   int anchor_interval = 0;
-  /// Step down to 3/4 and 1/2 of the size when the budgets are too small for all of it.
+  /// Steps down to 3/4 and 1/2 of the size when the budgets are too small for the full size.
   bool resolution_steps = true;
-  /// 0..kQuantizerMax; below 2 bits are spent that nobody sees.
+  /// 0..kQuantizerMax; below 2 bits are spent without visible gain.
   int quantizer_min = 2;
-  /// Delta frames may be finer, down to this, where they are then expected to take no more than
+  /// Delta frames may be finer, down to this, if they are then expected to take no more than
   /// plenty_share of their budget.
   int quantizer_min_of_plenty = quantizer_min;
   double plenty_share = 0.25;
 };
 
-/// What became of one picture.
+/// The outcome of one picture.
 struct AdaptedFrame {
   /// Without data: skipped, and nothing is to be sent.
   EncodedFrame frame;
   DataSize budget{};
-  /// Of the frame, or of the last attempt at one that was skipped.
+  /// The quantizer of the frame, or of the last attempt if it was skipped.
   int quantizer = 0;
-  /// How often the picture was coded.
+  /// How often the picture was encoded.
   int attempts = 0;
-  /// Of the coded picture.
+  /// Size of the encoded frame in pixels.
   int width = 0;
   int height = 0;
 
@@ -64,30 +64,30 @@ struct AdaptiveEncoderStats {
   uint64_t skipped = 0;
   uint64_t attempts = 0;
   uint64_t key_frames = 0;
-  /// Key frames that went although they did not fit; no other frame ever exceeds its budget.
+  /// Key frames sent although they did not fit; no other frame ever exceeds its budget.
   uint64_t over_budget = 0;
   uint64_t resolution_steps = 0;
   friend bool operator==(const AdaptiveEncoderStats&, const AdaptiveEncoderStats&) = default;
 };
 
-/// VP8 in which every frame fits its budget: codes a picture, looks at the size, and if it is not
-/// right puts libvpx's reference back and codes again. What is too large even at the coarsest
-/// quantizer is tried with less in it: blurred where it changed, and as it was elsewhere. What
-/// nothing makes fit is skipped.
+/// VP8 encoding in which every frame fits its budget: encodes a picture, checks the size, and if
+/// that is wrong restores libvpx's reference and encodes again. A picture that is too large even at
+/// the coarsest quantizer is tried with less detail: blurred where it changed, unchanged elsewhere.
+/// If it still does not fit it is skipped.
 ///
-/// After the first, a key frame goes only when the receiver has lost every reference or when the
-/// coded size changes (ResolutionLadder). A key frame that does not fit waits for a wider window
-/// for kKeyFrameWaitMax (kStepWaitMax for a smaller size), then goes as small as it gets. All other
-/// frames fit, always. After a loss the next frame refers to what is known to have been decoded
-/// (ReferencePolicy). The receiver decodes frames in the order of their ids, each exactly when it
-/// has decoded the one with `reference_id`. Errors: std::runtime_error with libvpx's words when it
-/// fails. Threads: none inside; one owner.
+/// After the first, a key frame is sent only when the receiver has lost every reference or when the
+/// encoded size changes (ResolutionLadder). A key frame that does not fit waits for a wider window
+/// for kKeyFrameWaitMax (kStepWaitMax for a smaller size), then it is sent at its smallest size.
+/// All other frames always fit. After a loss the next frame refers to what is known to have been
+/// decoded (ReferencePolicy). The receiver decodes frames in the order of their ids, each exactly
+/// when it has decoded the one with `reference_id`. Errors: std::runtime_error with libvpx's
+/// message if it fails. Threads: none inside; one owner.
 class AdaptiveEncoder {
  public:
   static constexpr Duration kKeyFrameWaitMax = 300ms;
-  /// A change of size has no such hurry.
+  /// A change of size is less urgent.
   static constexpr Duration kStepWaitMax = 1s;
-  /// A request that crosses the key frame it asks for on the way is no new one.
+  /// A request that crosses with the key frame it asks for is not a new one.
   static constexpr Duration kKeyFrameIntervalMin = 500ms;
 
   explicit AdaptiveEncoder(const AdaptiveEncoderOptions& options);
@@ -95,32 +95,33 @@ class AdaptiveEncoder {
   AdaptiveEncoder(AdaptiveEncoder&&) noexcept;
   AdaptiveEncoder& operator=(AdaptiveEncoder&&) noexcept;
 
-  /// Codes picture number `frame_id` (growing) into at most `budget` bytes; with no budget (<= 0)
-  /// it is skipped. `picture`: of the size in the options, not null. `now` never goes back.
+  /// Encodes picture number `frame_id` (ascending) into at most `budget` bytes; without a budget
+  /// (<= 0) it is skipped. `picture`: of the size in the options, not null. `now` never goes back.
   AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget);
 
-  /// The receiver has decoded this frame, hence also those that it refers to.
+  /// The receiver has decoded this frame, and so also those that it refers to.
   void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }
-  /// A fragment of this frame was lost: it and its heirs cannot be used.
+  /// A fragment of this frame was lost: the frame and its descendants cannot be used.
   void handle_lost(uint32_t frame_id) { policy_.handle_lost(frame_id); }
-  /// The receiver has no reference at all (it joined just now, say): only a key frame helps.
+  /// The receiver has no reference at all (for example it has just joined): only a key frame helps.
   void handle_references_lost(TimePoint now);
 
   const AdaptiveEncoderStats& stats() const { return stats_; }
-  /// The encoder's own reconstruction, for tests: what a receiver holds there too.
+  /// The encoder's own reconstruction, for tests: equal to the receiver's.
   Picture reference(ReferenceBuffer buffer) const { return encoder_->reference(buffer); }
 
  private:
-  // What is in one of the encoder's buffers.
+  // The content of one of the encoder's buffers.
   struct Reference {
-    PicturePtr picture;  // as it went in, at the coded size
+    PicturePtr picture;  // the input picture, at the encoded size
     int quantizer = 0;
   };
 
   struct KeyFrameWish {
     int rung = 0;
-    bool must_go = false;   // even if it does not fit
-    int attempts_kept = 0;  // for coding the picture otherwise, should it not go
+    bool must_go = false;  // sent even if it does not fit
+    int attempts_kept =
+        0;  // attempts reserved for encoding the picture differently if it does not fit
   };
 
   Vp8EncoderOptions encoder_options(int rung) const;
@@ -147,13 +148,13 @@ class AdaptiveEncoder {
   QuantizerModel model_;
   ReferencePolicy policy_;
   ResolutionLadder ladder_;
-  std::array<Reference, 3> references_;  // by ReferenceBuffer
+  std::array<Reference, 3> references_;  // indexed by ReferenceBuffer
   ReferenceCopy before_;                 // "last" before the attempts
   ReferenceCopy kept_;                   // "last" after the best attempt so far
   std::optional<TimePoint> key_frame_wanted_since_;
   std::optional<TimePoint> last_key_frame_at_;
   TimePoint last_now_{TimePoint::min()};
-  double margin_;  // in log2 of bytes, of an only attempt
+  double margin_;  // in log2 of bytes, for a single attempt
 };
 
 }  // namespace cress::media

@@ -26,9 +26,9 @@ std::vector<media::PicturePtr> make_clip(int width, int height) {
   return clip;
 }
 
-// A frame from picture to bytes, every attempt included, into budgets that wander over a factor of
-// about 15. Arguments: width, height, the lowest and the highest rate in kbit/s. The time shown is
-// the mean; the median and the 95th percentile are counters.
+// A frame from picture to bytes, every attempt included, into budgets that vary by a factor of
+// about 15. Arguments: width, height, the lowest and the highest rate in kbit/s. The displayed time
+// is the mean; the median and the 95th percentile are counters.
 void adaptive_encode(benchmark::State& state) {
   const int width = static_cast<int>(state.range(0));
   const int height = static_cast<int>(state.range(1));
@@ -41,7 +41,7 @@ void adaptive_encode(benchmark::State& state) {
   std::vector<double> milliseconds;
   for ([[maybe_unused]] auto _ : state) {
     const auto id = static_cast<uint32_t>(encoder.stats().frames);
-    // Forwards, then backwards: no jump that would cost like a scene cut.
+    // Forwards, then backwards: no jump, which would cost as much as a scene cut.
     const uint64_t at = id % (2 * kClipLength - 2);
     const uint64_t index = at < kClipLength ? at : 2 * kClipLength - 2 - at;
     log_rate = std::clamp(log_rate + 0.13 * rng.normal(), low, high);

@@ -32,9 +32,10 @@ double psnr(const Picture& a, const Picture& b) {
   return 10 * std::log10(255.0 * 255.0 * static_cast<double>(a.luma_size()) / std::max(sum, 1.0));
 }
 
-// ---- In step: what the receiver decodes is what the encoder refers to ----
+// ---- In step: the receiver decodes the frames that the encoder refers to ----
 
-// A receiver by the book: decodes a frame exactly when it has decoded the frame's reference.
+// A receiver that follows the rule: decodes a frame exactly when it has decoded the frame's
+// reference.
 struct Receiver {
   Vp8Decoder decoder{};
   std::set<uint32_t> decoded{};
@@ -71,7 +72,7 @@ void deliver(std::vector<News>& news, uint32_t now, AdaptiveEncoder& encoder) {
   });
 }
 
-// Budgets from "nothing fits" to "anything does", moving by a few per cent or jumping.
+// Budgets from "nothing fits" to "everything does", moving by a few per cent or jumping.
 class Budgets {
  public:
   Budgets(uint64_t seed, double low, double high)
@@ -142,8 +143,8 @@ void expect_layers_droppable(uint32_t frames) {
     SyntheticCamera camera{{.width = kWidth, .height = kHeight}};
     AdaptiveEncoder encoder{
         {.width = kWidth, .height = kHeight, .temporal_layers = layers, .resolution_steps = false}};
-    Receiver whole;   // gets every layer, and knows what the frames should look like
-    Receiver narrow;  // behind a relay that drops layers as it pleases
+    Receiver whole;   // gets every layer, and knows the correct result of each frame
+    Receiver narrow;  // behind a relay that drops layers at random
     Budgets budgets{7, 60, 2500};
     Rng rng{8};
     std::vector<News> news;
@@ -195,7 +196,7 @@ TEST(AdaptiveEncoder, AnchorsAloneAndAnchorsWithTheBaseDecodeBitForBit) {
                            .temporal_layers = 3,
                            .anchor_interval = 4,
                            .resolution_steps = false}};
-  Receiver relay;  // answers for what it has; the others get what it passes on
+  Receiver relay;  // reports what it has; the others get what it forwards
   Receiver base;
   Receiver anchors;
   Budgets budgets{9, 60, 2500};
@@ -374,8 +375,8 @@ TEST(AdaptiveEncoderMeasured, NoPictureTakesMoreThanItsAttempts) {
   expect_pictures_within_attempts(700);
 }
 
-// The first attempt must already be good: with no second one, pictures are rarely lost, and the
-// price is window that stays unused.
+// The first attempt must already be good: without a second one, pictures are rarely lost, and the
+// price is unused window.
 TEST(AdaptiveEncoder, WithOneAttemptFewPicturesAreLost) {
   SyntheticCamera camera{{.width = 320, .height = 180}};
   AdaptiveEncoder encoder{{.width = 320, .height = 180, .attempts_max = 1}};
@@ -421,7 +422,7 @@ TEST(AdaptiveEncoder, FinerThanUsualOnlyWhereAShareOfTheBudgetIsEnough) {
   }
 }
 
-TEST(AdaptiveEncoder, OnlyLostReferencesBringAKeyFrameAndARequestThatCrossesOneDoesNot) {
+TEST(AdaptiveEncoder, OnlyLostReferencesCauseAKeyFrame) {
   SyntheticCamera camera{{.width = 160, .height = 96}};
   AdaptiveEncoder encoder{{.width = 160, .height = 96}};
   for (uint32_t id = 0; id < 60; ++id) {
@@ -478,7 +479,7 @@ TEST(AdaptiveEncoder, SamePicturesAndNewsGiveTheSameBytes) {
   EXPECT_EQ(run(), run());
 }
 
-// ---- Fit: wandering budgets, and libvpx's own rate control beside it ----
+// ---- Fit: varying budgets, compared with libvpx's own rate control ----
 
 struct Rates {
   double low = 150e3;
@@ -550,7 +551,7 @@ Fit measure_adaptive(VideoSource& source, const std::vector<DataRate>& rates) {
       encoder.handle_decoded(under_way.front());
       under_way.pop_front();
     }
-    if (receiver.shown != nullptr) {  // what a skipped picture leaves on the screen counts, too
+    if (receiver.shown != nullptr) {  // the picture left on the screen by a skip counts, too
       fit.psnr_mean +=
           psnr(*picture, scale_picture(*receiver.shown, picture->width, picture->height));
     }
@@ -564,7 +565,8 @@ Fit measure_adaptive(VideoSource& source, const std::vector<DataRate>& rates) {
   return fit;
 }
 
-// libvpx's constant bitrate, its target set frame by frame and scaled so that it spends `bytes`.
+// libvpx's constant bitrate, with its target set frame by frame and scaled so that it spends
+// `bytes`.
 Fit measure_constant_bitrate(VideoSource& source, const std::vector<DataRate>& rates,
                              double bytes) {
   Fit fit;
@@ -619,7 +621,7 @@ struct Bars {
     attempts.push_back(fit.attempts);
     gain_db.push_back(fit.psnr_mean - constant.psnr_mean);
   }
-  // `use_min`: lower where there are so few frames that the model still learns during most of them.
+  // `use_min`: lower if there are so few frames that the model still learns during most of them.
   void expect(double use_min) const {
     EXPECT_GE(median(use_p50), use_min);
     EXPECT_LE(median(attempts), 1.6);

@@ -18,7 +18,7 @@
 namespace cress::media {
 namespace {
 
-/// A part of the golden scenario: budgets that wander between two limits, and what is lost.
+/// A part of the golden scenario: budgets that vary between two limits, and losses.
 struct GoldenPhase {
   int frames = 0;
   double low = 0;
@@ -28,10 +28,10 @@ struct GoldenPhase {
 };
 
 constexpr std::initializer_list<GoldenPhase> kGoldenPhases{
-    {60, 300, 6'000, 0.02, 0},     // wandering
+    {60, 300, 6'000, 0.02, 0},     // varying
     {60, 60, 1'500, 0.15, 0},      // narrow, with losses
-    {90, 25, 60, 0.02, 0},         // next to nothing: smaller pictures
-    {50, 300, 900, 0.05, 0.05},    // the receiver loses everything at times
+    {90, 25, 60, 0.02, 0},         // almost nothing: smaller pictures
+    {50, 300, 900, 0.05, 0.05},    // the receiver sometimes loses everything
     {200, 5'000, 9'000, 0.01, 0},  // plenty: full size again
 };
 
@@ -51,8 +51,8 @@ std::string frame_text(const AdaptedFrame& coded) {
   return text.str();
 }
 
-/// Collects what is written of one frame after another: of each ten the first two as they are, all
-/// of them in a digest.
+/// Collects the lines of consecutive frames: of each ten the first two literally, all of them in a
+/// digest.
 class Condensed {
  public:
   explicit Condensed(std::ostringstream& text) : text_(text) {}
@@ -82,7 +82,7 @@ class Condensed {
   int count_ = 0;
 };
 
-/// Codes every phase; news of a frame comes some frames later.
+/// Encodes every phase; reports of a frame arrive some frames later.
 void run_golden(std::ostringstream& text, const AdaptiveEncoderOptions& options, uint64_t seed) {
   SyntheticCamera camera{{.width = options.width, .height = options.height, .seed = seed}};
   AdaptiveEncoder encoder{options};
@@ -125,8 +125,8 @@ void run_golden(std::ostringstream& text, const AdaptiveEncoderOptions& options,
   }
 }
 
-// With the codec's version in the first line, as it makes the sizes.
-TEST(AdaptiveEncoder, CodesWanderingBudgetsAsRecorded) {
+// With the codec's version in the first line, because it determines the sizes.
+TEST(AdaptiveEncoder, EncodesVaryingBudgetsAsRecorded) {
   std::ostringstream text;
   text << codec_versions() << "\n";
   run_golden(text, {.width = 160, .height = 90, .quantizer_min = 8, .quantizer_min_of_plenty = 4},
@@ -144,8 +144,8 @@ TEST(AdaptiveEncoder, CodesWanderingBudgetsAsRecorded) {
   expect_golden("adaptive_encoder", text.str());
 }
 
-// Frames whose sizes follow a law that changes, with noise and odd ones: what the model expects and
-// asks for, and what the search makes of it.
+// Frames whose sizes follow a changing law, with noise and outliers: the model's expectations and
+// requests, and the search's result.
 TEST(QuantizerModel, LearnsAsRecorded) {
   std::ostringstream text;
   for (const double over_share : {0.2, 0.05}) {
@@ -250,7 +250,7 @@ TEST(ReferencePolicy, ChoosesReferencesAsRecorded) {
       }
       policy.handle_sent(id, choice);
       under_way.push_back(id);
-      // For a while nothing is reported: candidates grow old.
+      // For a while nothing is reported: candidates become old.
       const bool silent = id >= 150 && id < 290;
       while (!silent && under_way.size() > 5) {
         const uint32_t old = under_way.front();

@@ -8,18 +8,19 @@
 
 namespace cress::media {
 
-/// What one frame may cost: the safe window less what already waits for it
-/// (docs/protocol/media.md).
+/// The budget of one frame: the window minus what is already queued (docs/protocol/media.md).
 struct FrameBudgetInput {
-  /// Bytes that the forecast says will clear in time, counted as the transport counts them.
+  /// Bytes that the forecast says will arrive in time, counted as the transport counts them.
   DataSize window{};
-  /// Bytes already handed to the transport and still queued; audio's share too.
+  /// Bytes already handed to the transport and still queued, including audio.
   DataSize queued{};
-  /// The largest message the transport carries, fragment header included (>= kFragmentMessageMin).
+  /// The largest message that the transport carries, fragment header included (>=
+  /// kFragmentMessageMin).
   DataSize message_max{1100};
-  /// What the transport adds to each message: its datagram header, authentication, UDP and IP.
+  /// Bytes that the transport adds to each message: its datagram header, authentication, UDP and
+  /// IP.
   DataSize message_overhead{80};
-  /// The share of messages that the network loses: the frame leaves room for its parity
+  /// The share of messages lost in the network: the budget leaves room for the frame's parity
   /// (parity_for).
   double loss = 0;
   /// Below this no frame is worth sending: skip it.
@@ -27,10 +28,11 @@ struct FrameBudgetInput {
   DataSize maximum = kEncodedFrameMax;
 };
 
-/// The bytes `frame_size` (> 0) takes of the window, once cut into messages, parity included.
+/// The part of the window that `frame_size` (> 0) takes, once cut into messages, parity included.
 DataSize window_cost(DataSize frame_size, const FrameBudgetInput& input);
 
-/// The largest frame whose cost fits the window, or none: skip this picture, don't queue it. Pure.
+/// The largest frame whose cost fits the window; nullopt: skip this picture instead of queueing it.
+/// Pure.
 std::optional<DataSize> frame_budget(const FrameBudgetInput& input);
 
 }  // namespace cress::media

@@ -29,8 +29,8 @@ struct Shape {
   int anchor_interval = 0;
 };
 
-/// Mean PSNR of what is on the screen when a constant rate is spent, every frame on its own budget,
-/// what is left over for the next ones, and each frame is reported four frames later.
+/// Mean PSNR of the displayed video at a constant rate, with every frame on its own budget, unused
+/// bytes carried over to the next ones, and each frame reported four frames later.
 double measure(VideoSource& source, const Shape& shape, DataRate rate, uint32_t frames = 300) {
   AdaptiveEncoder encoder{{.width = source.width(),
                            .height = source.height(),
@@ -63,7 +63,7 @@ double measure(VideoSource& source, const Shape& shape, DataRate rate, uint32_t 
   return sum / frames;
 }
 
-TEST(Layers, CostNoMoreThanTheyMayAtEqualBytes) {
+TEST(Layers, CostStaysWithinItsBoundAtEqualBytes) {
   const std::filesystem::path folder = std::filesystem::path(CRESS_DATA) / "video";
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << "no data: recorded clips in " << folder;

@@ -39,30 +39,30 @@ static_assert(ac_step(0) == 4 && ac_step(54) == 58 && ac_step(83) == 116 && ac_s
 static_assert(ac_step(116) == 229 && ac_step(117) == 234 && ac_step(118) == 239 &&
               ac_step(127) == 284);
 
-// Logarithms of steps are counted from here, the middle of the scale, so that level and slope are
+// Logarithms of steps are relative to this, the middle of the scale, so that level and slope are
 // nearly independent.
 constexpr double kLogStepOrigin = 5.5;
 
-// How far each part of the state wanders from one frame to the next (standard deviations), and the
-// error around it, all in log2 of bytes. Fitted to talking heads and left there.
+// How far each part of the state varies from one frame to the next (standard deviations), and the
+// error around it, all in log2 of bytes. Fitted to talking heads.
 constexpr double kLevelDrift = 0.12;
 constexpr double kSlopeDrift = 0.010;
 constexpr double kMemoryDrift = 0.010;
 constexpr double kMotionDrift = 0.005;
 constexpr double kErrorDeviation = 0.18;
-// The margin moves this far when a frame exceeds it, and by its share when not.
+// The margin moves this far when a frame exceeds it, and by its share otherwise.
 constexpr double kMarginStep = 0.06;
 constexpr double kMarginMin = -0.3;
 constexpr double kMarginMax = 1.5;
 constexpr double kOutlierDeviations = 3.0;
 
 // A picture of four times the pixels takes 2.6 times the bytes at one quantizer (key frames of the
-// clips, halved); how far that guess may be off.
+// clips, halved); and the uncertainty of that estimate.
 constexpr double kSizeExponent = 0.7;
 constexpr double kResizeDeviation = 0.5;
 
-// Sensor noise alone makes an activity of about one; its logarithm is counted from a quiet talking
-// head's. Below the floor a picture is a repeat.
+// Sensor noise alone makes an activity of about one; its logarithm is relative to a quiet talking
+// head's. Below the floor a picture is a repetition.
 constexpr double kActivityFloor = 0.1;
 constexpr double kLogActivityOrigin = 1.0;
 
@@ -110,8 +110,8 @@ QuantizerModel::QuantizerModel(const QuantizerModelOptions& options)
         "QuantizerModel: quantizers out of range");
   check(options.over_budget_share > 0 && options.over_budget_share < 1 && options.pixels > 0,
         "QuantizerModel: options out of range");
-  // Before the first frame: at the middle of the scale a key frame takes about 0.25 bit a pixel, a
-  // delta frame of a talking head a tenth of that; either may be wrong by a factor of four.
+  // Before the first frame: at the middle of the scale a key frame takes about 0.25 bits per pixel,
+  // a delta frame of a talking head a tenth of that; either may be wrong by a factor of four.
   const double key_bytes = options.pixels * 0.25 / 8;
   filters_[0] = {.state = {std::log2(key_bytes), 1.0, 0.0, 0.0}, .margin = 0.5};
   set_diagonal(filters_[0].covariance, {2.0, 0.04, 1e-6, 1e-6});
@@ -175,7 +175,7 @@ void QuantizerModel::observe(int quantizer, FrameType type, DataSize size,
   Filter& to = filters_[type == FrameType::kKey ? 0 : 1];
   const Vector seen = features(quantizer, {.type = type, .activity = activity});
   const double log_bytes = std::log2(static_cast<double>(size.bytes()));
-  // At either end of the scale it is not the margin that decides whether a frame fits.
+  // At either end of the scale the margin does not decide whether a frame fits.
   const bool free = quantizer > options_.quantizer_min && quantizer < options_.quantizer_max;
   if (!budget || free) {
     const bool over = budget ? size > *budget : log_bytes - dot(to.state, seen) > to.margin;
@@ -204,7 +204,7 @@ void QuantizerModel::update(Filter& filter, const Vector& features, double log_s
   const bool believed = outlier != 0 && outlier == filter.last_outlier;
   filter.last_outlier = outlier;
   if (believed) {
-    // Not a single odd frame but a new scene: move the level there at once.
+    // Not a single outlier but a new scene: moves the level there at once.
     filter.state[0] += error / 2;
     p[0][0] += error * error / 4;
     return;
@@ -216,7 +216,8 @@ void QuantizerModel::update(Filter& filter, const Vector& features, double log_s
       p[i][j] -= spread[i] * spread[j] / variance;
     }
   }
-  // A slope of the wrong sign would make finer quantizers look cheaper: never, whatever was seen.
+  // A slope of the wrong sign would make finer quantizers look cheaper: it is clamped, whatever was
+  // observed.
   filter.state[1] = std::clamp(filter.state[1], 0.3, 4.0);
   filter.state[2] = std::clamp(filter.state[2], -0.5, 1.5);
   filter.state[3] = std::clamp(filter.state[3], 0.0, 2.0);

@@ -9,11 +9,12 @@
 namespace cress::media {
 namespace {
 
-// Whatever two attempts on one picture say, log2(size) falls by this much a doubling of the step.
+// Whatever two attempts on one picture show, log2(size) falls by this much per doubling of the
+// step.
 constexpr double kSlopeMin = 0.5;
 constexpr double kSlopeMax = 4.0;
-// How uncertain the slope is: an attempt far from the last one keeps clear of the budget by this
-// share of the way.
+// The uncertainty of the slope: an attempt far from the last one stays below the budget by this
+// share of the distance.
 constexpr double kSlopeDoubt = 0.06;
 
 double log_step(int quantizer) { return std::log2(static_cast<double>(quantizer_step(quantizer))); }
@@ -39,7 +40,7 @@ std::optional<int> QuantizerSearch::next() const {
   if (attempts_.size() >= static_cast<size_t>(options_.attempts_max)) {
     return std::nullopt;
   }
-  // The finest that fits and the coarsest that does not enclose what is left to try.
+  // The finest that fits and the coarsest that does not enclose what remains to be tried.
   int low = options_.quantizer_min - 1;
   int high = options_.quantizer_max + 1;
   DataSize used{0};
@@ -84,7 +85,7 @@ std::optional<size_t> QuantizerSearch::best() const {
   return best;
 }
 
-// Through the last attempt, with the slope of the last two or else the model's.
+// Through the last attempt, with the slope of the last two or otherwise the model's.
 double QuantizerSearch::expected_at(int quantizer) const {
   const double prior = expected_.at(static_cast<size_t>(quantizer));
   if (attempts_.empty()) {

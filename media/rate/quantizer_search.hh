@@ -16,20 +16,20 @@ struct QuantizerSearchOptions {
   int quantizer_min = 2;
   int quantizer_max = kQuantizerMax;
   int attempts_max = 3;
-  /// Which share of the budget an attempt aims at: the error of the first is the model's, that of
-  /// the next only the slope's.
+  /// The share of the budget that an attempt aims at: the first has the model's error, the next
+  /// only that of the slope.
   double first_aim = 0.97;
   double next_aim = 0.98;
-  /// A frame that uses this share of its budget is not worth another attempt; the bar falls with
-  /// each attempt made.
+  /// A frame that uses this share of its budget is not worth another attempt; the threshold falls
+  /// with each attempt.
   double good_share = 0.80;
   double good_share_fall = 0.15;
 };
 
-/// Looks for the finest quantizer whose frame fits a budget, by attempts: the first by what a model
-/// expects, each later one by how far off the earlier were. The picture stays the same, so the size
-/// at one quantizer tells the size at another very well.
-/// Shape: at most attempts_max attempts, no quantizer twice. Threads: none inside; one owner.
+/// Searches for the finest quantizer whose frame fits a budget, by attempts: the first from a
+/// model's expectation, each later one corrected by the errors of the earlier ones. The picture is
+/// the same, so the size at one quantizer predicts the size at another very well. Shape: at most
+/// attempts_max attempts, no quantizer twice. Threads: none inside; one owner.
 class QuantizerSearch {
  public:
   struct Attempt {
@@ -38,14 +38,14 @@ class QuantizerSearch {
   };
   using LogSizes = std::array<double, kQuantizerMax + 1>;
 
-  /// `expected`: log2 of the bytes at each quantizer, falling. `budget` > 0.
+  /// `expected`: log2 of the bytes at each quantizer, decreasing. `budget` > 0.
   QuantizerSearch(const QuantizerSearchOptions& options, DataSize budget, const LogSizes& expected);
 
-  /// What to try next; none: nothing better is to be expected.
+  /// The next quantizer to try; nullopt: no improvement is expected.
   std::optional<int> next() const;
-  /// The attempt that `next` asked for came out at `size` > 0.
+  /// The attempt that `next` asked for gave `size` > 0.
   void handle_attempt(int quantizer, DataSize size);
-  /// Index of the finest attempt that fits, in order of trying; none: nothing fitted.
+  /// Index of the finest attempt that fits, in order of trying; nullopt: none fitted.
   std::optional<size_t> best() const;
 
   std::span<const Attempt> attempts() const { return attempts_; }

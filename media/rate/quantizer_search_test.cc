@@ -13,7 +13,7 @@
 namespace cress::media {
 namespace {
 
-// Frames that follow a law: log2(size) = level - slope · log2(step), plus a little noise a
+// Frames that follow a law: log2(size) = level - slope · log2(step), plus a little noise per
 // quantizer.
 struct Law {
   double level = 0;
@@ -41,7 +41,7 @@ QuantizerSearch::LogSizes expectation(const Law& law, double error, double slope
   return expected;
 }
 
-TEST(QuantizerSearch, WhateverTheFramesAreNothingIsTriedTwiceAndTheBestFits) {
+TEST(QuantizerSearch, NothingIsTriedTwiceAndTheBestFits) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};

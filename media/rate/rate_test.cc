@@ -72,7 +72,7 @@ TEST(FrameBudget, WithParityHardlyAnyWindowIsLeft) {
         .window = DataSize{20'000 + static_cast<int64_t>(rng.below(60'000))},
         .loss = rng.uniform(0.005, 0.3)};
     const DataSize budget = frame_budget(input).value_or(DataSize{});
-    // A fragment more, with its overhead, would not have fitted.
+    // One more fragment, with its overhead, would not have fitted.
     const DataSize more = budget + input.message_max;
     ASSERT_GT(window_cost(more, input), input.window);
   }
@@ -109,7 +109,24 @@ DataSize lawful_size(int quantizer, double level, double slope) {
   return DataSize{static_cast<int64_t>(level * std::pow(quantizer_step(quantizer), -slope))};
 }
 
-TEST(QuantizerModel, LearnsALawItWasNotBornWith) {
+TEST(QuantizerModel, BeforeTheFirstFrameSizesAreGuessedByPixels) {
+  // A quarter of a bit for each pixel of a key frame at the middle of the scale (a step of 2^5.5),
+  // a tenth of that for others.
+  const QuantizerModel model{{.pixels = 640 * 360}};
+  const auto middle = [&](FrameType type) {
+    double between = 0;
+    for (int q = 0; q < 64; ++q) {
+      if (std::log2(quantizer_step(q)) <= 5.5) {
+        between = static_cast<double>(model.predict(q, type).bytes());
+      }
+    }
+    return between;
+  };
+  EXPECT_NEAR(middle(FrameType::kKey) / (640 * 360 * 0.25 / 8), 1, 0.1);
+  EXPECT_NEAR(middle(FrameType::kDelta) / (640 * 360 * 0.025 / 8), 1, 0.1);
+}
+
+TEST(QuantizerModel, LearnsALawUnlikeItsPrior) {
   QuantizerModel model;
   Rng rng{1};
   for (int i = 0; i < 300; ++i) {
@@ -140,7 +157,7 @@ TEST(QuantizerModel, ALargerBudgetNeverGetsACoarserQuantizer) {
   }
 }
 
-TEST(QuantizerModel, OneOddFrameIsForgottenASecondIsBelieved) {
+TEST(QuantizerModel, OneOutlierIsIgnoredASecondIsAccepted) {
   const auto trained = [] {
     QuantizerModel model;
     for (int i = 0; i < 100; ++i) {
@@ -172,8 +189,8 @@ struct Fit {
   double use_max = 0;
 };
 
-// One attempt a frame, budgets from a rate that wanders over 150..2500 kbit/s (a random walk of its
-// logarithm, reflected at the ends, about a factor of two in a second).
+// One attempt per frame, budgets from a rate that varies over 150..2500 kbit/s (a random walk of
+// its logarithm, reflected at the ends, about a factor of two in a second).
 Fit measure_fit(VideoSource& source, int frames, uint64_t seed, bool with_activity = true) {
   Rng rng{seed};
   Vp8Encoder encoder{
@@ -192,7 +209,7 @@ Fit measure_fit(VideoSource& source, int frames, uint64_t seed, bool with_activi
     log_rate =
         log_rate < low ? 2 * low - log_rate : (log_rate > high ? 2 * high - log_rate : log_rate);
     const auto rate = DataRate::bits_per_second(static_cast<int64_t>(std::exp(log_rate)));
-    // A key frame gets what the whole safe window of 100 ms holds.
+    // A key frame gets what the whole window of 100 ms holds.
     const FrameType type = i == 0 ? FrameType::kKey : FrameType::kDelta;
     const DataSize budget = rate * (i == 0 ? Duration{100ms} : source.frame_rate().time_of(1));
     const PicturePtr picture = source.picture(static_cast<uint64_t>(i));

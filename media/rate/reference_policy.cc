@@ -51,7 +51,7 @@ ReferenceChoice ReferencePolicy::next() const {
     choose_anchor(choice);
   } else if (choice.temporal_layer == 0) {
     const std::optional<size_t> free = free_slot();
-    // A frame that reads the oldest of two pending frames must not write over it.
+    // A frame that reads the oldest of two pending frames must not overwrite it.
     if (free && (choice.reads == ReferenceBuffer::kLast || slot_of(choice.reads) != *free)) {
       choice.candidate_for = kSlotBuffers.at(*free);
     }
@@ -69,14 +69,14 @@ bool ReferencePolicy::anchor_is_due() const {
 void ReferencePolicy::choose_anchor(ReferenceChoice& choice) const {
   std::optional<size_t> free = free_slot();
   const std::optional<size_t> known = known_slot();
-  // What reads K, and not the candidate after it, must not leave that one to later anchors: a
-  // receiver may have this frame and never that.
+  // A frame that reads K, and not the candidate after it, must not leave that one to later anchors:
+  // a receiver may have this frame and never that one.
   const auto passes = [this](size_t slot) {
     const std::optional<Slot>& other = slots_.at(1 - slot);
     return other && !other->decoded && other->id > slots_.at(slot)->id;
   };
   const bool passes_candidate = !last_ && known && passes(*known);
-  // A candidate whose report is that late is held back for somebody who has not got it yet.
+  // A candidate whose report is that late is held back because some receiver has not got it yet.
   const bool is_held_back = known && !free && since_anchor_ >= 2 * options_.anchor_interval;
   if (passes_candidate || is_held_back) {
     free = 1 - *known;
@@ -86,7 +86,7 @@ void ReferencePolicy::choose_anchor(ReferenceChoice& choice) const {
   }
   const std::optional<Slot>& spare = slots_.at(1 - *free);
   if (!spare) {
-    return;  // nothing an anchor could read: a key frame comes with the next loss
+    return;  // an anchor could read nothing: the next loss leads to a key frame
   }
   choice.anchor = true;
   choice.reads = kSlotBuffers.at(1 - *free);
@@ -182,7 +182,8 @@ ReferencePolicy::Sent* ReferencePolicy::find(uint32_t frame_id) {
   return at != sent_.end() && at->id == frame_id ? &*at : nullptr;
 }
 
-// References are older than what refers to them: one pass forwards reaches all heirs.
+// References are older than the frames that refer to them: one forward pass reaches all
+// descendants.
 void ReferencePolicy::spread_loss() {
   const auto is_lost = [&](uint32_t id) {
     const Sent* sent = find(id);
@@ -224,8 +225,8 @@ std::optional<size_t> ReferencePolicy::newest_slot() const {
   return newest;
 }
 
-// The one of the two that nothing will be read from: empty, the older of two decoded frames, a copy
-// of the other's frame, or a candidate that nobody reports.
+// The one of the two that will not be read: empty, the older of two decoded frames, a copy of the
+// other's frame, or a candidate without a report.
 std::optional<size_t> ReferencePolicy::free_slot() const {
   const std::optional<size_t> known = known_slot();
   for (size_t i = 0; i < slots_.size(); ++i) {

@@ -11,16 +11,16 @@
 
 namespace cress::media {
 
-/// What the next frame reads and writes.
+/// The buffers that the next frame reads and writes.
 struct ReferenceChoice {
   bool key_frame = false;
   /// With anchors: one that later anchors may read.
   bool anchor = false;
   int temporal_layer = 0;
-  /// For a delta frame: the buffer it reads, the only one, and the frame that is in there.
+  /// For a delta frame: the one buffer it reads, and the frame in it.
   ReferenceBuffer reads = ReferenceBuffer::kLast;
   uint32_t reference_id = 0;
-  /// The buffer a frame of layer 0 writes beside "last": golden, alternate or none.
+  /// The buffer that a frame of layer 0 writes in addition to "last": golden, alternate or none.
   std::optional<ReferenceBuffer> candidate_for{};
 
   /// For the encoder; a key frame needs none.
@@ -31,67 +31,67 @@ struct ReferenceChoice {
 struct ReferencePolicyOptions {
   /// 1..kTemporalLayersMax.
   int temporal_layers = 1;
-  /// At least so many frames of layer 0 from one anchor to the next; 0: no anchors.
+  /// At least this many frames of layer 0 between anchors; 0: no anchors.
   int anchor_interval = 0;
 };
 
-/// Decides which of VP8's three buffers each frame reads and writes, so that whatever is lost, the
-/// next frame can be decoded: no key frame after the first.
+/// Decides which of VP8's three buffers each frame reads and writes, so that after any loss the
+/// next frame can be decoded without a key frame.
 ///
-/// Ordinary frames read and write "last" alone, libvpx's fast path. Of golden and alternate one
-/// holds K, the newest frame there that the receiver is known to have decoded; the other waits for
-/// C, a candidate sent later, to be reported. Decoded, C becomes K and K's buffer takes the next
-/// candidate. When a frame is lost, all that descends from it is lost too; if that is what "last"
-/// holds, the next frame reads K. Frames of upper temporal layers read "last" and write nothing, so
-/// nobody misses them.
+/// Ordinary frames read and write "last" alone, libvpx's fast path. One of golden and alternate
+/// holds K, the newest frame there that the receiver is known to have decoded; the other holds C, a
+/// candidate sent later whose report is awaited. Once reported as decoded, C becomes K and K's
+/// buffer takes the next candidate. When a frame is lost, all its descendants are lost too; if
+/// "last" holds one of them, the next frame reads K. Frames of upper temporal layers read "last"
+/// and write nothing, so no other frame depends on them.
 ///
-/// With anchors there are receivers behind the one that reports (docs/protocol/room.md), who may go
-/// without the frames between: a candidate reads K in place of "last", is rarer, and is marked an
-/// anchor, as key frames are. A candidate without report for two intervals makes room for a newer
-/// one. A frame that reads K after a loss drops a candidate without report in favour of itself, so
-/// that an anchor always descends from the newest one before it that is of use. All others of layer
-/// 0 read the frame of layer 0 before.
+/// With anchors there are receivers behind the one that reports (docs/protocol/room.md), which may
+/// not get the frames between: a candidate reads K instead of "last", is rarer, and is marked as an
+/// anchor, as key frames are. A candidate without a report for two intervals is replaced by a newer
+/// one. A frame that reads K after a loss replaces a candidate without a report, so that an anchor
+/// always descends from the newest usable one before it. All other frames of layer 0 read the
+/// previous frame of layer 0.
 ///
-/// Why that is safe: K's buffer is written only after a newer frame in the other one has been
+/// Why this is safe: K's buffer is written only after a newer frame in the other one has been
 /// reported, and each frame reads one buffer. So a receiver that decodes frames in the order of
 /// their ids, and each exactly when it has decoded the frame's reference, is always in step with
-/// the encoder. Probabilities are saved by key frames only, hence a loss leaves them alone.
-/// Shape: remembers the last kFramesMax frames. The loss of one that is older counts as the loss of
-/// all that is not known to be decoded. Threads: none inside; one owner.
+/// the encoder. Only key frames save probabilities, so a loss does not affect them. Shape:
+/// remembers the last kFramesMax frames. The loss of an older one counts as the loss of all frames
+/// not known to be decoded. Threads: none inside; one owner.
 class ReferencePolicy {
  public:
   static constexpr size_t kFramesMax = 512;
-  /// A candidate without report after so many sent frames makes room for a newer one: four seconds
-  /// at 30 a second, longer than any path on which one talks.
+  /// A candidate without a report after this many sent frames is replaced: four seconds at 30 per
+  /// second, longer than any path usable for conversation.
   static constexpr size_t kCandidateAgeMax = 120;
 
   explicit ReferencePolicy(const ReferencePolicyOptions& options = {});
 
-  /// A key frame at the start, on request, or when no buffer is left that the receiver may have.
+  /// A key frame at the start, on request, or if no buffer is left that the receiver may have.
   ReferenceChoice next() const;
-  /// The frame coded as `choice` goes to the receiver: the last `next()`, or a key frame, which may
-  /// go at any time. Ids grow.
+  /// The frame encoded as `choice` is sent to the receiver: the last `next()`, or a key frame,
+  /// which may be sent at any time. Ids ascend.
   void handle_sent(uint32_t frame_id, const ReferenceChoice& choice);
-  /// Attempts were coded as `choice` and none is sent; "last" was restored. What they wrote
-  /// elsewhere is not what the receiver has.
+  /// Attempts were encoded as `choice` and none is sent; "last" was restored. Other buffers that
+  /// they wrote no longer match the receiver's.
   void handle_rejected(const ReferenceChoice& choice);
-  /// The receiver has decoded `frame_id`, hence all its ancestors. Unknown and lost frames:
+  /// The receiver has decoded `frame_id` and so all its ancestors. Unknown and lost frames:
   /// ignored.
   void handle_decoded(uint32_t frame_id);
-  /// `frame_id` did not arrive whole. Ignored when it is known to be decoded or older than the last
-  /// key frame.
+  /// `frame_id` did not arrive completely. Ignored if it is known to be decoded or older than the
+  /// last key frame.
   void handle_lost(uint32_t frame_id);
-  /// The receiver has nothing any more: the next frame is a key frame.
+  /// The receiver has lost all references: the next frame is a key frame.
   void request_key_frame() { key_frame_wanted_ = true; }
 
-  /// Whether the frame was reported as decoded (or an heir of it was).
+  /// Whether the frame, or a descendant of it, was reported as decoded.
   bool is_decoded(uint32_t frame_id) const;
 
  private:
   enum class Fate { kPending, kDecoded, kLost };
   struct Sent {
     uint32_t id = 0;
-    std::optional<uint32_t> reference_id;  // none: a key frame
+    std::optional<uint32_t> reference_id;  // nullopt: a key frame
     Fate fate = Fate::kPending;
   };
   struct Slot {
@@ -114,13 +114,14 @@ class ReferencePolicy {
   ReferencePolicyOptions options_;
   std::deque<Sent> sent_;  // since the last key frame, ascending
   Slots slots_;
-  std::optional<uint32_t> last_;  // what "last" holds; none: nothing the receiver can have
+  std::optional<uint32_t> last_;  // the frame in "last"; nullopt: none that the receiver can have
   uint64_t sent_count_ = 0;
-  int since_base_ = 0;      // frames sent since the last of layer 0, itself included
+  int since_base_ = 0;      // frames sent since the last of layer 0, including it
   uint32_t anchor_id_ = 0;  // the newest anchor
-  int since_anchor_ = 0;    // frames of layer 0 sent since then, itself included
+  int since_anchor_ = 0;    // frames of layer 0 sent since then, including it
   bool key_frame_wanted_ = true;
-  std::optional<uint32_t> forgotten_;  // the newest frame whose fate was open when it left `sent_`
+  std::optional<uint32_t>
+      forgotten_;  // the newest frame whose outcome was unknown when it left `sent_`
   uint32_t key_frame_id_ = 0;
 };
 

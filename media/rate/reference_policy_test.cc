@@ -16,8 +16,8 @@
 namespace cress::media {
 namespace {
 
-// A decoder reduced to what matters here: which frame is in each buffer. It decodes by the rule
-// that receivers keep: a frame is decoded exactly when the one with `reference_id` was.
+// A decoder reduced to the essential: which frame is in each buffer. It decodes by the receivers'
+// rule: a frame is decoded exactly when the one with `reference_id` was.
 class Receiver {
  public:
   struct Frame {
@@ -25,7 +25,7 @@ class Receiver {
     ReferenceChoice choice;
   };
 
-  // True when decoded. What it finds in the buffer must be what the encoder meant.
+  // True if decoded. The buffer's content must be what the encoder meant.
   bool handle_frame(const Frame& frame) {
     const ReferenceChoice& choice = frame.choice;
     if (!choice.key_frame && !decoded_.contains(choice.reference_id)) {
@@ -61,12 +61,12 @@ class Receiver {
 struct Path {
   int layers = 1;
   int anchor_interval = 0;
-  // Frames sent between a frame and the news of it.
+  // Frames sent between a frame and its report.
   size_t delay_min = 1;
   size_t delay_max = 1;
   double loss = 0;
   double rejection = 0;
-  // News that a frame was decoded may get lost; news of a loss never does.
+  // Reports of a decoded frame may be lost; reports of a loss never are.
   double silence = 0;
 };
 
@@ -79,8 +79,8 @@ struct Outcome {
   size_t longest_freeze = 0;
 };
 
-// Those behind who reports, to whom only some kinds of frames are passed on: each of them must be
-// able to decode all that it gets.
+// Receivers behind the one that reports, to which only some kinds of frames are forwarded: each
+// must be able to decode everything it gets.
 class Behind {
  public:
   void handle_frame(const Receiver::Frame& frame) {
@@ -90,7 +90,7 @@ class Behind {
     if (frame.choice.temporal_layer == 0) {
       EXPECT_TRUE(base_.handle_frame(frame)) << "frame " << frame.id << ", layer 0";
     }
-    // One that takes what comes, but misses much, and goes on wherever the references allow.
+    // One that takes what arrives, but misses much, and continues wherever the references allow.
     if (frame.choice.key_frame || frame.choice.anchor || !rng_.chance(0.3)) {
       patchy_.handle_frame(frame);
     }
@@ -103,7 +103,7 @@ class Behind {
   Rng rng_{11};
 };
 
-// `is_lost(i)` decides the fate of frame i; the first frame always arrives.
+// `is_lost(i)` decides whether frame i is lost; the first frame always arrives.
 template <class Fate>
 Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
   struct News {
@@ -145,7 +145,7 @@ Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
     freeze = decoded ? 0 : freeze + 1;
     outcome.longest_freeze = std::max(outcome.longest_freeze, freeze);
     const size_t due = id + path.delay_min + rng.below(path.delay_max - path.delay_min + 1);
-    // What arrives but cannot be decoded is no news: the sender knows why.
+    // A frame that arrives but cannot be decoded is not reported: the sender knows the reason.
     if (lost || (decoded && !rng.chance(path.silence))) {
       news.push_back({due, id, decoded});
     }
@@ -171,7 +171,7 @@ TEST(ReferencePolicy, EveryPatternOfLossesOverTwelveFramesKeepsTheReceiverInStep
   }
 }
 
-TEST(ReferencePolicy, WithAnchorsEveryPatternOfLossesKeepsAllKindsOfReceiversInStep) {
+TEST(ReferencePolicy, AnchorsKeepAllReceiversInStepUnderAnyLosses) {
   constexpr int kFrames = 13;
   for (const int layers : {1, 3}) {
     for (const int interval : {1, 2, 4}) {
@@ -238,7 +238,7 @@ TEST(ReferencePolicy, ALostAnchorIsReplacedAtOnceAndALostBaseFrameCostsNone) {
   EXPECT_EQ(policy.next().reference_id, 10U);
 }
 
-TEST(ReferencePolicy, AnAnchorThatIsNotReportedForTwoIntervalsMakesRoomForAnother) {
+TEST(ReferencePolicy, AnchorUnreportedForTwoIntervalsIsReplaced) {
   ReferencePolicy policy{{.anchor_interval = 5}};
   std::vector<uint32_t> anchors;
   for (uint32_t id = 0; id < 30; ++id) {
@@ -257,15 +257,15 @@ TEST(ReferencePolicy, AnAnchorThatIsNotReportedForTwoIntervalsMakesRoomForAnothe
   EXPECT_EQ(policy.next().reference_id, 25U) << "it is time for one, and this is reported";
 }
 
-TEST(ReferencePolicy, WhatReadsPastAnUnreportedAnchorReplacesIt) {
-  // Otherwise a receiver that has this frame but not the anchor before it could never go on.
+TEST(ReferencePolicy, FrameThatSkipsAnUnreportedAnchorReplacesIt) {
+  // Otherwise a receiver that has this frame but not the anchor before it could never continue.
   ReferencePolicy policy{{.anchor_interval = 10}};
   for (uint32_t id = 0; id <= 10; ++id) {
     policy.handle_sent(id, policy.next());
     policy.handle_decoded(0);
   }
   policy.handle_sent(11, policy.next());
-  policy.handle_lost(11);  // and 10, an anchor, is under way
+  policy.handle_lost(11);  // and 10, an anchor, is in transit
   const ReferenceChoice choice = policy.next();
   EXPECT_TRUE(choice.anchor);
   EXPECT_EQ(choice.reference_id, 0U);
@@ -296,7 +296,7 @@ TEST(ReferencePolicy, RandomPathsKeepTheReceiverInStepWithOneKeyFrame) {
 }
 
 TEST(ReferencePolicy, TheFirstFrameAfterTheNewsOfALossIsDecodable) {
-  // One loss, then none: the freeze lasts as long as the news takes.
+  // One loss, then none: the freeze lasts until the report arrives.
   for (const size_t delay : {1U, 4U, 9U}) {
     for (uint32_t lost = 20; lost < 60; ++lost) {
       Rng rng{1};
@@ -308,7 +308,7 @@ TEST(ReferencePolicy, TheFirstFrameAfterTheNewsOfALossIsDecodable) {
   }
 }
 
-TEST(ReferencePolicy, LossesOfUpperLayersAreNobodysBusiness) {
+TEST(ReferencePolicy, LossesOfUpperLayersAreIgnored) {
   for (const int layers : {2, 3}) {
     Rng rng{4};
     ReferencePolicy shape{{.temporal_layers = layers}};
@@ -339,7 +339,7 @@ TEST(ReferencePolicy, TheSpareReferenceIsNeverOlderThanTwoRoundTrips) {
     if (id > 20) {
       ReferencePolicy lossy = policy;
       lossy.handle_lost(id);
-      lossy.handle_lost(id - kDelay + 1);  // the oldest whose fate is open
+      lossy.handle_lost(id - kDelay + 1);  // the oldest whose outcome is unknown
       const ReferenceChoice choice = lossy.next();
       ASSERT_FALSE(choice.key_frame);
       EXPECT_NE(choice.reads, ReferenceBuffer::kLast);
@@ -366,7 +366,7 @@ TEST(ReferencePolicy, AKeyFrameGoesWhenNothingElseIsLeftOrOnRequest) {
   EXPECT_TRUE(policy.next().key_frame);
 }
 
-TEST(ReferencePolicy, ALossOlderThanItsMemoryIsAnsweredFromWhatIsKnown) {
+TEST(ReferencePolicy, LossOlderThanItsMemoryUsesKnownFrames) {
   ReferencePolicy policy;
   uint32_t id = 0;
   for (; id < 10; ++id) {
@@ -383,13 +383,13 @@ TEST(ReferencePolicy, ALossOlderThanItsMemoryIsAnsweredFromWhatIsKnown) {
   EXPECT_EQ(choice.reference_id, 1U);
 }
 
-TEST(ReferencePolicy, WhatARejectedAttemptWroteIsNeverRead) {
+TEST(ReferencePolicy, BuffersOfARejectedAttemptAreNeverRead) {
   ReferencePolicy policy;
   policy.handle_sent(0, policy.next());
   const ReferenceChoice candidate = policy.next();
   ASSERT_TRUE(candidate.candidate_for.has_value());
   policy.handle_rejected(candidate);
-  policy.handle_decoded(0);  // now both buffers would be known, were it not for the attempt
+  policy.handle_decoded(0);  // both buffers would now be known, if there had been no attempt
   policy.handle_sent(2, policy.next());
   policy.handle_lost(2);
   const ReferenceChoice choice = policy.next();
@@ -412,8 +412,8 @@ TEST(ReferencePolicy, ACandidateWithoutReportMakesRoomAfter120Frames) {
         policy.handle_decoded(0);
       }
     }
-    // The key frame's copy gives way to frame 1 at once. Then, of two without report, the older
-    // goes first.
+    // The key frame's copy is replaced by frame 1 at once. Then, of two without a report, the older
+    // is replaced first.
     EXPECT_EQ(candidates,
               reported ? (std::vector<uint32_t>{1, 122}) : (std::vector<uint32_t>{1, 121, 122}));
   }

@@ -8,8 +8,8 @@
 namespace cress::media {
 namespace {
 
-// With shares forgotten at rate 1 / time, a state that holds without a break fills this much of
-// them within `time` (1 - 1/e).
+// With exponential forgetting at rate 1 / time, a state that holds without interruption fills this
+// much of them within `time` (1 - 1/e).
 constexpr double kFull = 0.63;
 
 double forgotten(Duration elapsed, Duration time) {
@@ -41,14 +41,14 @@ void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer) 
   ease_ = ease_ * ease_kept + (at_ease ? 1 - ease_kept : 0);
   const Duration since_step = now - last_step_;
   int wanted = rung_;
-  // At the start nothing was paid for yet: the first step down need not wait.
+  // At the start no key frame was spent yet: the first step down need not wait.
   const bool may_step_down = since_step >= options_.dwell_min || (rung_ == 0 && !last_step_up_);
   if (need_ >= kFull && may_step_down && rung_ + 1 < kResolutionRungs) {
     wanted = rung_ + 1;
   } else if (ease_ >= kFull && !in_need && since_step >= dwell_up_ && rung_ > 0) {
     wanted = rung_ - 1;
   } else if ((wanted_ > rung_ && need_ >= kFull / 2) || (wanted_ < rung_ && ease_ >= kFull / 2)) {
-    wanted = wanted_;  // only somewhat less so than before: the step stays wanted until it is made
+    wanted = wanted_;  // only slightly less than before: the step stays wanted until it is made
   }
   if (wanted != wanted_) {
     wanted_ = wanted;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kFrame = 33'333'333ns;
 
-// A caller that makes each wanted step at once; keeps when it did.
+// A caller that makes each wanted step at once; records when.
 struct Steps {
   ResolutionLadder ladder;
   TimePoint now{};
@@ -68,7 +68,7 @@ TEST(ResolutionLadder, StepsUpOnlyAfterSecondsOfEase) {
 }
 
 TEST(ResolutionLadder, NeverFlapsWhereTheSmallSizeIsAtEaseAndTheLargeOneInNeed) {
-  // The worst case: each rung asks for the other.
+  // The worst case: each rung requests the other.
   Steps steps;
   for (const TimePoint end = steps.now + 10min; steps.now < end;) {
     steps.frame(false, steps.ladder.rung() == 0 ? 60 : 20);
@@ -85,7 +85,8 @@ TEST(ResolutionLadder, WanderingBudgetsMoveItSeldom) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
     Steps steps;
-    // log2 of the budget over what quantizer 40 takes, as in the bench: a factor of two a second.
+    // log2 of the budget relative to what quantizer 40 takes, as in the bench: a factor of two per
+    // second.
     double log_budget = 0;
     for (const TimePoint end = steps.now + 5min; steps.now < end;) {
       log_budget = std::clamp(log_budget + 0.17 * rng.normal(), -2.5, 2.5);

@@ -8,9 +8,9 @@
 
 namespace cress::media {
 
-/// Sound held in memory, in a loop: what a decoded file becomes. A loop whose length is no multiple
-/// of a frame goes on in the middle of one.
-/// Threads: none inside; one owner.
+/// Audio held in memory, in a loop: the result of decoding a file. If the loop's length is not a
+/// multiple of a frame, the next loop starts in the middle of a frame. Threads: none inside; one
+/// owner.
 class AudioClip final : public AudioSource {
  public:
   /// `samples`: at least one.
@@ -18,7 +18,7 @@ class AudioClip final : public AudioSource {
 
   AudioFrame frame(uint64_t index) override;
   std::string description() const override { return name_; }
-  /// Before the loop starts again.
+  /// Samples before the loop restarts.
   const std::vector<int16_t>& samples() const { return samples_; }
 
  private:

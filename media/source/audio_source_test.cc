@@ -26,7 +26,7 @@ TEST(AudioTime, SamplesAndDurationsConvertWithoutDrift) {
   EXPECT_EQ(audio_samples(audio_duration(312)), 312);
 }
 
-TEST(AudioClip, ALoopThatIsNoMultipleOfAFrameGoesOnInTheMiddleOfOne) {
+TEST(AudioClip, LoopMayRestartInTheMiddleOfAFrame) {
   std::vector<int16_t> ramp(1'000);
   std::iota(ramp.begin(), ramp.end(), int16_t{0});
   AudioClip clip{"ramp", ramp};

@@ -46,7 +46,7 @@ class Resonator {
   double before_ = 0;
 };
 
-/// Writes a voice sample by sample; the filters run on through pauses, so nothing ever clicks.
+/// Generates a voice sample by sample; the filters continue through pauses, so there are no clicks.
 class Speaker {
  public:
   Speaker(const SyntheticVoiceOptions& options, size_t length)
@@ -67,7 +67,7 @@ class Speaker {
   bool is_full() const { return wave_.size() >= length_; }
 
   void put(double sample) {
-    // The room: there is no digital silence before a microphone.
+    // The room: before a microphone there is no digital silence.
     const double room = 2.0 * (rng_.uniform() - 0.5);
     if (!is_full()) {
       wave_.push_back(sample + 0.0004 * room);
@@ -144,7 +144,7 @@ class Speaker {
     }
   }
 
-  // A microphone hears no pressure that stays: high-pass at some 60 Hz, then 16 bits.
+  // A microphone does not record constant pressure: high-pass at about 60 Hz, then 16 bits.
   std::vector<int16_t> to_samples() const {
     std::vector<int16_t> samples;
     samples.reserve(wave_.size());

@@ -9,18 +9,17 @@
 namespace cress::media {
 
 struct SyntheticVoiceOptions {
-  /// Another seed: another pitch, other syllables, other pauses.
+  /// Another seed gives another pitch, other syllables, other pauses.
   uint64_t seed = 1;
-  /// Of the loop; 1..60 s.
+  /// Length of the loop; 1..60 s.
   Duration loop = 12s;
 };
 
 /// A voice that needs no recording: phrases of voiced syllables (glottal pulses whose pitch falls
 /// towards the phrase's end, through three formants that glide from vowel to vowel) with hissed
-/// consonants between, and pauses with a faint room noise. It costs a speech coder about what a
-/// real voice does: about three fifths of the time it speaks. A frame depends on the options and
-/// its index alone.
-/// Threads: none inside; one owner.
+/// consonants between, and pauses with faint room noise. It costs a speech coder about as much as a
+/// real voice: it speaks for about three fifths of the time. A frame depends only on the options
+/// and its index. Threads: none inside; one owner.
 class SyntheticVoice final : public AudioSource {
  public:
   explicit SyntheticVoice(const SyntheticVoiceOptions& options = {});

@@ -10,8 +10,8 @@
 
 namespace cress::media {
 
-/// Another source whose newest pictures are kept: a simulated call asks for each picture twice, to
-/// code it and soon after to compare what was shown with it. Memory: `kept` pictures (> 0).
+/// Caches the newest pictures of another source: a simulated call reads each picture twice, to
+/// encode it and soon after to compare the displayed frame with it. Memory: `kept` pictures (> 0).
 /// Threads: none inside; one owner.
 class RecentPictures final : public VideoSource {
  public:

@@ -34,8 +34,8 @@ void draw_golden(std::ostringstream& text, const SyntheticCameraOptions& options
   }
 }
 
-// Four seconds have a blink and many positions of the mouth; sizes that are odd, flat and narrow,
-// where what is drawn reaches over the edges.
+// Four seconds contain a blink and many positions of the mouth; sizes that are odd, flat and
+// narrow, where drawn parts extend over the edges.
 TEST(SyntheticCamera, PicturesAreTheRecordedOnes) {
   std::ostringstream text;
   draw_golden(text, {.width = 160, .height = 90, .seed = 1}, 120, 2);
@@ -46,8 +46,7 @@ TEST(SyntheticCamera, PicturesAreTheRecordedOnes) {
   expect_golden("camera", text.str());
 }
 
-// Loudness and sign changes, and not the samples: their last bit is up to the machine's library of
-// sines.
+// Loudness and sign changes, not the samples: their last bit depends on the machine's library.
 TEST(SyntheticVoice, SpeaksAsRecorded) {
   std::ostringstream text;
   for (const SyntheticVoiceOptions& options :

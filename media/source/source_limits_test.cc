@@ -119,7 +119,7 @@ TEST(WavLimits, AWrittenFileHasTheHeaderOfItsSamples) {
   fs::remove(path);
 }
 
-// What is too long is refused before a sample of it is read.
+// A file that is too long is refused before a sample of it is read.
 TEST(WavLimits, NoFileGrowsBeyondTheFormat) {
   const fs::path path = fs::temp_directory_path() / "cress_wav_long.wav";
   WavWriter writer{path};
@@ -230,7 +230,7 @@ TEST(Y4mLimits, APictureMayNotBeInterlaced) {
             "byte 16: interlaced video is not read; deinterlace it first");
 }
 
-TEST(Y4mLimits, WhatIsCutOffIsNamedWithItsPlace) {
+TEST(Y4mLimits, TruncationIsNamedWithItsOffset) {
   const std::string whole = "YUV4MPEG2 W2 H2\nFRAME\nabcdefFRAME\nghijkl";
   EXPECT_EQ(stream_outcome(whole), "2 pictures");
   const std::string ends =
@@ -252,7 +252,7 @@ TEST(Y4mLimits, HeadersAndPicturesAreReadInTheirOrder) {
   EXPECT_DEATH((void)reader.read_header(), "already");
 }
 
-TEST(Y4mLimits, ThePictureLookedAtLongestAgoIsForgotten) {
+TEST(Y4mLimits, LeastRecentlyUsedPictureIsDiscarded) {
   const fs::path path = fs::temp_directory_path() / "cress_y4m_limits.y4m";
   Y4mWriter writer{path, {2, 2, {30, 1}}};
   EXPECT_DEATH(writer.write(make_picture(2, 4)), "another size");
@@ -283,7 +283,7 @@ TEST(Y4mLimits, ThePictureLookedAtLongestAgoIsForgotten) {
   EXPECT_DEATH(Y4mWriter(path, {2, 0, {30, 1}}), "empty");
 }
 
-// ---- What is drawn and spoken ----
+// ---- Drawing and voice ----
 
 TEST(SourceLimits, OptionsAreBounded) {
   EXPECT_DEATH(SyntheticCamera({.width = 15, .height = 16}), "size");
@@ -302,7 +302,7 @@ TEST(SourceLimits, OptionsAreBounded) {
   EXPECT_DEATH(Sprite(2, 0), "odd");
 }
 
-TEST(Coverage, ALayerOnTopCoversWhatIsBelowByItsShare) {
+TEST(Coverage, TopLayerCoversByItsShare) {
   Coverage pixel;
   pixel.lay({200, 100, 50}, 0);
   EXPECT_EQ(pixel.alpha, 0);
@@ -344,7 +344,7 @@ TEST(Sprite, IsDrawnBetweenPixelsAndCutOffAtTheEdges) {
   EXPECT_EQ(luma_row(200, 0, 0), std::vector<int>(8, 0));
 }
 
-/// Pictures whose asking is counted.
+/// Pictures whose requests are counted.
 class CountedPictures final : public VideoSource {
  public:
   explicit CountedPictures(int& asked) : asked_(asked) {}

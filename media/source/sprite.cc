@@ -9,7 +9,7 @@ namespace cress::media {
 namespace {
 
 struct Weights {
-  // Of the four neighbours; their sum is 256, so that sums of products fit 16 bits.
+  // Weights of the four neighbours; their sum is 256, so that sums of products fit 16 bits.
   uint16_t here, right, below, diagonal;
 };
 

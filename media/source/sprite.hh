@@ -15,21 +15,21 @@ struct Colour {
   double v = 128;
 };
 
-/// A colour and how much of the pixel it covers, 0..1.
+/// A colour and the share (0..1) of the pixel that it covers.
 struct Coverage {
   Colour colour;
   double alpha = 0;
 
-  /// Lays `over` on top.
+  /// Composites `over` on top.
   void lay(const Colour& over, double over_alpha);
 };
 
-/// Places on a picture are counted in sixteenths of a luma pixel.
+/// Positions in a picture are counted in sixteenths of a luma pixel.
 inline constexpr int kSubpixels = 16;
 
-/// A picture with transparency that can be drawn between pixels.
-/// Shape: planes hold colour times alpha; each has a transparent border of one pixel all around, so
-/// that drawing may read one pixel further.
+/// A picture with transparency that can be drawn at subpixel positions. Shape: planes hold colour
+/// times alpha; each has a transparent border of one pixel all around, so that drawing may read one
+/// pixel further.
 class Sprite {
  public:
   /// `width`, `height`: even, in luma pixels.
@@ -38,10 +38,10 @@ class Sprite {
   void set(int x, int y, const Coverage& pixel) {
     pixels_[static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)] = pixel;
   }
-  /// Makes the planes from what was set; call once, before drawing.
+  /// Computes the planes from the pixels set before; call once, before drawing.
   void seal();
-  /// Draws with the top left corner at (x16, y16), in sixteenths; whatever falls outside is cut
-  /// off.
+  /// Draws with the top left corner at (x16, y16), in sixteenths; parts outside the picture are
+  /// clipped.
   void draw(Picture& picture, int x16, int y16) const;
 
  private:
@@ -62,7 +62,7 @@ class Sprite {
   Plane v_;
 };
 
-/// Fills an ellipse with soft edges straight into `picture`. Centre and radii in luma pixels.
+/// Fills an ellipse with soft edges directly into `picture`. Centre and radii in luma pixels.
 struct Ellipse {
   double x = 0;
   double y = 0;
@@ -71,7 +71,8 @@ struct Ellipse {
 };
 void fill_ellipse(Picture& picture, const Ellipse& ellipse, const Colour& colour);
 
-/// How much of the pixel at (x, y) `ellipse` covers, its edge softened over `softness` pixels.
+/// The share of the pixel at (x, y) that `ellipse` covers, its edge softened over `softness`
+/// pixels.
 double ellipse_coverage(const Ellipse& ellipse, double x, double y, double softness = 1.0);
 
 }  // namespace cress::media

@@ -11,7 +11,7 @@
 namespace cress::media {
 namespace {
 
-// What each part of the seed's chance is for.
+// Streams of random numbers, by purpose.
 enum Channel : uint64_t {
   kWallChannel,
   kHairChannel,
@@ -129,7 +129,7 @@ PicturePtr SyntheticCamera::picture(uint64_t index) {
   return picture;
 }
 
-// A smooth wandering in [-1, 1) that turns about once a period.
+// A smooth random motion in [-1, 1) that changes direction about once per period.
 double SyntheticCamera::moving(uint64_t channel, double seconds, double period) const {
   return value_noise(mix_hash(options_.seed, channel, 0), seconds / period);
 }
@@ -155,7 +155,7 @@ SyntheticCamera::Pose SyntheticCamera::pose_at(double seconds) const {
   const auto glance = static_cast<uint64_t>(seconds / 1.1);
   pose.gaze = 0.7 * lattice_value(mix_hash(options_.seed, kGazeChannel, 0),
                                   static_cast<int64_t>(glance), 0);
-  // One blink of a fifth of a second in each three.
+  // One blink of a fifth of a second every three seconds.
   const auto slot = static_cast<int64_t>(seconds / 3.0);
   const double at = 1.4 + 1.2 * lattice_value(mix_hash(options_.seed, kBlinkChannel, 0), slot, 0);
   const double since = seconds - 3.0 * static_cast<double>(slot) - at;
@@ -305,7 +305,7 @@ void SyntheticCamera::paint_torso() {
 }
 
 void SyntheticCamera::make_noise() {
-  // The sum of eight uniform bytes is near enough to normal, and exact on every machine.
+  // The sum of eight uniform bytes is close enough to normal, and exact on every machine.
   constexpr double kSumMean = 8 * 127.5;
   constexpr double kSumDeviation = 209.02;  // sqrt(8 · (256² − 1) / 12)
   noise_width_ = options_.width + kNoiseMargin;

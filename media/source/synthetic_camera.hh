@@ -18,15 +18,14 @@ struct SyntheticCameraOptions {
   int width = 640;
   int height = 360;
   FrameRate frame_rate{};
-  /// Another seed: another wall, other movements, other noise.
+  /// Another seed gives another wall, other movements, other noise.
   uint64_t seed = 1;
 };
 
-/// A camera that needs no camera: a person who talks, blinks and sways in front of a textured wall
-/// that pans slowly, seen through a sensor with noise. It costs a video encoder about what a real
-/// talking head does. A picture depends on the options and its index alone; any index may be asked
-/// for at any time, on any machine the same.
-/// Threads: none inside; one owner.
+/// A camera that needs no hardware: a person who talks, blinks and sways in front of a textured
+/// wall that pans slowly, through a sensor with noise. It costs a video encoder about as much as a
+/// real talking head. A picture depends only on the options and its index; any index may be
+/// requested at any time, with the same result on any machine. Threads: none inside; one owner.
 class SyntheticCamera final : public VideoSource {
  public:
   explicit SyntheticCamera(const SyntheticCameraOptions& options = {});
@@ -38,19 +37,19 @@ class SyntheticCamera final : public VideoSource {
   std::string description() const override;
 
  private:
-  // Where everything is at one instant; lengths in luma pixels.
+  // The positions of all parts at one instant; lengths in luma pixels.
   struct Pose {
     double pan = 0;
     double torso_x = 0;
     double torso_y = 0;
     double head_x = 0;
     double head_y = 0;
-    double gaze = 0;   // -1..1, to the sides
+    double gaze = 0;   // -1..1, sideways
     double blink = 0;  // 0 open .. 1 closed
     double mouth = 0;  // 0 closed .. 1 wide open
   };
   // The wall, wider than the picture by the pan's range, at four horizontal phases of a pixel: a
-  // slow pan then is a copy of rows.
+  // slow pan is then a copy of rows.
   struct Wall {
     int luma_width = 0;
     int chroma_width = 0;
@@ -69,7 +68,7 @@ class SyntheticCamera final : public VideoSource {
   void add_noise(Picture& picture, uint64_t index) const;
 
   SyntheticCameraOptions options_;
-  double unit_;  // the picture's height: everything scales with it
+  double unit_;  // the picture's height: all lengths scale with it
   int pan_range_;
   Wall wall_;
   Sprite head_;

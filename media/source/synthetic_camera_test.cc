@@ -40,7 +40,7 @@ TEST(SyntheticCamera, AnyOrderOfAskingGivesTheSamePictures) {
 }
 
 TEST(SyntheticCamera, PicturesAreTheSameOnEveryMachine) {
-  // Fingerprints of this very code; a change of the picture is a change of every measured number.
+  // Fingerprints of the current code; a change of the picture changes every measured number.
   SyntheticCamera camera;
   EXPECT_EQ(fingerprint(*camera.picture(0)), 4914940068223074181U);
   EXPECT_EQ(fingerprint(*camera.picture(100'000)), 16371087281509285472U);

@@ -19,17 +19,17 @@ struct FrameRate {
   friend bool operator==(FrameRate, FrameRate) = default;
 };
 
-/// An endless source of pictures that can be asked for the same one again: a clip in a loop, or a
-/// synthetic camera. The scorer asks for the original of each frame it saw.
+/// An endless source of pictures that can return the same one again: a clip in a loop, or a
+/// synthetic camera. The scorer reads the original of each displayed frame.
 class VideoSource {
  public:
   virtual ~VideoSource() = default;
   virtual int width() const = 0;
   virtual int height() const = 0;
   virtual FrameRate frame_rate() const = 0;
-  /// Picture number `index`, counted from 0 without end. Same index, same picture.
+  /// Picture number `index`, counted from 0 without end. The same index gives the same picture.
   virtual PicturePtr picture(uint64_t index) = 0;
-  /// What it is, for reports: "gesture_man_640x480_30.mp4", "synthetic camera, seed 1".
+  /// A description for reports: "gesture_man_640x480_30.mp4", "synthetic camera, seed 1".
   virtual std::string description() const = 0;
 };
 

@@ -37,7 +37,7 @@ bool has_name(std::span<const std::byte> in, size_t at, std::string_view name) {
   return std::memcmp(in.data() + at, name.data(), name.size()) == 0;
 }
 
-// Into `sound`: nothing where it worked.
+// Reads into `sound`; empty on success.
 std::optional<WavError> parse_format(std::span<const std::byte> chunk, WavSound& sound) {
   if (chunk.size() < kFormatBytes) {
     return WavError::kBadFormat;

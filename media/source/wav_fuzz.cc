@@ -5,7 +5,8 @@
 #include "media/source/wav.hh"
 #include "transport/base/check.hh"
 
-// Any bytes: sound that keeps its promises and is no larger than the file, or an error with words.
+// Any bytes: audio that meets its invariants and is no larger than the file, or an error with a
+// message.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace media = cress::media;

@@ -68,7 +68,7 @@ TEST(Wav, TheExtensibleHeaderOfPcmIsRead) {
             WavError::kUnsupported);
 }
 
-TEST(Wav, ARecordingThatWasCutOffGivesWhatIsThere) {
+TEST(Wav, TruncatedRecordingGivesItsData) {
   std::string bytes = riff(format_chunk({.channels = 2}) + chunk("data", std::string(400, 'x')));
   bytes.resize(bytes.size() - 201);  // in the middle of a sample
   const auto sound = parse(bytes);
@@ -95,7 +95,7 @@ TEST(Wav, MonoIsTheMeanOfBothChannels) {
   EXPECT_EQ(to_mono(stereo), (std::vector<int16_t>{32767, -1}));
 }
 
-TEST(Wav, WhatIsWrittenIsReadBack) {
+TEST(Wav, WrittenDataIsReadBack) {
   const fs::path path = fs::temp_directory_path() / "cress_wav_test.wav";
   WavWriter writer{path};
   const std::vector<int16_t> samples{0, -1, 32767, -32768, 256};

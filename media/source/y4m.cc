@@ -26,7 +26,7 @@ std::optional<int64_t> to_number(std::string_view text) {
   return value;
 }
 
-// "30000:1001"; 0:0 means unknown, for which the format's tools take 25.
+// "30000:1001"; 0:0 means unknown, for which the format's tools assume 25.
 std::optional<FrameRate> to_frame_rate(std::string_view text) {
   constexpr int64_t kTermMax = 1'000'000'000;
   const size_t colon = text.find(':');
@@ -128,7 +128,7 @@ Result<Y4mHeader, Y4mError> parse_y4m_header(std::string_view line) {
   if (!line.starts_with(kMagic)) {
     return Y4mError{Kind::kNotY4m, 0, 0};
   }
-  Y4mHeader header{.frame_rate = {25, 1}};  // the format's tools take 25 when nothing is said
+  Y4mHeader header{.frame_rate = {25, 1}};  // the format's tools assume 25 by default
   size_t at = kMagic.size();
   if (at < line.size() && line[at] != ' ') {
     return Y4mError{Kind::kNotY4m, at, 0};

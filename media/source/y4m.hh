@@ -20,9 +20,9 @@
 
 namespace cress::media {
 
-/// YUV4MPEG2, the uncompressed video of mjpegtools, ffmpeg and the video-quality world: a line of
-/// text, then for each picture a line "FRAME" and its planes. Read here: 8 bit 4:2:0, progressive
-/// (tags C420, C420jpeg, C420mpeg2, C420paldv or none).
+/// YUV4MPEG2, the uncompressed video format of mjpegtools, ffmpeg and video-quality tools: a line
+/// of text, then for each picture a line "FRAME" and its planes. Read here: 8 bit 4:2:0,
+/// progressive (tags C420, C420jpeg, C420mpeg2, C420paldv or none).
 inline constexpr size_t kY4mLineMax = 1024;
 inline constexpr uint64_t kY4mFramesMax = 10'000'000;
 
@@ -36,13 +36,13 @@ struct Y4mHeader {
 
 struct Y4mError {
   enum class Kind {
-    kNotY4m,             ///< the first word is another one, or there is no first line
-    kBadHeader,          ///< a tag that is not what it should be
+    kNotY4m,             ///< another first word, or no first line
+    kBadHeader,          ///< an invalid tag
     kMissingSize,        ///< no W or no H
     kSizeOutOfRange,     ///< not 1..kPictureSideMax
     kUnsupportedColour,  ///< not 8 bit 4:2:0
     kInterlaced,
-    kBadFrameLine,  ///< something else where "FRAME" should be
+    kBadFrameLine,  ///< another line in place of "FRAME"
     kTruncated,     ///< the file ends inside a picture
     kTooManyFrames,
     kUnreadable,  ///< the stream failed
@@ -53,15 +53,14 @@ struct Y4mError {
   friend bool operator==(const Y4mError&, const Y4mError&) = default;
 };
 
-/// One clear sentence: what is wrong where, and what to do.
+/// One clear sentence: what is wrong, where, and what to do.
 std::string describe(const Y4mError& error);
 
 /// `line`: the first line without its newline.
 Result<Y4mHeader, Y4mError> parse_y4m_header(std::string_view line);
 
 /// Reads a stream from its beginning, picture by picture. Total: any bytes give pictures, the end,
-/// or one error; never more memory than one picture.
-/// Threads: none inside; one owner.
+/// or one error; uses at most the memory of one picture. Threads: none inside; one owner.
 class Y4mReader {
  public:
   /// `stream` outlives the reader.
@@ -69,9 +68,9 @@ class Y4mReader {
 
   /// Call once, first.
   Result<Y4mHeader, Y4mError> read_header();
-  /// The next picture, or none at the end. Only after a header.
+  /// The next picture, or nullopt at the end. Only after a header.
   Result<std::optional<Picture>, Y4mError> read_picture();
-  /// Like read_picture, but seeks over the planes and gives the offset where they begin.
+  /// Like read_picture, but seeks over the planes and returns their offset.
   Result<std::optional<uint64_t>, Y4mError> skip_picture(uint64_t stream_size);
 
   uint64_t frames_read() const { return frame_; }
@@ -106,7 +105,7 @@ class Y4mSource final : public VideoSource {
   FrameRate frame_rate() const override { return header_.frame_rate; }
   PicturePtr picture(uint64_t index) override;
   std::string description() const override { return path_.filename().string(); }
-  /// Before the loop starts again.
+  /// Pictures before the loop restarts.
   uint64_t clip_length() const { return offsets_.size(); }
   size_t pictures_in_memory() const { return recent_.size(); }
 
@@ -126,8 +125,8 @@ class Y4mSource final : public VideoSource {
   std::unordered_map<uint64_t, Kept> kept_;
 };
 
-/// Writes what Y4mReader reads. Errors: std::runtime_error when the file cannot be written whole.
-/// Threads: none inside; one owner.
+/// Writes what Y4mReader reads. Errors: std::runtime_error if the file cannot be written
+/// completely. Threads: none inside; one owner.
 class Y4mWriter {
  public:
   Y4mWriter(const std::filesystem::path& path, const Y4mHeader& header);

@@ -6,7 +6,7 @@
 #include "media/source/y4m.hh"
 #include "transport/base/check.hh"
 
-// Any bytes: the reader ends, keeps its promises about sizes, and both ways of walking agree.
+// Any bytes: the reader ends, its sizes are consistent, and both ways of iterating agree.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using cress::check;
   namespace media = cress::media;
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (;;) {
-    // Reading makes a picture before it knows that the bytes are there: keep the fuzzer's memory
+    // Reading allocates a picture before it knows that the bytes exist: keeps the fuzzer's memory
     // low.
     if (header->frame_size() > cress::DataSize{1 << 22}) {
       return 0;

@@ -27,13 +27,14 @@ namespace cress::relay {
 namespace {
 
 constexpr Duration kLookInterval = 100ms;
-// Nothing to a call; under load a third and more of the processor's time (docs/experiments/0008).
+// Imperceptible in a call; under load it saves a third or more of the processor time
+// (docs/experiments/0008).
 constexpr Duration kGather = 500us;
 constexpr Duration kGatherBusy = 1ms;
-// Good-byes are told within a second; who has not heard by then is not there.
+// Farewells arrive within a second; a member that has not received one by then has gone.
 constexpr Duration kDrainMax = 4s;
 
-/// The relay's machine, whose datagrams' waiting is measured, and whose news are taken.
+/// The relay's machine, with its datagrams' waiting time measured, and its events taken.
 class WatchedMachine : public Machine {
  public:
   WatchedMachine(const runtime::MonotonicClock& clock, RelayMachine& relay,
@@ -117,7 +118,7 @@ class Daemon::Impl {
     if (!config_.metrics.empty()) {
       metrics_ = std::make_unique<MetricsServer>(config_.metrics);
     }
-    store_.take_kicks();  // of members that an earlier run had
+    store_.take_kicks();  // of members from an earlier run
     read_rooms();
     publish();
     log_.write("info", "listening",
@@ -153,8 +154,8 @@ class Daemon::Impl {
     }
   }
 
-  // When everybody has gone, what they needed goes back to the machine: else the allocator keeps
-  // it, in pieces between what stays.
+  // When all members have left, their memory is returned to the system: otherwise the allocator
+  // keeps it, fragmented between what stays.
   void give_back_memory() {
     const bool is_empty = relay_.members() == 0 && relay_.live_rooms() == 0;
     if (is_empty && std::exchange(was_used_, false)) {
@@ -170,8 +171,8 @@ class Daemon::Impl {
     return options;
   }
 
-  // Somebody asks for a room that is not open: it may have been made a moment ago. Who asks may be
-  // anybody, so that this is done only now and then.
+  // A peer asks for a room that is not open: it may have been created a moment ago. Any peer can
+  // ask, so the file is read only occasionally.
   void open_new_rooms() {
     const TimePoint now = clock_.now();
     if (now < next_look_ || drain_until_) {
@@ -190,7 +191,7 @@ class Daemon::Impl {
     }
   }
 
-  // Somebody may have changed the rooms, or time has ended one.
+  // The rooms may have been changed, or one may have expired.
   void look_at_store() {
     try {
       const int64_t version = store_.version();
@@ -249,7 +250,7 @@ class Daemon::Impl {
   void take_outputs() {
     tell_events();
     while (auto work = relay_.poll_work()) {
-      // What is worked on waits in the machine's own bound, so there is a place for it.
+      // The machine bounds the work that is out, so there is a place for it.
       const auto shared = std::make_shared<secure::HandshakeWork>(*std::move(work));
       check(worker_.add([shared] { shared->run(); },
                         [this, shared] {
@@ -311,7 +312,7 @@ class Daemon::Impl {
   WatchedMachine watched_;
   std::unique_ptr<MetricsServer> metrics_;
   std::optional<TimePoint> drain_until_;
-  bool was_used_ = false;  // since memory was last given back
+  bool was_used_ = false;  // since memory was last returned
   runtime::Driver driver_;
   runtime::EventLoop::Timer ticks_;
 };

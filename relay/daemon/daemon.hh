@@ -12,13 +12,13 @@
 
 namespace cress::relay {
 
-/// Seconds since 1970, of a clock that people set.
+/// Seconds since 1970, by the adjustable system clock.
 using WallClock = std::function<UnixSeconds()>;
 
-/// A relay on a real network: socket, rooms from their file, metrics, a log of JSON lines. What
-/// changes in the file is done within half a second. Ends its loop when it is drained.
-/// Errors: std::runtime_error from the constructor; afterwards what fails is logged, and it goes
-/// on. Threads: the loop's, one for handshakes, and those of the metrics.
+/// A relay on a real network: socket, rooms from their file, metrics, a log of JSON lines. Changes
+/// of the file take effect within half a second. Stops its loop once it is drained. Errors:
+/// std::runtime_error from the constructor; later failures are logged, and it continues. Threads:
+/// the loop's, one for handshakes, and those of the metrics.
 class Daemon {
  public:
   /// Clock, loop and `log` are borrowed and must outlive it.
@@ -28,10 +28,10 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  /// With the ports that were given.
+  /// With the assigned port.
   Address local_address() const;
-  int metrics_port() const;  ///< 0: there are none
-  /// Members are told, then it ends; asked a second time, it ends at once.
+  int metrics_port() const;  ///< 0: no metrics
+  /// Asks all members to leave, then ends; a second call ends at once.
   void drain();
 
  private:
@@ -39,7 +39,7 @@ class Daemon {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Until SIGINT or SIGTERM, which drain. Gives the program's exit code.
+/// Runs until SIGINT or SIGTERM, which drain. Returns the program's exit code.
 int run_daemon(const RelayConfig& config, const WallClock& wall_clock, std::ostream& log);
 
 }  // namespace cress::relay

@@ -82,7 +82,7 @@ class DaemonTest : public ::testing::Test {
   std::ostringstream log_;
 };
 
-TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
+TEST_F(DaemonTest, ManyJoinAtOnceAndAreSentAway) {
   Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
   std::vector<std::unique_ptr<LiveJoiner>> members;
   for (uint8_t i = 0; i < 12; ++i) {
@@ -102,7 +102,7 @@ TEST_F(DaemonTest, ManyWhoJoinAtOnceComeInAndAreToldToGo) {
   }));
 }
 
-TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
+TEST_F(DaemonTest, MayEndDuringAJoin) {
   size_t half_joined = 0;
   for (int round = 0; round < 20; ++round) {
     auto daemon = std::make_unique<Daemon>(
@@ -115,7 +115,7 @@ TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
     runtime::run_until(
         clock_, loop_, [] { return false; }, round * 1ms);
     daemon.reset();
-    // What was on its way to each is read; from then on nobody answers.
+    // Reads what is in transit to each; from then on no member answers.
     runtime::run_until(
         clock_, loop_, [] { return false; }, 1ms);
     std::vector<bool> were_in;
@@ -131,14 +131,14 @@ TEST_F(DaemonTest, ItsEndMayComeWhileSomebodyJoins) {
     }
   }
   EXPECT_GT(half_joined, 0U);
-  // Nothing is left that the next one would need.
+  // Nothing is left behind that would be missing for the next one.
   Daemon next{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
   const LiveJoiner member{clock_, loop_, 1, next.local_address(), key_of(1)};
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));
   EXPECT_EQ(log_.str().find("\"error\""), std::string::npos) << log_.str();
 }
 
-TEST_F(DaemonTest, WhatHappensIsLogged) {
+TEST_F(DaemonTest, EventsAreLogged) {
   Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
   LiveJoiner member{clock_, loop_, 1, daemon.local_address(), key_of(1)};
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));
@@ -174,7 +174,7 @@ TEST_F(DaemonTest, ARoomOpensClosesAndExpiresWhileItRuns) {
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return !!green.closed; }));
   EXPECT_NE(log_.str().find("expired"), std::string::npos);
   EXPECT_TRUE(store.rooms().empty());
-  // A room made a moment ago is open when somebody asks for it.
+  // A room created a moment ago is open when a member asks for it.
   store.create({.door = {.name = "red", .access = key_of(3)}, .created = 0});
   LiveJoiner red{clock_, loop_, 3, daemon.local_address(), key_of(3)};
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return red.connection.is_connected(); }));

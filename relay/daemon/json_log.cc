@@ -22,7 +22,7 @@ JsonLog::~JsonLog() = default;
 void JsonLog::write(const char* level, const char* event, const nlohmann::ordered_json& fields) {
   nlohmann::ordered_json all{{"event", event}};
   all.update(fields);
-  // Whatever a name holds, the line is one line of valid JSON.
+  // Whatever a name contains, the line is one line of valid JSON.
   const std::string object =
       all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   logger_->log(spdlog::level::from_str(level), "{}",

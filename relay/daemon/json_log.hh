@@ -13,11 +13,11 @@ class logger;
 
 namespace cress::relay {
 
-/// Lines of JSON: {"time": ..., "level": ..., "event": ..., and what belongs to it}. Nothing of a
-/// room's secret is ever put in. Threads: one owner.
+/// Lines of JSON: {"time": ..., "level": ..., "event": ..., and further fields}. Never contains a
+/// room's secret. Threads: one owner.
 class JsonLog {
  public:
-  /// `out` is borrowed. Without `whole_addresses` the end of an address, which would name a
+  /// `out` is borrowed. Without `whole_addresses` the end of an address, which would identify a
   /// household, is left out.
   JsonLog(std::ostream& out, bool whole_addresses);
   ~JsonLog();
@@ -26,7 +26,7 @@ class JsonLog {
 
   /// `level`: "info", "warning" or "error"; `fields`: a JSON object.
   void write(const char* level, const char* event, const nlohmann::ordered_json& fields);
-  /// An address as it may be written.
+  /// The form of an address that may be logged.
   std::string shown(const Address& address) const;
 
  private:

@@ -13,13 +13,13 @@
 
 namespace cress::relay {
 
-/// How long things took, in fixed classes.
+/// A histogram of durations in fixed classes.
 class DurationHistogram {
  public:
   static constexpr std::array<Duration, 10> kBounds{100us, 250us, 500us, 1ms,  2ms,
                                                     5ms,   10ms,  25ms,  50ms, 100ms};
   void add(Duration value);
-  /// Per class, of values up to its bound; the last: beyond all.
+  /// Values per class, up to its bound; the last class holds all larger ones.
   const std::array<uint64_t, kBounds.size() + 1>& counts() const { return counts_; }
   Duration sum() const { return sum_; }
 
@@ -28,7 +28,7 @@ class DurationHistogram {
   Duration sum_{};
 };
 
-/// What a relay tells those who watch it: totals, never of one member or room.
+/// A relay's metrics: totals, never of one member or room.
 struct RelayMetrics {
   size_t members = 0;
   size_t live_rooms = 0;
@@ -38,26 +38,26 @@ struct RelayMetrics {
   RoomStats rooms{};
   secure::ListenerStats door{};
   runtime::DriverStats network{};
-  /// From the kernel's receipt of a datagram to the moment it is looked at.
+  /// From the kernel's receipt of a datagram to its processing.
   DurationHistogram wait{};
 };
 
-/// As Prometheus reads it (text exposition format 0.0.4).
+/// In Prometheus's text exposition format 0.0.4.
 std::string format_metrics(const RelayMetrics& metrics);
 
-/// Serves /metrics and /healthz (200 "ok", or 503 "draining") by HTTP.
-/// Threads: its own two answer; publish() may be called from any.
+/// Serves /metrics and /healthz (200 "ok", or 503 "draining") over HTTP. Threads: two of its own
+/// answer; publish() may be called from any.
 class MetricsServer {
  public:
-  /// `address`: "127.0.0.1:9747". Throws std::runtime_error if nothing can listen there.
+  /// `address`: "127.0.0.1:9747". Throws std::runtime_error if it cannot listen there.
   explicit MetricsServer(const std::string& address);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
-  /// What is answered from now on.
+  /// Sets what is served from now on.
   void publish(const RelayMetrics& metrics);
-  /// With the port that was given, if 0 was asked for.
+  /// The assigned port, if 0 was requested.
   int port() const;
 
  private:

@@ -119,7 +119,7 @@ TEST(MetricsServer, ListensOnlyWhereItCan) {
   EXPECT_THROW(MetricsServer{"127.0.0.1:" + std::to_string(server.port())}, std::runtime_error);
 }
 
-// All that the server answers to one request.
+// The server's complete answer to one request.
 std::string answer_to(int port, const std::string& path) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};

@@ -15,7 +15,7 @@
 namespace cress::relay {
 namespace {
 
-// A key, where it lives, what it means: parsing and printing are made of the same list.
+// A key, its location, its meaning: parsing and printing use the same list.
 struct NumberKey {
   const char* table;
   const char* name;  // ends in its unit
@@ -194,7 +194,7 @@ RelayConfig parse_relay_config(std::string_view text, std::string_view name) {
 
 RelayConfig load_relay_config(const std::filesystem::path& file) {
   std::ifstream stream{file, std::ios::binary};
-  // A configuration is a page; what is larger is something else.
+  // A configuration is about a page; a larger file is something else.
   constexpr size_t kSizeMax = 1 << 20;
   std::string text(kSizeMax, '\0');
   if (stream.read(text.data(), static_cast<std::streamsize>(text.size())) || !stream.eof()) {
@@ -205,7 +205,7 @@ RelayConfig load_relay_config(const std::filesystem::path& file) {
   }
   text.resize(static_cast<size_t>(stream.gcount()));
   RelayConfig config = parse_relay_config(text, file.string());
-  config.rooms = file.parent_path() / config.rooms;  // an absolute one stays as it is
+  config.rooms = file.parent_path() / config.rooms;  // an absolute path is unchanged
   return config;
 }
 

@@ -21,7 +21,7 @@ std::string complaint(std::string_view text) {
   return "nothing";
 }
 
-TEST(RelayConfig, NothingIsTheDefaults) {
+TEST(RelayConfig, EmptyFileGivesTheDefaults) {
   EXPECT_EQ(format_relay_config(parse_relay_config("", "x")), format_relay_config({}));
 }
 
@@ -39,7 +39,7 @@ TEST(RelayConfig, TheGuideNamesEverySetting) {
   EXPECT_GT(settings, 15);
 }
 
-TEST(RelayConfig, WhatIsPrintedIsReadAgain) {
+TEST(RelayConfig, PrintedConfigurationIsReadBack) {
   RelayConfig config;
   config.listen = "192.0.2.1:99";
   config.host = "relay.example.org";
@@ -75,7 +75,7 @@ TEST(RelayConfig, ErrorsNameFileAndLine) {
   EXPECT_NE(complaint("listen = \n").find("relay.toml:1: not TOML: "), std::string::npos);
 }
 
-// As in the guide: what each number may be, and what it is if nothing is said.
+// As in the guide: each number's range and default.
 struct KnownNumber {
   const char* table;
   const char* name;

@@ -11,12 +11,13 @@
 namespace cress::relay {
 namespace {
 
-// So many datagrams a room may send in its turn: a frame's worth.
+// The most datagrams that a room may send in its turn: about one frame.
 constexpr int kTurnDatagrams = 16;
-// What is opened before rooms hear of it, and sealed together: as much as the driver sends at once.
+// The most datagrams decrypted before rooms process them, and encrypted together: as many as the
+// driver sends at once.
 constexpr size_t kOpenedMax = 64;
 constexpr size_t kFlightMax = 64;
-// What comes from who floods is not even opened for this long: others would wait for it.
+// Drop a flooding peer's datagrams before decryption for this long: others would wait for it.
 constexpr Duration kFloodIgnored = 100ms;
 
 const char* words_for(const Departure& departure) {
@@ -55,7 +56,7 @@ secure::CloseCode code_for(const Departure& departure) {
 }
 
 RelayMachineOptions made_ours(RelayMachineOptions options, SpareBuffers& spare) {
-  // A leg's datagrams travel as records, on paths that carry what every path carries.
+  // A leg's datagrams travel as records, with the size that every path carries.
   options.room.endpoint.datagram_max = room::kLegDatagramMax - secure::kRecordOverhead;
   options.room.control.datagram_overhead += secure::kRecordOverhead;
   options.room.endpoint.spare = &spare;
@@ -169,7 +170,7 @@ void RelayMachine::handle_timeout(TimePoint now) {
   if (listener_.poll_timeout() <= now) {
     listener_.handle_timeout(now);
   }
-  // Each room once: what is due again at once gets its turn to send first.
+  // Each room once: a room that is due again at once first waits for its turn to send.
   for (size_t rooms = live_rooms_; rooms > 0 && timers_.next_due() <= now; --rooms) {
     const size_t slot = timers_.next();
     timers_.set(slot, kNever);
@@ -204,8 +205,8 @@ void RelayMachine::take_opened(TimePoint now) {
   }
 }
 
-/// Before anything later happens to a room: which hears of each when it came, while the listener
-/// may have heard of later ones.
+/// Before any later event of a room: a room processes each datagram with its arrival time, while
+/// the listener may already have processed later ones.
 void RelayMachine::handle_opened(TimePoint now) {
   while (auto opened = take_front(opened_)) {
     if (const Place* const place = find_place(opened->datagram.peer)) {
@@ -231,7 +232,7 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
   }
   const Place* const place = find_place(event.peer);
   if (place == nullptr) {
-    return;  // we have said good-bye ourselves
+    return;  // we closed this session ourselves
   }
   const size_t slot = place->slot;
   const room::MemberNumber number = place->number;
@@ -259,7 +260,7 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
     listener_.close(now, event.peer,
                     is_draining_ ? secure::CloseCode::kGoingAway : secure::CloseCode::kFull);
   } else {
-    take_departures(now, *slot);  // whoever had this seat before has left it
+    take_departures(now, *slot);  // the previous member of this seat has left it
     places_.resize(std::max(places_.size(), event.peer.slot() + 1));
     places_[event.peer.slot()] = {event.peer, *slot, *number};
     ++members_;
@@ -296,7 +297,7 @@ void RelayMachine::settle(TimePoint now, size_t slot) {
   LiveRoom& live = *slots_[slot];
   take_departures(now, slot);
   if (!std::exchange(live.has_turn, true)) {
-    turns_.push_back(slot);  // at whose end its next time-out is known
+    turns_.push_back(slot);  // its next time-out is set at the end of its turn
   }
 }
 
@@ -330,7 +331,7 @@ void RelayMachine::take_turns(TimePoint now) {
   }
 }
 
-/// The next room sends what it has, at most kTurnDatagrams.
+/// The next room sends its datagrams, at most kTurnDatagrams.
 void RelayMachine::take_turn(TimePoint now) {
   const size_t slot = turns_.front();
   turns_.pop_front();

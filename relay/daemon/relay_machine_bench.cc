@@ -1,5 +1,5 @@
-// What a relay full of rooms takes of the processor for each datagram that it sends, beside the
-// system's calls: opening, sorting, planning, sealing, all legs' reports and forecasts.
+// The processor time of a relay full of rooms for each datagram that it sends, without system
+// calls: decrypting, sorting, planning, encrypting, all legs' reports and forecasts.
 
 #include <benchmark/benchmark.h>
 
@@ -13,19 +13,19 @@ namespace cress::relay {
 namespace {
 
 constexpr int kMembers = 5;
-// What the driver gathers while it is busy, and the network's delay in such steps.
+// The driver's gathering interval while it is busy, and the network's delay as a multiple of it.
 constexpr Duration kStep = 850us;
 constexpr size_t kDelaySteps = 6;
 
 Duration processor_time() {
-  // Of this thread alone: whatever else the machine does is not the relay's.
+  // Of this thread alone: other work of the machine does not count.
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds{now.tv_sec} + Duration{now.tv_nsec};
 }
 
-/// Rooms in which everybody sends and looks at all, stepped as the driver steps a busy relay: what
-/// came meanwhile is one change.
+/// Rooms in which each member sends and requests all others, stepped as the driver steps a busy
+/// relay: datagrams that arrived meanwhile are one change.
 class FullRelay {
  public:
   explicit FullRelay(int rooms) {
@@ -35,9 +35,9 @@ class FullRelay {
             "FullRelay: a room was not opened");
       for (int member = 0; member < kMembers; ++member) {
         // Four of one network: its budget of handshakes holds nobody up.
-        callers_.push_back(std::make_unique<Caller>(
-            kTimeZero, static_cast<uint32_t>(64 * (callers_.size() + 1)), access, member == 0));
-        callers_.back()->seed = callers_.size();
+        callers_.push_back(
+            std::make_unique<Caller>(kTimeZero, static_cast<uint32_t>(64 * (callers_.size() + 1)),
+                                     access, member == 0, callers_.size() + 1));
       }
     }
   }
@@ -62,8 +62,7 @@ class FullRelay {
     }
     for (const Transmit& transmit : to_members_.at(place_)) {
       Caller& caller = *callers_[(size_t{transmit.to.ip[14]} * 256 + transmit.to.ip[15]) / 64 - 1];
-      caller.connection.handle_datagram(now_, address_of(0), transmit.bytes);
-      caller.drain(now_);
+      caller.handle_datagram(now_, address_of(0), transmit.bytes);
     }
     const Duration before = processor_time();
     for (Transmit& transmit : to_members_.at(place_)) {
@@ -105,7 +104,7 @@ class FullRelay {
   Duration time_{};
 };
 
-// A second of everybody's pictures and sound; time is counted inside the relay only.
+// One second of every member's video and audio; only the time inside the relay is counted.
 void BM_FullRelay(benchmark::State& state) {
   const auto rooms = static_cast<int>(state.range(0));
   FullRelay relay{rooms};

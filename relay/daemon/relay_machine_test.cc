@@ -5,121 +5,114 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <set>
 #include <sstream>
 
 #include "relay/daemon/caller_test_tools.hh"
 #include "transport/base/golden_test_tools.hh"
+#include "transport/sim/world.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
 namespace {
 
-constexpr Duration kOneWay = 10ms;
+/// A relay that does the work that its machine hands out at once, and hands over together what came
+/// within `gather`, as its driver does.
+struct RelayHost final : Machine {
+  explicit RelayHost(RelayMachineOptions options) : relay(kTimeZero, std::move(options)) {}
 
-/// A relay and its callers on a perfect network in virtual time.
-class RelayWorld {
- public:
-  explicit RelayWorld(RelayMachineOptions options = {}) : relay(kTimeZero, std::move(options)) {}
-
-  Caller& call(const secure::Secret& access, bool speaks = false) {
-    callers.push_back(std::make_unique<Caller>(now, next_++, access, speaks));
-    return *callers.back();
+  void handle_datagram(TimePoint now, const Address& from,
+                       std::span<const std::byte> bytes) override {
+    waiting.push_back({now, from, {bytes.begin(), bytes.end()}});
+    hand_over(now);
   }
-  void run_for(Duration duration) {
-    const TimePoint end = now + duration;
-    began_ = now;
-    for (;;) {
-      drain();
-      TimePoint next =
-          std::min(end, waiting_.empty() ? relay.poll_timeout() : waiting_.front().at + gather);
-      for (const auto& caller : callers) {
-        next = std::min(next, caller->poll_timeout());
-      }
-      if (!flying_.empty()) {
-        next = std::min(next, flying_.front().at);
-      }
-      if (next >= end) {
-        now = end;
-        return;
-      }
-      now = std::max(now, next);
-      step();
-    }
-  }
-
-  TimePoint now = kTimeZero;
-  Duration gather{};  // the relay's driver hands over at once what came in such a time
-  RelayMachine relay;
-  std::vector<std::unique_ptr<Caller>> callers;
-  std::function<void(const Transmit&)> on_sent;  // by the relay; may be empty
-
- private:
-  struct Flying {
-    TimePoint at{};
-    Address from;
-    Transmit datagram;
-  };
-
-  void step() {
-    while (!flying_.empty() && flying_.front().at <= now) {
-      const Flying flying = std::move(flying_.front());
-      flying_.pop_front();
-      if (flying.datagram.to == address_of(0)) {
-        waiting_.push_back(flying);
-      }
-      for (const auto& caller : callers) {
-        if (caller->address == flying.datagram.to) {
-          caller->connection.handle_datagram(now, flying.from, flying.datagram.bytes);
-          caller->drain(now);
-        }
-      }
-    }
-    if (!waiting_.empty() && waiting_.front().at + gather <= now) {
-      for (const Flying& flying : std::exchange(waiting_, {})) {
-        relay.handle_datagram(std::max(flying.at, began_), flying.from, flying.datagram.bytes);
-      }
-    }
-    if (waiting_.empty() && relay.poll_timeout() <= now) {
+  void handle_timeout(TimePoint now) override {
+    hand_over(now);
+    if (waiting.empty() && relay.poll_timeout() <= now) {
       relay.handle_timeout(now);
     }
-    for (const auto& caller : callers) {
-      if (caller->poll_timeout() <= now) {
-        caller->handle_timeout(now);
-      }
-    }
   }
-  void drain() {
-    while (auto work = relay.poll_work()) {
+  std::optional<Transmit> poll_transmit(TimePoint now) override {
+    return waiting.empty() ? relay.poll_transmit(now) : std::nullopt;
+  }
+  TimePoint poll_timeout() const override {
+    return waiting.empty() ? relay.poll_timeout() : waiting.front().at + gather;
+  }
+  bool drained(TimePoint now) override {
+    bool any = false;
+    for (auto work = relay.poll_work(); work; work = relay.poll_work()) {
       work->run();
       relay.handle_work(now, *std::move(work));
+      any = true;
     }
-    while (waiting_.empty()) {
-      auto transmit = relay.poll_transmit(now);
-      if (!transmit) {
-        break;
-      }
-      if (on_sent) {
-        on_sent(*transmit);
-      }
-      flying_.push_back({now + kOneWay, address_of(0), *std::move(transmit)});
-    }
-    for (const auto& caller : callers) {
-      while (auto transmit = caller->poll_transmit(now)) {
-        flying_.push_back({now + kOneWay, caller->address, *std::move(transmit)});
+    return any;
+  }
+  void hand_over(TimePoint now) {
+    if (!waiting.empty() && waiting.front().at + gather <= now) {
+      for (const Received& received : std::exchange(waiting, {})) {
+        relay.handle_datagram(std::max(received.at, changed), received.from, received.bytes);
       }
     }
   }
 
-  uint32_t next_ = 1;
-  TimePoint began_ = kTimeZero;
-  std::deque<Flying> flying_;    // all take equally long: in order
-  std::vector<Flying> waiting_;  // at the relay
+  struct Received {
+    TimePoint at{};
+    Address from;
+    std::vector<std::byte> bytes;
+  };
+  RelayMachine relay;
+  Duration gather{};
+  TimePoint changed = kTimeZero;  // by the test
+  std::vector<Received> waiting;
 };
 
-TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
-  RelayWorld world;
+/// A relay and its callers on a perfect network of the simulated world.
+class SimulatedRelay {
+ public:
+  explicit SimulatedRelay(RelayMachineOptions options = {}) : host(std::move(options)) {
+    world_.add(host, {.address = address_of(0)});
+    world_.connect_all(air_);
+    world_.set_watch([this](TimePoint /*now*/, const sim::Datagram& datagram) {
+      if (on_sent && datagram.from == address_of(0)) {
+        on_sent(datagram);
+      }
+      return true;
+    });
+  }
+
+  Caller& call(const secure::Secret& access, bool speaks = false) {
+    const auto n = static_cast<uint32_t>(callers.size() + 1);
+    callers.push_back(std::make_unique<Caller>(now(), n, access, speaks, n));
+    world_.add(*callers.back(), {.address = callers.back()->address});
+    return *callers.back();
+  }
+  /// Its program ends without a word.
+  void crash(const Caller& caller) { world_.replace(caller.seed, nullptr); }
+  void move(Caller& caller, const Address& to) {
+    caller.address = to;
+    world_.move(caller.seed, to);
+  }
+  void run_for(Duration duration) {
+    host.changed = now();
+    for (sim::World::HostId id = 0; id <= callers.size(); ++id) {
+      world_.drain(id);
+    }
+    world_.run_for(duration);
+  }
+  TimePoint now() const { return world_.now(); }
+
+  RelayHost host;
+  RelayMachine& relay = host.relay;
+  std::vector<std::unique_ptr<Caller>> callers;
+  std::function<void(const sim::Datagram&)> on_sent;  // by the relay; may be empty
+
+ private:
+  sim::Link air_{{.trace = nullptr, .propagation = 10ms, .queue = nullptr}};
+  sim::World world_;
+};
+
+TEST(RelayMachine, MembersSeeOnlyTheirRoom) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
   for (int i = 0; i < 3; ++i) {
@@ -132,30 +125,30 @@ TEST(RelayMachine, MembersSeeThoseOfTheirRoomAndNobodyElse) {
   EXPECT_EQ(world.relay.live_rooms(), 2U);
   for (size_t i = 0; i < 3; ++i) {
     const Caller& caller = *world.callers[i];
-    ASSERT_TRUE(caller.member);
+    ASSERT_TRUE(caller.member());
     std::set<room::MemberNumber> others;
     for (size_t k = 0; k < 3; ++k) {
       if (k != i) {
-        others.insert(world.callers[k]->member->number());
+        others.insert(world.callers[k]->member()->number());
       }
     }
     EXPECT_EQ(caller.seen(), others) << i;
-    EXPECT_EQ(caller.member->undecodable(), 0U);
-    EXPECT_EQ(caller.member->wrong_bytes(), 0U);
+    EXPECT_EQ(caller.member()->undecodable(), 0U);
+    EXPECT_EQ(caller.member()->wrong_bytes(), 0U);
   }
   EXPECT_TRUE(alone.seen().empty());
-  EXPECT_TRUE(alone.member->others().empty());
+  EXPECT_TRUE(alone.member()->others().empty());
   EXPECT_GT(world.relay.room_stats().sounds_out, 2 * 4 * 40U);
 }
 
-TEST(RelayMachine, WhoHasNoRoomsKeyIsNotLetIn) {
-  RelayWorld world;
+TEST(RelayMachine, PeerWithoutARoomsKeyIsRejected) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   const Caller& stranger = world.call(access_of(9));
   world.run_for(3s);
   EXPECT_EQ(world.relay.members(), 0U);
   EXPECT_EQ(world.relay.live_rooms(), 0U);
-  EXPECT_EQ(stranger.closed, secure::CloseReason::kWrongSecret);
+  EXPECT_EQ(stranger.closed(), secure::CloseReason::kWrongSecret);
   EXPECT_GT(world.relay.listener_stats().unknown_identity, 0U);
 }
 
@@ -167,27 +160,27 @@ TEST(RelayMachine, ARoomMayBeOpenedWhenItIsAskedFor) {
     ++asked;
     relay->open({.name = "kitchen", .access = access_of(1)});
   };
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   relay = &world.relay;
   const Caller& caller = world.call(access_of(1));
   world.run_for(1s);
   EXPECT_EQ(asked, 1);
-  EXPECT_TRUE(caller.member);
+  EXPECT_TRUE(caller.member());
 }
 
 TEST(RelayMachine, NamesAndKeysBelongTogether) {
-  RelayWorld world;
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   EXPECT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 4}));
   EXPECT_FALSE(world.relay.open({.name = "kitchen", .access = access_of(2)}));
   EXPECT_FALSE(world.relay.open({.name = "garden", .access = access_of(1)}));
-  EXPECT_TRUE(world.relay.close(world.now, "kitchen", room::FarewellReason::kClosed));
-  EXPECT_FALSE(world.relay.close(world.now, "kitchen", room::FarewellReason::kClosed));
+  EXPECT_TRUE(world.relay.close(world.now(), "kitchen", room::FarewellReason::kClosed));
+  EXPECT_FALSE(world.relay.close(world.now(), "kitchen", room::FarewellReason::kClosed));
   EXPECT_TRUE(world.relay.open({.name = "garden", .access = access_of(1)}));
 }
 
-TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
-  RelayWorld world;
+TEST(RelayMachine, MemberBeyondTheMaximumIsNotified) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 2}));
   world.call(access_of(1));
   world.call(access_of(1));
@@ -195,88 +188,88 @@ TEST(RelayMachine, WhoIsOneTooManyIsToldSo) {
   const Caller& third = world.call(access_of(1));
   world.run_for(2s);
   EXPECT_EQ(world.relay.members(), 2U);
-  ASSERT_TRUE(third.member);
-  ASSERT_TRUE(third.member->farewell());
-  EXPECT_EQ(third.member->farewell()->reason, room::FarewellReason::kFull);
-  EXPECT_EQ(third.closed, secure::CloseReason::kFull);
+  ASSERT_TRUE(third.member());
+  ASSERT_TRUE(third.member()->farewell());
+  EXPECT_EQ(third.member()->farewell()->reason, room::FarewellReason::kFull);
+  EXPECT_EQ(third.closed(), secure::CloseReason::kFull);
 }
 
-TEST(RelayMachine, WhoIsKickedGoesAndTheOthersStay) {
-  RelayWorld world;
+TEST(RelayMachine, KickedMemberLeavesAndTheOthersStay) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   Caller& a = world.call(access_of(1));
   const Caller& b = world.call(access_of(1));
   world.run_for(1s);
-  EXPECT_FALSE(world.relay.kick(world.now, "kitchen", 60'000));
-  EXPECT_FALSE(world.relay.kick(world.now, "garden", b.member->number()));
-  ASSERT_TRUE(world.relay.kick(world.now, "kitchen", b.member->number()));
+  EXPECT_FALSE(world.relay.kick(world.now(), "kitchen", 60'000));
+  EXPECT_FALSE(world.relay.kick(world.now(), "garden", b.member()->number()));
+  ASSERT_TRUE(world.relay.kick(world.now(), "kitchen", b.member()->number()));
   world.run_for(2s);
-  EXPECT_EQ(b.closed, secure::CloseReason::kRemoved);
+  EXPECT_EQ(b.closed(), secure::CloseReason::kRemoved);
   EXPECT_EQ(world.relay.members(), 1U);
-  EXPECT_FALSE(a.closed);
-  EXPECT_TRUE(a.member->others().empty());
+  EXPECT_FALSE(a.closed());
+  EXPECT_TRUE(a.member()->others().empty());
 }
 
-TEST(RelayMachine, WhatCameTogetherIsHeardOfWhenItCame) {
+TEST(RelayMachine, BatchedDatagramsKeepTheirArrivalTimes) {
   constexpr size_t kMembers = 8;
-  RelayWorld world;
-  world.gather = 20ms;
+  SimulatedRelay world;
+  world.host.gather = 20ms;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   for (size_t i = 0; i < kMembers; ++i) {
     world.call(access_of(1), true);
   }
   world.run_for(2s);
-  // Last words come together with what others say after them.
+  // Close messages arrive together with the datagrams that others send after them.
   for (size_t i = 2; i < kMembers; ++i) {
     const Caller& kicked = *world.callers[i];
-    ASSERT_TRUE(kicked.member);
-    ASSERT_TRUE(world.relay.kick(world.now, "kitchen", kicked.member->number()));
+    ASSERT_TRUE(kicked.member());
+    ASSERT_TRUE(world.relay.kick(world.now(), "kitchen", kicked.member()->number()));
     world.run_for(1s);
-    EXPECT_EQ(kicked.closed, secure::CloseReason::kRemoved);
+    EXPECT_EQ(kicked.closed(), secure::CloseReason::kRemoved);
     EXPECT_EQ(world.relay.members(), kMembers + 1 - i);
   }
-  EXPECT_TRUE(world.callers[0]->seen().contains(world.callers[1]->member->number()));
-  EXPECT_TRUE(world.callers[1]->seen().contains(world.callers[0]->member->number()));
+  EXPECT_TRUE(world.callers[0]->seen().contains(world.callers[1]->member()->number()));
+  EXPECT_TRUE(world.callers[1]->seen().contains(world.callers[0]->member()->number()));
 }
 
-TEST(RelayMachine, AClosedRoomTellsItsMembersAndIsForgotten) {
-  RelayWorld world;
+TEST(RelayMachine, ClosedRoomSendsItsMembersAway) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
   const Caller& a = world.call(access_of(1));
   const Caller& b = world.call(access_of(2));
   world.run_for(1s);
-  ASSERT_TRUE(world.relay.close(world.now, "kitchen", room::FarewellReason::kExpired));
+  ASSERT_TRUE(world.relay.close(world.now(), "kitchen", room::FarewellReason::kExpired));
   world.run_for(2s);
-  ASSERT_TRUE(a.member->farewell());
-  EXPECT_EQ(a.member->farewell()->reason, room::FarewellReason::kExpired);
-  EXPECT_TRUE(a.closed);
-  EXPECT_FALSE(b.closed);
+  ASSERT_TRUE(a.member()->farewell());
+  EXPECT_EQ(a.member()->farewell()->reason, room::FarewellReason::kExpired);
+  EXPECT_TRUE(a.closed());
+  EXPECT_FALSE(b.closed());
   EXPECT_EQ(world.relay.open_rooms(), 1U);
   EXPECT_EQ(world.relay.live_rooms(), 1U);
 }
 
-TEST(RelayMachine, DrainingTellsEverybodyToComeBackAndEnds) {
-  RelayWorld world;
+TEST(RelayMachine, DrainingAsksMembersToReconnectAndEnds) {
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
   world.call(access_of(1));
   world.call(access_of(1));
   world.call(access_of(2));
   world.run_for(1s);
-  world.relay.drain_members(world.now, 1500ms);
+  world.relay.drain_members(world.now(), 1500ms);
   world.run_for(5s);
   EXPECT_TRUE(world.relay.is_finished());
   for (const auto& caller : world.callers) {
-    ASSERT_TRUE(caller->member->farewell());
-    EXPECT_EQ(*caller->member->farewell(),
+    ASSERT_TRUE(caller->member()->farewell());
+    EXPECT_EQ(*caller->member()->farewell(),
               (room::Farewell{.reason = room::FarewellReason::kDraining, .again_in = 1500ms}));
-    EXPECT_EQ(caller->closed, secure::CloseReason::kGoingAway);
+    EXPECT_EQ(caller->closed(), secure::CloseReason::kGoingAway);
   }
 }
 
 TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
-  RelayWorld world{{.live_rooms_max = 2}};
+  SimulatedRelay world{{.live_rooms_max = 2}};
   for (uint8_t room = 1; room <= 6; ++room) {
     ASSERT_TRUE(
         world.relay.open({.name = "room" + std::to_string(room), .access = access_of(room)}));
@@ -287,8 +280,8 @@ TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
     world.run_for(1s);
     EXPECT_EQ(world.relay.live_rooms(), 1U);
     EXPECT_EQ(world.relay.members(), 2U);
-    a.connection.hang_up(world.now);
-    b.connection.hang_up(world.now);
+    a.hang_up(world.now());
+    b.hang_up(world.now());
     world.run_for(1s);
     EXPECT_EQ(world.relay.live_rooms(), 0U);
     EXPECT_EQ(world.relay.members(), 0U);
@@ -306,15 +299,15 @@ TEST(RelayMachine, JoinsAndLeavesLeaveNothingBehind) {
 }
 
 // What the relay has to send now; where to, in order.
-std::vector<Address> sent_to(RelayWorld& world) {
+std::vector<Address> sent_to(SimulatedRelay& world) {
   std::vector<Address> to;
-  while (const auto transmit = world.relay.poll_transmit(world.now)) {
+  while (const auto transmit = world.relay.poll_transmit(world.now())) {
     to.push_back(transmit->to);
   }
   return to;
 }
 
-std::vector<RelayEvent> events_of(RelayWorld& world) {
+std::vector<RelayEvent> events_of(SimulatedRelay& world) {
   std::vector<RelayEvent> events;
   while (auto event = world.relay.poll_event()) {
     events.push_back(*std::move(event));
@@ -325,19 +318,19 @@ std::vector<RelayEvent> events_of(RelayWorld& world) {
 TEST(RelayMachine, AFloodIsIgnoredForATenthOfASecond) {
   RelayMachineOptions options;
   options.room.member_datagrams_per_second = 100;  // 50 at once
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   Caller& caller = world.call(access_of(1));
   world.run_for(500ms);
-  ASSERT_TRUE(caller.connection.is_connected());
-  const TimePoint flood = world.now + 1s;
+  ASSERT_TRUE(caller.connection().is_connected());
+  const TimePoint flood = world.now() + 1s;
   uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
-  // The relay looks at what came when it is asked for what it sends.
+  // The relay processes arrived datagrams when its output is polled.
   const auto say = [&](TimePoint now) {
     wire::Header header;
     header.sequence = wire::WireSeq::wrap(sequence += 1000);
-    caller.connection.send(now, wire::DatagramBuilder{DataSize{100}}.finish(header));
-    while (const auto transmit = caller.connection.poll_transmit(now)) {
+    caller.connection().send(now, wire::DatagramBuilder{DataSize{100}}.finish(header));
+    while (const auto transmit = caller.connection().poll_transmit(now)) {
       world.relay.handle_datagram(now, caller.address, transmit->bytes);
     }
     while (world.relay.poll_transmit(now)) {
@@ -364,7 +357,7 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   RelayMachineOptions options;
   options.room.members_max = kMany;
   options.listener.limits.handshakes_of_network = {.per_second = 100, .burst = 100};
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
   for (size_t i = 0; i < kMany; ++i) {
@@ -376,7 +369,7 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   ASSERT_EQ(world.relay.members(), kMany + 1);
   (void)sent_to(world);
   // Everybody is sent a farewell; the kitchen's turn comes first.
-  world.relay.drain_members(world.now, 1s);
+  world.relay.drain_members(world.now(), 1s);
   const auto to = sent_to(world);
   ASSERT_GT(to.size(), kMany);
   const auto garden = std::ranges::find(to, alone.address);
@@ -384,10 +377,10 @@ TEST(RelayMachine, ARoomsTurnEndsAfterSixteenDatagrams) {
   EXPECT_EQ(garden - to.begin(), 16);
 }
 
-TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
+TEST(RelayMachine, EventsNameJoinsAndReasonsOfLeaves) {
   RelayMachineOptions options;
   options.live_rooms_max = 4;
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   for (uint8_t room = 1; room <= 5; ++room) {
     ASSERT_TRUE(world.relay.open({.name = std::string(1, static_cast<char>('a' + room - 1)),
                                   .access = access_of(room),
@@ -402,7 +395,7 @@ TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
   for (size_t i = 0; i < joined.size(); ++i) {
     EXPECT_EQ(joined[i].kind, RelayEvent::Kind::kJoined);
     EXPECT_EQ(joined[i].address, world.callers[i]->address);
-    EXPECT_EQ(joined[i].member, world.callers[i]->member->number());
+    EXPECT_EQ(joined[i].member, world.callers[i]->member()->number());
     EXPECT_EQ(joined[i].room, std::string(1, "aabcd"[i]));
   }
   const auto one_event = [&](RelayEvent::Kind kind, const char* room, const char* words) {
@@ -416,36 +409,36 @@ TEST(RelayMachine, EventsSayWhoCameAndWhyWhoWent) {
   Caller& fifth = world.call(access_of(5));  // a fifth room
   world.run_for(1s);
   one_event(Kind::kRefused, "", "the relay is full");
-  EXPECT_EQ(fifth.closed, secure::CloseReason::kFull);
+  EXPECT_EQ(fifth.closed(), secure::CloseReason::kFull);
   EXPECT_EQ(world.relay.live_rooms(), 4U);
-  world.relay.kick(world.now, "a", world.callers[0]->member->number());
+  world.relay.kick(world.now(), "a", world.callers[0]->member()->number());
   world.run_for(2s);
   one_event(Kind::kLeft, "a", "was removed");
-  world.callers[1]->connection.hang_up(world.now);
+  world.callers[1]->hang_up(world.now());
   world.run_for(1s);
   one_event(Kind::kLeft, "a", "left");
-  world.relay.close(world.now, "b", room::FarewellReason::kClosed);
+  world.relay.close(world.now(), "b", room::FarewellReason::kClosed);
   world.run_for(2s);
   one_event(Kind::kLeft, "b", "the room was closed");
-  world.relay.close(world.now, "c", room::FarewellReason::kExpired);
+  world.relay.close(world.now(), "c", room::FarewellReason::kExpired);
   world.run_for(2s);
   one_event(Kind::kLeft, "c", "the room has expired");
-  world.callers[4]->address = address_of(999);  // another network
+  world.move(*world.callers[4], address_of(999));  // another network
   world.run_for(2s);
   const auto moved = events_of(world);
   ASSERT_EQ(moved.size(), 1U);
   EXPECT_EQ(moved[0].kind, Kind::kPathChanged);
   EXPECT_EQ(moved[0].room, "d");
-  EXPECT_EQ(moved[0].member, world.callers[4]->member->number());
+  EXPECT_EQ(moved[0].member, world.callers[4]->member()->number());
   EXPECT_EQ(moved[0].address, address_of(999));
-  world.relay.drain_members(world.now, 1s);
+  world.relay.drain_members(world.now(), 1s);
   world.run_for(5s);
   one_event(Kind::kLeft, "d", "the relay is going away");
   EXPECT_TRUE(world.relay.is_finished());
 }
 
 TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
-  RelayWorld world;
+  SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 1}));
   world.call(access_of(1));
   world.run_for(1s);
@@ -461,15 +454,15 @@ TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
   EXPECT_EQ(world.relay.room_stats().joins, 1U);
 }
 
-TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
+TEST(RelayMachine, SilentMemberIsNoLongerHeard) {
   RelayMachineOptions options;
   options.room.lost_after = 2s;
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
   world.call(access_of(1));
   world.run_for(1s);
   (void)events_of(world);
-  world.callers.clear();
+  world.crash(*world.callers[0]);
   world.run_for(1800ms);
   EXPECT_EQ(world.relay.members(), 1U);
   world.run_for(400ms);
@@ -479,25 +472,25 @@ TEST(RelayMachine, AMemberThatFallsSilentIsNotHeardAnyMore) {
   EXPECT_STREQ(events[0].words, "was not heard any more");
 }
 
-/// Lines about a world: one each period, one for each event.
+/// Lines about a world: one per period, one per event.
 class RelayHistory {
  public:
-  explicit RelayHistory(RelayWorld& world) : world_(world) {
+  explicit RelayHistory(SimulatedRelay& world) : world_(world) {
     text_ << "ms: members, rooms live/open; joins/leaves/refused; datagrams in/unknown/over "
              "limit/malformed/out; fragments in/out/missed/left out; sounds in/out/left out; key "
              "frames asked; datagrams received/sent, bytes sent, opened; of door: without "
              "session/handshakes/cookies/unknown room/full/ignored/not connected; digest of when "
              "how much was sent where; next time-out in us\n";
-    world_.on_sent = [this](const Transmit& sent) {
-      sent_ << to_milliseconds(world_.now - kTimeZero) << ' ' << static_cast<int>(sent.to.ip[14])
+    world_.on_sent = [this](const sim::Datagram& sent) {
+      sent_ << to_milliseconds(world_.now() - kTimeZero) << ' ' << static_cast<int>(sent.to.ip[14])
             << '.' << static_cast<int>(sent.to.ip[15]) << ' ' << sent.bytes.size() << '\n';
     };
   }
 
   void run_for(Duration duration) {
     constexpr Duration kPeriod = 250ms;
-    for (const TimePoint end = world_.now + duration; world_.now < end;) {
-      world_.run_for(std::min(kPeriod, end - world_.now));
+    for (const TimePoint end = world_.now() + duration; world_.now() < end;) {
+      world_.run_for(std::min(kPeriod, end - world_.now()));
       write();
     }
   }
@@ -509,8 +502,8 @@ class RelayHistory {
     say("finished: " + std::to_string(static_cast<int>(world_.relay.is_finished())));
     for (const auto& caller : world_.callers) {
       text_ << "caller " << caller->seed << ": number "
-            << (caller->member ? caller->member->number() : room::kNobody) << ", closed "
-            << (caller->closed ? static_cast<int>(*caller->closed) : -1) << '\n';
+            << (caller->member() ? caller->member()->number() : room::kNobody) << ", closed "
+            << (caller->closed() ? static_cast<int>(*caller->closed()) : -1) << '\n';
     }
     return text_.str();
   }
@@ -527,7 +520,7 @@ class RelayHistory {
     write_events();
     const RoomStats room = world_.relay.room_stats();
     const secure::ListenerStats& door = world_.relay.listener_stats();
-    text_ << to_milliseconds(world_.now - kTimeZero) << ": " << world_.relay.members() << ", "
+    text_ << to_milliseconds(world_.now() - kTimeZero) << ": " << world_.relay.members() << ", "
           << world_.relay.live_rooms() << '/' << world_.relay.open_rooms() << "; " << room.joins
           << '/' << room.leaves << '/' << room.refused_joins << "; " << room.datagrams_in << '/'
           << room.datagrams_unknown << '/' << room.datagrams_over_limit << '/'
@@ -541,20 +534,20 @@ class RelayHistory {
           << door.not_connected << "; " << golden_digest(sent_.str()) << "; "
           << (world_.relay.poll_timeout() == kNever
                   ? -1
-                  : (world_.relay.poll_timeout() - world_.now) / 1us)
+                  : (world_.relay.poll_timeout() - world_.now()) / 1us)
           << '\n';
     sent_.str({});
   }
 
-  RelayWorld& world_;
+  SimulatedRelay& world_;
   std::ostringstream text_;
   std::ostringstream sent_;
 };
 
-// What a relay does with rooms that fill, empty, close and expire, a stranger, a flood, one who
-// moves and one who falls silent. What it says is sealed with random keys, but how much, when and
-// to which member it speaks is the same each time.
-TEST(RelayMachine, WhatItDoesIsAsItWas) {
+// A relay with rooms that fill, empty, close and expire, a stranger, a flood, a member that moves
+// and one that falls silent. Its datagrams are encrypted with random keys, but their number, times
+// and destinations are the same each time.
+TEST(RelayMachine, BehavesAsRecorded) {
   RelayMachineOptions options;
   options.live_rooms_max = 2;
   options.listener.hands_out_work = true;
@@ -563,7 +556,7 @@ TEST(RelayMachine, WhatItDoesIsAsItWas) {
   options.room.member_datagrams_per_second = 300;
   options.room.lost_after = 2s;
   options.room.farewell_time = 500ms;
-  RelayWorld world{options};
+  SimulatedRelay world{options};
   RelayHistory history{world};
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1), .members_max = 3}));
   ASSERT_TRUE(world.relay.open({.name = "garden", .access = access_of(2)}));
@@ -579,35 +572,34 @@ TEST(RelayMachine, WhatItDoesIsAsItWas) {
   world.call(access_of(3));
   history.run_for(1s);
   history.say("a member floods");
-  const room::MemberNumber flooding_number = flooding.member->number();
-  flooding.member.reset();
+  const room::MemberNumber flooding_number = flooding.member()->number();
+  flooding.drop_member();
   uint64_t sequence = 1U << 20U;  // beyond what the member has sent itself
   for (int i = 0; i < 150; ++i) {
     for (int k = 0; k < 3; ++k) {
       wire::Header header;
       header.sequence = wire::WireSeq::wrap(sequence += 100);
-      flooding.connection.send(world.now, wire::DatagramBuilder{DataSize{100}}.finish(header));
+      flooding.connection().send(world.now(), wire::DatagramBuilder{DataSize{100}}.finish(header));
     }
     world.run_for(2ms);
   }
   history.run_for(500ms);
   history.say("one is sent away, one moves, the garden expires, the attic has a place");
-  ASSERT_TRUE(world.relay.kick(world.now, "kitchen", flooding_number));
-  third.address = address_of(700);
-  ASSERT_TRUE(world.relay.close(world.now, "garden", room::FarewellReason::kExpired));
+  ASSERT_TRUE(world.relay.kick(world.now(), "kitchen", flooding_number));
+  world.move(third, address_of(700));
+  ASSERT_TRUE(world.relay.close(world.now(), "garden", room::FarewellReason::kExpired));
   history.run_for(700ms);
-  world.gather = 3ms;
+  world.host.gather = 3ms;
   world.call(access_of(3), true);
   Caller& silent = world.call(access_of(3));
   Caller& leaving = world.call(access_of(3));
   history.run_for(800ms);
   history.say("one falls silent, one leaves");
-  const uint64_t silent_seed = silent.seed;
-  std::erase_if(world.callers, [&](const auto& caller) { return caller->seed == silent_seed; });
-  leaving.connection.hang_up(world.now);
+  world.crash(silent);
+  leaving.hang_up(world.now());
   history.run_for(2500ms);
   history.say("all are sent away, one more comes");
-  world.relay.drain_members(world.now, 1s);
+  world.relay.drain_members(world.now(), 1s);
   world.call(access_of(1));
   history.run_for(3s);
   expect_golden("relay_machine", history.finish());

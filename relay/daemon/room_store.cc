@@ -19,7 +19,7 @@ namespace cress::relay {
 namespace {
 
 constexpr int kLayout = 1;
-// Two writers at once are two people at two terminals: neither waits long.
+// Two writers at once are two users at two terminals: neither waits long.
 constexpr int kBusyMs = 2000;
 
 constexpr const char* kTables =
@@ -120,7 +120,7 @@ class RoomStore::Impl {
   const std::string& file() const { return file_; }
 
  private:
-  // Before SQLite opens it, which would take whatever the umask gives.
+  // Before SQLite opens it, which would use the umask's permissions.
   void make_private() const {
     const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) {
@@ -165,7 +165,7 @@ bool RoomStore::create(const StoredRoom& room) {
                             "INSERT INTO rooms (name, access, created, members_max, expires) "
                             "VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING"};
   statement.text(1, room.door.name).blob(2, room.door.access.bytes()).number(3, room.created);
-  if (room.door.members_max) {  // what is not said is NULL
+  if (room.door.members_max) {  // a value not given is NULL
     statement.number(4, static_cast<int64_t>(*room.door.members_max));
   }
   if (room.expires) {
@@ -190,7 +190,7 @@ std::vector<StoredRoom> RoomStore::rooms() const {
     room.door.name = statement.text(0);
     const std::string access = statement.text(1);
     const auto members_max = statement.number(2);
-    // Somebody may have written to the file by hand.
+    // The file may have been edited by hand.
     if (!secure::is_room_name(room.door.name) || access.size() != secure::Secret::kSize ||
         members_max.value_or(1) < 1) {
       throw std::runtime_error(

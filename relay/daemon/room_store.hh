@@ -12,39 +12,40 @@
 
 namespace cress::relay {
 
-/// Seconds since 1970: what a file may say across restarts, which protocol time cannot.
+/// Seconds since 1970: for values that a file keeps across restarts, which protocol time cannot
+/// express.
 using UnixSeconds = int64_t;
 
 struct StoredRoom {
   RoomDoor door;
   UnixSeconds created = 0;
-  std::optional<UnixSeconds> expires{};  ///< empty: never
+  std::optional<UnixSeconds> expires{};  ///< empty: never expires
 };
 
-/// A relay's rooms on disk (SQLite): names, access keys, limits. The links' secrets are not in
-/// there, so who reads the file can pretend to be this relay or join, but not hear anything.
-/// Several processes may have it open: `cress-relay room create` writes what a running relay reads.
-/// Each change is whole or not at all, also when the power fails. The file is readable by its owner
-/// alone. Errors: std::runtime_error with the file's name and what to do. Threads: one owner.
+/// A relay's rooms on disk (SQLite): names, access keys, limits. The file does not contain the
+/// links' secrets, so a reader of the file can impersonate this relay or join, but cannot decrypt
+/// media. Several processes may have it open: `cress-relay room create` writes what a running relay
+/// reads. Each change is atomic, also in a power failure. The file is readable by its owner alone.
+/// Errors: std::runtime_error with the file's name and what to do. Threads: one owner.
 class RoomStore {
  public:
-  /// Opens, or makes an empty one; its folder must be there.
+  /// Opens the file, or creates an empty one; its folder must exist.
   explicit RoomStore(const std::filesystem::path& file);
   ~RoomStore();
   RoomStore(const RoomStore&) = delete;
   RoomStore& operator=(const RoomStore&) = delete;
 
-  /// False: there is one of that name.
+  /// False: a room of that name exists.
   bool create(const StoredRoom& room);
-  /// False: there is none of that name.
+  /// False: there is no room of that name.
   bool remove(const std::string& name);
-  /// By name.
+  /// Sorted by name.
   std::vector<StoredRoom> rooms() const;
-  /// Asks the running relay to send somebody away;
+  /// Asks the running relay to remove a member;
   void ask_to_kick(const std::string& name, room::MemberNumber member);
-  /// what it was asked since it last looked.
+  /// the requests since the last call.
   std::vector<std::pair<std::string, room::MemberNumber>> take_kicks();
-  /// Another number after each change by somebody else.
+  /// Changes whenever another process has changed the file.
   int64_t version() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "relay/daemon/room_store.hh"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class RoomStoreFile : public ::testing::Test {
     std::ranges::fill(room.door.access.bytes(), std::byte{key});
     return room;
   }
-  /// What opening, or reading, complains about.
+  /// The error of opening, or of reading.
   std::string complaint() const {
     try {
       (void)RoomStore{file()}.rooms();
@@ -70,7 +71,7 @@ TEST_F(RoomStoreFile, ANameIsTakenOnce) {
   EXPECT_TRUE(store.create(room("kitchen", 2)));
 }
 
-TEST_F(RoomStoreFile, ARunningRelayNoticesWhatOthersChange) {
+TEST_F(RoomStoreFile, RunningRelayNoticesExternalChanges) {
   RoomStore relay{file()};
   RoomStore terminal{file()};
   const int64_t before = relay.version();
@@ -80,7 +81,7 @@ TEST_F(RoomStoreFile, ARunningRelayNoticesWhatOthersChange) {
   EXPECT_EQ(relay.rooms().size(), 1U);
 }
 
-TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
+TEST_F(RoomStoreFile, RequestsToTheRelayAreTakenOnce) {
   RoomStore relay{file()};
   RoomStore terminal{file()};
   terminal.ask_to_kick("kitchen", 3);
@@ -90,14 +91,14 @@ TEST_F(RoomStoreFile, WhatIsAskedOfTheRelayIsTakenOnce) {
   EXPECT_EQ(relay.take_kicks(), Kicks{});
 }
 
-TEST_F(RoomStoreFile, NobodyElseMayReadIt) {
+TEST_F(RoomStoreFile, OnlyTheOwnerMayReadIt) {
   (void)RoomStore{file()}.create(room("kitchen", 1));
   struct stat status {};
   ASSERT_EQ(stat(file().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(RoomStoreFile, WhatIsNoRoomFileIsLeftAsItIs) {
+TEST_F(RoomStoreFile, OtherFilesAreLeftUnchanged) {
   const std::string text = "This is a letter, not a database. " + std::string(5000, 'x');
   std::ofstream{file()} << text;
   EXPECT_NE(complaint().find("is not a room file"), std::string::npos) << complaint();
@@ -105,7 +106,7 @@ TEST_F(RoomStoreFile, WhatIsNoRoomFileIsLeftAsItIs) {
   EXPECT_EQ((std::string{std::istreambuf_iterator<char>{again}, {}}), text);
 }
 
-TEST_F(RoomStoreFile, ATruncatedFileIsToldAsDamaged) {
+TEST_F(RoomStoreFile, TruncatedFileIsReportedAsDamaged) {
   {
     RoomStore store{file()};
     for (uint8_t i = 0; i < 200; ++i) {
@@ -117,7 +118,35 @@ TEST_F(RoomStoreFile, ATruncatedFileIsToldAsDamaged) {
   EXPECT_NE(complaint().find("damaged"), std::string::npos) << complaint();
 }
 
-TEST_F(RoomStoreFile, AFolderThatIsNotThereIsToldByName) {
+/// Another program that has the file open.
+struct OtherProgram {
+  explicit OtherProgram(const std::filesystem::path& file) {
+    EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  }
+  ~OtherProgram() { sqlite3_close(database); }
+  OtherProgram(const OtherProgram&) = delete;
+  OtherProgram& operator=(const OtherProgram&) = delete;
+  void run(const char* sql) const {
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+  }
+  sqlite3* database = nullptr;
+};
+
+TEST_F(RoomStoreFile, AFileThatStaysLockedIsToldAfterTwoSeconds) {
+  EXPECT_EQ(complaint(), "nothing");
+  const OtherProgram other{file()};
+  other.run("BEGIN IMMEDIATE;");
+  EXPECT_NE(complaint().find("another program has kept it locked for 2 s; try again"),
+            std::string::npos);
+}
+
+TEST_F(RoomStoreFile, AFileOfANewerRelayIsLeftAlone) {
+  EXPECT_EQ(complaint(), "nothing");
+  OtherProgram{file()}.run("PRAGMA user_version = 99;");
+  EXPECT_NE(complaint().find("written by a newer cress-relay (layout 99)"), std::string::npos);
+}
+
+TEST_F(RoomStoreFile, MissingFolderIsReportedByName) {
   try {
     const RoomStore store{folder_ / "no" / "rooms.db"};
     FAIL();

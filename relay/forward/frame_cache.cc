@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kHeadBytes = static_cast<size_t>(room::kMemberHeadSize.bytes());
 constexpr auto kHeaderBytes = static_cast<size_t>(media::kFragmentHeaderSize.bytes());
-// What a fragment costs beside its bytes.
+// The cost of a fragment in addition to its bytes.
 constexpr DataSize kTableEntry{static_cast<int64_t>(sizeof(std::vector<std::byte>))};
 
 bool same_frame(const media::FragmentHeader& a, media::FragmentHeader b) {
@@ -140,7 +140,7 @@ void FrameCache::rebuild(CachedFrame& frame) {
   if (made.empty()) {
     return;
   }
-  // Header and head are those of any other part, but for the index.
+  // The headers are those of any other part, except for the index.
   const std::vector<std::byte>& model = frame.parts[static_cast<size_t>(have[0].index)];
   std::vector<media::WantedFragment> wanted;
   for (auto& [index, message] : made) {

@@ -17,35 +17,35 @@
 namespace cress::relay {
 
 struct FrameCacheOptions {
-  /// Bytes of fragments held, tables included. The oldest go first, anchors last.
+  /// Bytes of fragments held, tables included. The oldest are discarded first, anchors last.
   DataSize bytes_max{1'000'000};
-  /// A larger frame is refused.
+  /// Larger frames are refused.
   DataSize frame_max{262'144};
-  /// What nobody would repeat any more: anchors and others.
+  /// The age beyond which no leg would repeat a frame: for anchors and others.
   Duration anchor_age_max = 3s;
   Duration other_age_max = 600ms;
 };
 
-/// What became of a frame on one leg.
+/// Forwarding state of a frame on one leg.
 enum class Fate : uint8_t {
-  kUndecided,   ///< its reference is not whole here yet; or the leg does not look
-  kForwarding,  ///< all of it that is here has gone, or will go, to the leg
-  kLeftOut,     ///< the leg does not get it
-  kMissed,      ///< it should have got it and will not
+  kUndecided,   ///< its reference is not complete here yet, or the leg does not request this sender
+  kForwarding,  ///< all fragments that are here have been or will be forwarded to the leg
+  kLeftOut,     ///< the leg does not get it, by plan
+  kMissed,      ///< the leg should have got it and will not
 };
 
-/// One frame of one sender: what is here of it, and what became of it leg by leg.
+/// One frame of one sender: the fragments held, and its forwarding state per leg.
 struct CachedFrame {
   bool used = false;
-  media::FragmentHeader header{};  // of its first fragment: index means nothing
+  media::FragmentHeader header{};  // of its first fragment: the index has no meaning
   FrameKind kind = FrameKind::kNone;
   TimePoint began{};
-  bool whole = false;      // was whole here; its bytes may be forgotten since
-  bool forgotten = false;  // its bytes were given up
-  bool refused = false;    // too much for the sender's allowance: nothing of it is held
-  uint16_t missing = 0;    // fragments, of whatever kind, until it is whole
+  bool whole = false;      // was complete here; its bytes may have been discarded since
+  bool forgotten = false;  // its bytes were discarded
+  bool refused = false;    // exceeds the sender's allowance: none of it is held
+  uint16_t missing = 0;    // fragments, data or parity, until it is complete
   DataSize held{};
-  /// By index, parity after the parts: messages with the member's head; empty: not here.
+  /// By index, parity after the parts: messages with the member's header; empty: not here.
   std::vector<std::vector<std::byte>> parts{};
   std::array<Fate, kLegsMax> fates{};
 
@@ -54,16 +54,16 @@ struct CachedFrame {
   bool holds_all() const { return whole && !forgotten; }
 };
 
-/// A sender's recent frames. Their names and fates are kept for kFramesMax pictures, their bytes
-/// for a while only: for what legs lose, and for those who come later. Fragments come in as
-/// messages of the video flow with the member's head, in any order; they are kept as they are.
-/// Parity stands in for lost parts as in media::Assembler. Hostile input: one error, no change.
-/// Pointers to frames are good until the next handle_fragment. Threads: none inside; one owner.
+/// A sender's recent frames. Ids and forwarding states are kept for kFramesMax frames; bytes are
+/// kept for a shorter time, for retransmission and for members that join later. Fragments arrive as
+/// messages of the video flow with the member's header, in any order, and are kept unchanged.
+/// Parity replaces lost parts as in media::Assembler. Hostile input: one error, no change. Pointers
+/// to frames are valid until the next handle_fragment. Threads: none inside; one owner.
 class FrameCache {
  public:
-  /// 17 s at 30 pictures a second.
+  /// 17 s at 30 frames per second.
   static constexpr uint32_t kFramesMax = 512;
-  /// Of one frame; media::fragment makes 233 of the largest frame allowed here.
+  /// Fragments of one frame; media::fragment makes 233 of the largest frame allowed here.
   static constexpr uint16_t kFragmentsMax = 512;
 
   explicit FrameCache(const FrameCacheOptions& options);
@@ -71,33 +71,33 @@ class FrameCache {
   struct Added {
     CachedFrame* frame = nullptr;
     uint16_t index = 0;
-    bool is_first = false;      ///< of its frame
-    bool became_whole = false;  ///< by this one
-    bool has_rebuilt = false;   ///< parity made parts that did not come: see rebuilt()
+    bool is_first = false;      ///< the first of its frame
+    bool became_whole = false;  ///< this fragment completed the frame
+    bool has_rebuilt = false;   ///< parity reconstructed missing parts: see rebuilt()
   };
   enum class Refusal {
-    kMalformed,  ///< see media::FragmentError; or no head
-    kTooLarge,   ///< frame or number of its fragments
+    kMalformed,  ///< see media::FragmentError; or it has no member's header
+    kTooLarge,   ///< the frame, or its number of fragments
     kTooOld,
-    kKnown,    ///< here already, or no longer of use
-    kRefused,  ///< of a frame that was refused
+    kKnown,    ///< already here, or no longer needed
+    kRefused,  ///< of a refused frame
   };
-  /// `message` begins with the member's head.
+  /// `message` begins with the member's header.
   Result<Added, Refusal> handle_fragment(TimePoint now, std::vector<std::byte> message);
-  /// Of the last Added: indices of the parts that parity made.
+  /// For the last Added: indices of the parts reconstructed from parity.
   const std::vector<uint16_t>& rebuilt() const { return rebuilt_; }
-  /// Nothing of the frame is wanted: what is here of it goes, what comes is refused.
+  /// The frame is not wanted: its bytes are discarded, and later fragments refused.
   void refuse(CachedFrame& frame);
   void forget_aged(TimePoint now);
 
   CachedFrame* find(uint32_t id);
   const CachedFrame* find(uint32_t id) const;
   std::optional<uint32_t> newest() const { return newest_; }
-  /// Of those that are whole here and whose bytes are held.
+  /// The newest anchor that is complete here and whose bytes are held.
   std::optional<uint32_t> newest_anchor() const;
-  /// The fate of every frame on this leg.
+  /// Sets the state of every frame on this leg.
   void reset_fates(size_t leg, Fate fate);
-  /// Undecided becomes left out.
+  /// Changes undecided to left out.
   void settle_fates(size_t leg);
 
   DataSize held() const { return held_; }
@@ -110,10 +110,11 @@ class FrameCache {
   void hold(CachedFrame& frame, size_t index, std::vector<std::byte> message);
 
   FrameCacheOptions options_;
-  std::vector<CachedFrame> frames_;  // kFramesMax, by id modulo that; none before the first
+  std::vector<CachedFrame>
+      frames_;  // kFramesMax entries, indexed by id modulo that; none before the first
   std::optional<uint32_t> newest_;
   std::optional<uint32_t> newest_anchor_;
-  // Frames that hold bytes, in the order in which they began.
+  // Frames that hold bytes, in the order of their first fragments.
   std::deque<uint32_t> anchors_;
   std::deque<uint32_t> others_;
   std::vector<uint16_t> rebuilt_;

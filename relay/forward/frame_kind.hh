@@ -8,8 +8,8 @@
 
 namespace cress::relay {
 
-/// The kinds of frames, each needing only those before it (docs/protocol/room.md, "Video").
-/// Also a level: who is at kBase gets anchors and base; who is at kNone nothing.
+/// The kinds of frames, each depending only on those before it (docs/protocol/room.md, "Video").
+/// Also a level: a member at kBase gets anchors and base frames; at kNone nothing.
 enum class FrameKind : uint8_t { kNone, kAnchor, kBase, kLayer1, kLayer2 };
 inline constexpr size_t kFrameKinds = 5;
 
@@ -22,9 +22,9 @@ inline FrameKind kind_of(const media::FragmentHeader& header) {
                                       : FrameKind::kLayer2;
 }
 
-/// The most legs that one room may have: sets of them are bits of one word.
+/// The most legs that one room may have: sets of legs are bits of one 64-bit word.
 inline constexpr size_t kLegsMax = 64;
-/// Which of them is this member's: a number names its leg, so that both are found at once.
+/// The leg of a member: derived from its number, so that both are found in constant time.
 inline size_t leg_of(room::MemberNumber number) { return (number - size_t{1}) % kLegsMax; }
 
 }  // namespace cress::relay

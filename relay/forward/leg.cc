@@ -11,32 +11,33 @@ namespace {
 
 using session::Leave;
 
-// Of the window pictures leave so much for sound as sound took in such a stretch, as in a call of
-// two.
+// Video leaves this much of the window for audio: the amount of audio in such a period, as in a
+// call of two.
 constexpr Duration kSoundReserve = 60ms;
-// With more than this in the network sound waits for the window, which it is the first to use.
+// With more than this in the network audio waits for the window, which it may use first.
 constexpr DataSize kSoundBacklogMax{1500};
-// Sound of several members; what waits longer is not worth sending.
+// Audio of several members; older audio is not worth sending.
 constexpr DataSize kSoundQueueMax{2400};
-// A base frame older than this is not repeated: the next anchor comes sooner than it would.
+// A base frame older than this is not retransmitted: the next anchor arrives sooner.
 constexpr Duration kRepeatBase = 400ms;
-// What waits longer than this for the window goes as a whole.
+// When a frame has waited longer than this for the window, all of it is dropped.
 constexpr Duration kWaitLayer = 100ms;
 constexpr Duration kWaitBase = 250ms;
 constexpr Duration kWaitAnchor = 2500ms;
-// Nothing can be shown without it, and the next would be no smaller.
+// No video can be displayed without it, and the next would not be smaller.
 constexpr Duration kWaitKeyFrame = 5s;
-// The longest chain of anchors that is repeated for somebody who missed it: a key frame is less.
+// The longest chain of anchors that is retransmitted to a receiver that missed it: a key frame is
+// smaller than a longer one.
 constexpr size_t kChainMax = 8;
-// Parity goes to whom it helps.
+// Parity is forwarded to legs with enough loss.
 constexpr double kParityLoss = 0.02;
 constexpr double kLossMessages = 200;
-// What an item costs at least: bounds their number by their bytes.
+// The minimum cost of an item: bounds their number by their bytes.
 constexpr DataSize kItemMin{64};
 const std::vector<uint16_t> kNone;
-// A receiver repeats its wish every 300 ms: what was done about it takes longer to arrive.
+// A receiver repeats its request every 300 ms, before the answer can have arrived.
 constexpr Duration kRestartInterval = 1s;
-// A wish this soon after a key frame came is taken as crossed with it.
+// A request this soon after a key frame arrived is taken to have crossed with it.
 constexpr Duration kKeyFrameCrossed = 500ms;
 
 uint64_t bit(size_t i) { return uint64_t{1} << i; }
@@ -66,7 +67,7 @@ void Leg::send_sound(TimePoint now, std::span<const std::byte> message, bool is_
   const DataSize cost = size_of(message) + endpoint_.control().message_overhead();
   sound_[0] += cost;
   carried_rate_.add(cost);
-  // Silence goes with what goes next: it need not have a datagram of its own.
+  // A report of silence is sent with the next message: it needs no datagram of its own.
   const bool waits = is_silent || endpoint_.control().outstanding(now) > kSoundBacklogMax;
   const Leave leave = waits ? Leave::kWithinWindow : Leave::kNow;
   endpoint_.send_copy(now, session::kAudioFlow, message, leave);
@@ -152,7 +153,7 @@ void Leg::reconsider(TimePoint now, Source& source, CachedFrame& frame) {
   const Fate decided = decide(source, frame);
   if (decided == Fate::kForwarding && sparse_ == source.slot &&
       !streams_.at(source.slot)->essential.empty()) {
-    fate = Fate::kLeftOut;  // until what is on its way has gone: feed() then takes the newest
+    fate = Fate::kLeftOut;  // until the one in transit has arrived: feed() then takes the newest
     return;
   }
   if (decided == Fate::kForwarding && waiting_ + frame.header.frame_size > options_.leg_queue_max) {
@@ -166,7 +167,7 @@ void Leg::reconsider(TimePoint now, Source& source, CachedFrame& frame) {
   stats_.frames_left_out += fate == Fate::kLeftOut ? 1 : 0;
   if (frame.kind == FrameKind::kAnchor && fate != Fate::kForwarding && fate != Fate::kUndecided &&
       level(source.slot) >= FrameKind::kAnchor) {
-    wants_key_frame_ |= bit(source.slot);  // until resume() finds a way
+    wants_key_frame_ |= bit(source.slot);  // until resume() finds an anchor
   }
 }
 
@@ -214,7 +215,7 @@ void Leg::mark(const Stream& stream) {
   extra_ = stream.extra.empty() ? extra_ & ~rank : extra_ | rank;
 }
 
-// The frame will not be whole at the other end; nor will any that needs it be of use there.
+// The frame will be incomplete at the other end, and frames that depend on it useless there.
 void Leg::miss(Source& source, CachedFrame& frame) {
   frame.fates.at(slot_) = Fate::kMissed;
   ++stats_.frames_missed;
@@ -235,7 +236,7 @@ void Leg::miss(Source& source, CachedFrame& frame) {
     }
   }
   if (lost_anchor) {
-    wants_key_frame_ |= bit(source.slot);  // until resume() finds a way
+    wants_key_frame_ |= bit(source.slot);  // until resume() finds an anchor
   }
 }
 
@@ -259,7 +260,7 @@ void Leg::handle_loss(TimePoint now, const Carried& carried, const Sources& sour
                            ? source->cache.find(carried.frame)
                            : nullptr;
   if (frame == nullptr || frame->fates.at(slot_) != Fate::kForwarding ||
-      carried.index >= frame->header.count) {  // parity was only in case
+      carried.index >= frame->header.count) {  // parity was only a precaution
     return;
   }
   Stream& stream = stream_of(carried.slot);
@@ -396,7 +397,7 @@ void Leg::resume(TimePoint now, Source& source) {
     forward(now, source, **frame);
   }
   wants_key_frame_ &= ~bit(source.slot);
-  // What came since and was left out for want of it.
+  // Later frames that were left out because of it.
   const uint32_t newest = source.cache.newest().value_or(0);
   for (uint32_t id = *newest_anchor; id != newest;) {
     ++id;
@@ -409,7 +410,7 @@ void Leg::resume(TimePoint now, Source& source) {
     if (fate == Fate::kForwarding && frame->holds_all()) {
       forward(now, source, *frame);
     } else if (fate != Fate::kLeftOut && !frame->forgotten) {
-      frame->fates.at(slot_) = Fate::kUndecided;  // is still coming in, or its reference is
+      frame->fates.at(slot_) = Fate::kUndecided;  // it is still arriving, or its reference is
     }
   }
 }
@@ -427,7 +428,7 @@ void Leg::pop(Lane& lane) {
   lane.pop_front();
 }
 
-// Nothing of this sender goes any more: what is under way is not finished.
+// No further frame of this sender is sent: frames in progress are not finished.
 void Leg::clear(Source* source, Stream& stream) {
   for (Lane* lane : {&stream.essential, &stream.extra}) {
     while (!lane->empty()) {
@@ -440,7 +441,7 @@ void Leg::clear(Source* source, Stream& stream) {
   }
 }
 
-// Takes from the head of the lane what need not or cannot go any more.
+// Removes messages from the head of the lane that need not or cannot be sent any more.
 void Leg::tidy(TimePoint now, Source* source, Stream& stream, Lane& lane) {
   while (!lane.empty()) {
     const Item& item = lane.front();

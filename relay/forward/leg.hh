@@ -16,17 +16,17 @@
 
 namespace cress::relay {
 
-/// Where a leg finds whose frame it is about: by slot, null where nobody is.
+/// Sources by member slot; null if the slot is free.
 using Sources = std::array<Source*, kLegsMax>;
 
-/// The relay's end of one member's session, and which pictures of the others it carries. Frames
-/// are decided once, at their first fragment, and go whole or not at all: a frame goes when its
-/// kind is within the sender's level here, its reference is whole at the relay and went here.
-/// Fragments then wait in a lane a sender until the leg's window lets them go: anchors and base
-/// before layers, senders in the order of their rank; nothing waits in the session's own queue but
-/// one message. What is lost is repeated while that is of use; what was missed takes with it what
-/// needs it, and the leg goes on at the newest anchor. Threads: none inside; one owner. `now`
-/// never goes back.
+/// The relay's end of one member's session; it decides which video frames of the other members are
+/// forwarded. Each frame is decided once, at its first fragment, and is forwarded completely or not
+/// at all: it is forwarded if its kind is within the sender's level on this leg, and its reference
+/// is complete at the relay and was forwarded here. Fragments then wait in one lane per sender
+/// until the leg's window admits them: anchors and base frames before layers, senders by rank; at
+/// most one message waits in the session's own queue. Lost fragments are retransmitted while that
+/// is useful. When a frame is missed, frames that depend on it are missed too, and the leg
+/// continues at the newest anchor. Threads: none inside; one owner. `now` never goes back.
 class Leg {
  public:
   Leg(TimePoint now, size_t slot, const RoomOptions& options, RoomStats& stats);
@@ -36,58 +36,60 @@ class Leg {
   room::Outbox& outbox() { return outbox_; }
   const room::Outbox& outbox() const { return outbox_; }
 
-  /// A sound of another member, with its head: at once, unless the link is behind.
+  /// An audio message of another member, with its header: sent at once, unless the link is
+  /// congested.
   void send_sound(TimePoint now, std::span<const std::byte> message, bool is_silent);
 
-  /// This fragment is here since now, and what parity made of it.
+  /// A fragment arrived, with any that parity reconstructed.
   void handle_fragment(TimePoint now, Source& source, const FrameCache::Added& added);
-  /// A frame whose reference was not whole is looked at again.
+  /// Decides again on a frame whose reference was not complete before.
   void reconsider(TimePoint now, Source& source, CachedFrame& frame);
-  /// `outcome`: of the video flow.
+  /// `outcome`: of a message of the video flow.
   void handle_outcome(TimePoint now, const session::MessageOutcome& outcome,
                       const Sources& sources);
 
-  /// Whom this leg looks at, by slot, first first, and how much it gets of each.
+  /// The senders that this leg requests, by slot, in order of priority, and the level of each.
   struct Place {
     size_t slot = 0;
     FrameKind level = FrameKind::kNone;
-    /// The leg will not keep up with all anchors of this sender: while one is on its way others are
-    /// left out, then the newest goes. Those that it has not are not reported to the sender, so
-    /// that the sender's next anchors refer to one that it has.
+    /// The leg cannot carry all anchors of this sender: while one is in transit others are left
+    /// out, then the newest is sent. Anchors left out are not reported to the sender, so that its
+    /// next anchors refer to one that the leg has.
     bool is_sparse = false;
   };
   void set_plan(TimePoint now, std::span<const Place> ranked, const Sources& sources);
   FrameKind level(size_t source) const;
   /// The sender must not refer to this anchor yet.
   bool holds_back(const Source& source, const CachedFrame& anchor) const;
-  /// When the leg last got less of it than before, by plan.
+  /// When the plan last lowered the level of this source.
   TimePoint lowered_at(size_t source) const;
-  /// The member there is gone, or another.
+  /// The member in that slot has left, or changed.
   void forget_source(size_t source);
-  /// The receiver says that it cannot go on with what it got: only a key frame helps.
+  /// The receiver reports that it cannot decode further: only a key frame helps.
   void restart(TimePoint now, Source& source);
-  /// Goes on at the newest anchor, if that and what it needs are here.
+  /// Continues at the newest anchor, if that and its references are here.
   void resume(TimePoint now, Source& source);
-  /// Senders of whom nothing can be shown here before a key frame, by slot.
+  /// Senders, by slot, whose video cannot be displayed here before a key frame.
   uint64_t wants_key_frame() const { return wants_key_frame_; }
 
-  /// Hands to the session what its window lets go; before the endpoint's poll_transmit.
+  /// Hands messages to the session as far as its window allows; call before the endpoint's
+  /// poll_transmit.
   void feed(TimePoint now, const Sources& sources);
-  /// Gives up what has waited too long.
+  /// Discards messages that have waited too long.
   void expire(TimePoint now, const Sources& sources);
 
   DataSize waiting() const { return waiting_; }
-  /// The share (0..1) of video messages that the network lost lately.
+  /// The share (0..1) of video messages recently lost in the network.
   double loss() const { return loss_; }
-  /// What was handed to the session for sending, sound and pictures, lately; and whether more has
-  /// waited all that time, so that this is what the link carries. Call once each RateMeter::kStep.
+  /// Bytes recently handed to the session, audio and video; and whether more was waiting all that
+  /// time, so that this is what the link can carry. Call once per RateMeter::kStep.
   struct Carriage {
     DataRate rate;
     bool is_all = false;
   };
   Carriage step_carriage();
-  /// Frames of the lower kinds that were given up since the last call, because the link was slower
-  /// than planned.
+  /// Frames of the lower kinds discarded since the last call because the link was slower than
+  /// planned.
   uint64_t take_overruns() { return std::exchange(overruns_, 0); }
 
  private:
@@ -99,14 +101,14 @@ class Leg {
     DataSize size{};
   };
   using Lane = Fifo<Item>;
-  /// One sender's pictures here.
+  /// One sender's video on this leg.
   struct Stream {
     FrameKind level = FrameKind::kNone;
     TimePoint lowered_at = kTimeZero - 1h;
     size_t rank = 0;
-    Lane essential;                         // anchors, base, and what is repeated
+    Lane essential;                         // anchors, base frames, and retransmissions
     Lane extra;                             // layers 1 and 2
-    std::optional<uint32_t> newest_anchor;  // of those that went here
+    std::optional<uint32_t> newest_anchor;  // of those forwarded here
     std::optional<uint32_t> newest_key;
     TimePoint restarted_at = kTimeZero - 1h;
   };
@@ -140,30 +142,30 @@ class Leg {
   DataSize sound_reserve(TimePoint now);
 
   size_t slot_;
-  const RoomOptions& options_;  // the room's
-  RoomStats& stats_;            // the room's
+  const RoomOptions& options_;  // owned by the room
+  RoomStats& stats_;            // owned by the room
   session::Endpoint endpoint_;
   room::Outbox outbox_;
 
   std::array<std::unique_ptr<Stream>, kLegsMax> streams_;
   std::array<uint8_t, kLegsMax> slot_at_rank_{};
-  // Ranks whose lanes hold something.
+  // Ranks whose lanes are not empty.
   uint64_t essential_ = 0;
   uint64_t extra_ = 0;
   DataSize waiting_;
   uint64_t wants_key_frame_ = 0;  // by slot
 
-  // What each message of the video flow carries, from first_carried_ on; bounded as the endpoint's
-  // own books are.
+  // The content of each message of the video flow, from first_carried_ on; bounded like the
+  // endpoint's own record.
   Fifo<Carried> carried_;
   session::MessageId first_carried_ = 0;
   double loss_ = 0;
   uint64_t overruns_ = 0;
   RateMeter carried_rate_;
-  uint64_t steps_waiting_ = 0;    // in a row, at whose end something waited
-  std::optional<size_t> sparse_;  // the one that is, by slot
+  uint64_t steps_waiting_ = 0;    // consecutive steps that ended with messages waiting
+  std::optional<size_t> sparse_;  // the sparse sender, by slot
 
-  // Bytes of sound in the running stretch and the one before.
+  // Bytes of audio in the current period and the one before.
   std::array<DataSize, 2> sound_{};
   TimePoint sound_since_ = kTimeZero;
 };

@@ -25,7 +25,7 @@ LegPlan plan_leg(std::span<const PlannedSender> ranked, DataRate capacity,
         anchors * (has_some ? options.sparse_share / 2 : options.sparse_share) <= left) {
       plan.levels[0] = FrameKind::kAnchor;
       plan.is_sparse = true;
-      return plan;  // it takes all there is
+      return plan;  // it takes all of the capacity
     }
     raise(i, FrameKind::kBase);
   }

@@ -9,35 +9,36 @@
 
 namespace cress::relay {
 
-/// One sender as a leg sees it.
+/// One sender from the view of a leg.
 struct PlannedSender {
-  /// What each kind of its frames takes, measured; of kNone nothing.
+  /// The measured rate of each kind of its frames; kNone: zero.
   std::array<DataRate, kFrameKinds> rates{};
-  /// What the leg gets of it now.
+  /// The level that the leg gets now.
   FrameKind level = FrameKind::kNone;
-  /// No more than this, whatever would fit: it had less than before only lately.
+  /// Upper bound for the level, even if more would fit: it was lowered only recently.
   FrameKind ceiling = FrameKind::kLayer2;
 };
 
 struct LegPlanOptions {
-  /// More than now is given only where this many times its rate would fit.
+  /// A level is raised only if this many times its rate would fit.
   double raise_margin = 1.3;
-  /// Of the first sender's anchors a leg that cannot carry all may get some: if it carries this
-  /// share of them, or half of it once it gets them: a key frame now and then weighs as much.
+  /// A leg that cannot carry all anchors of the first sender may get some of them: if it carries
+  /// this share of their rate, or half this share once it gets them, because an occasional key
+  /// frame is as large.
   double sparse_share = 0.2;
 };
 
 struct LegPlan {
-  std::vector<FrameKind> levels;  ///< one for each sender
-  /// The first sender is at kAnchor, and the leg will not keep up with all its anchors.
+  std::vector<FrameKind> levels;  ///< one per sender
+  /// The first sender is at kAnchor, and the leg cannot carry all its anchors.
   bool is_sparse = false;
   friend bool operator==(const LegPlan&, const LegPlan&) = default;
 };
 
-/// How far down docs/protocol/room.md's list a leg of this capacity gets. `ranked`: whom the leg
-/// looks at, first first. First anchors and base in that order, then layers 1 and 2 in that order;
-/// whose next kind does not fit stays below it, and those after it may still fit. Pure. Hysteresis:
-/// options.raise_margin.
+/// How much of docs/protocol/room.md's list fits a leg of this capacity. `ranked`: the senders that
+/// the leg requests, in order of priority. First anchors and base frames in that order, then layers
+/// 1 and 2 in that order; a sender whose next kind does not fit stays at its level, and those after
+/// it may still fit. Pure. Hysteresis: options.raise_margin.
 LegPlan plan_leg(std::span<const PlannedSender> ranked, DataRate capacity,
                  const LegPlanOptions& options = {});
 

@@ -73,14 +73,14 @@ class LegBench {
   void plan(TimePoint now, std::vector<Leg::Place> places) { leg.set_plan(now, places, sources); }
   void plan(TimePoint now, FrameKind level) { plan(now, {{1, level}}); }
 
-  /// A part of a frame comes in.
+  /// A part of a frame arrives.
   CachedFrame& arrive_part(TimePoint now, std::vector<std::byte> message, size_t slot = 1) {
     const auto added = source(slot).cache.handle_fragment(now, std::move(message));
     EXPECT_TRUE(added);
     leg.handle_fragment(now, source(slot), *added);
     return *added->frame;
   }
-  /// A whole frame comes in.
+  /// A complete frame arrives.
   void arrive(TimePoint now, const PlainFrame& frame, size_t slot = 1) {
     for (auto& message : parts_of(frame)) {
       arrive_part(now, std::move(message), slot);
@@ -101,7 +101,7 @@ class LegBench {
     }
     return parts;
   }
-  /// The same until nothing is left, a step of time after the other.
+  /// The same until nothing is left, step by step in time.
   std::vector<SentPart> feed_all(TimePoint now) {
     std::vector<SentPart> all;
     for (const TimePoint end = now + 1s; now < end && leg.waiting() > DataSize{}; now += 5ms) {
@@ -149,7 +149,7 @@ class LegBench {
 
 constexpr TimePoint kStartOfLeg = kTimeZero + 1s;
 
-// The key frame that all others of a test refer to, on its way at once.
+// The key frame that all others of a test refer to, sent at once.
 void begin_with_key_frame(LegBench& bench, FrameKind level = FrameKind::kLayer2) {
   bench.plan(kTimeZero, level);
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
@@ -158,7 +158,7 @@ void begin_with_key_frame(LegBench& bench, FrameKind level = FrameKind::kLayer2)
   ASSERT_EQ(bench.stats.fragments_out, 1U);
 }
 
-TEST(LegWait, EachKindIsGivenUpOnceItIsTooLate) {
+TEST(LegWait, EachKindIsDroppedOnceItIsTooLate) {
   struct Case {
     PlainFrame frame;
     Duration wait_max;
@@ -187,7 +187,7 @@ TEST(LegWait, EachKindIsGivenUpOnceItIsTooLate) {
   }
 }
 
-TEST(LegWait, WhatIsTooLateIsNotHandedOverEither) {
+TEST(LegWait, LateMessagesAreNotHandedOver) {
   for (const bool is_late : {false, true}) {
     LegBench bench;
     begin_with_key_frame(bench);
@@ -199,14 +199,14 @@ TEST(LegWait, WhatIsTooLateIsNotHandedOverEither) {
   }
 }
 
-TEST(LegWait, WhatNeedsAMissedFrameIsMissedWithIt) {
+TEST(LegWait, DependentsOfAMissedFrameAreMissed) {
   LegBench bench;
   begin_with_key_frame(bench);
   const TimePoint later = kTimeZero + 200ms;
   bench.arrive(kTimeZero, {1, 0, FrameKind::kBase});
   bench.arrive(later, {2, 1, FrameKind::kLayer1});  // needs 1
   bench.arrive(later, {3, 1, FrameKind::kBase});    // needs 1
-  bench.arrive(later, {4, 3, FrameKind::kBase});    // needs 3, and by that 1
+  bench.arrive(later, {4, 3, FrameKind::kBase});    // depends on 3, and so on 1
   bench.arrive(later, {5, 0, FrameKind::kBase});    // does not
   bench.arrive(later, {6, 6, FrameKind::kAnchor});
   bench.leg.expire(kTimeZero + 250ms + kInstant, bench.sources);
@@ -239,7 +239,7 @@ TEST(LegWait, AMissedAnchorAsksForAKeyFrameAndALayerDoesNot) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, AKeyFrameWishCountsOnceASecond) {
+TEST(LegRestart, KeyFrameRequestCountsOnceASecond) {
   LegBench bench;
   bench.plan(kTimeZero, FrameKind::kLayer2);
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
@@ -258,7 +258,7 @@ TEST(LegRestart, AKeyFrameWishCountsOnceASecond) {
   EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
 }
 
-TEST(LegRestart, AWishThatCrossedAKeyFrameIsIgnored) {
+TEST(LegRestart, RequestThatCrossedAKeyFrameIsIgnored) {
   LegBench bench;
   bench.plan(kTimeZero, FrameKind::kLayer2);
   const TimePoint came = kTimeZero + 10ms;
@@ -269,7 +269,7 @@ TEST(LegRestart, AWishThatCrossedAKeyFrameIsIgnored) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, AnAnchorIsNoReasonToIgnoreAWish) {
+TEST(LegRestart, AnchorDoesNotAnswerAKeyFrameRequest) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.arrive(kTimeZero + 600ms, {1, 0, FrameKind::kAnchor});
@@ -277,13 +277,13 @@ TEST(LegRestart, AnAnchorIsNoReasonToIgnoreAWish) {
   EXPECT_TRUE(bench.wants_key());
 }
 
-TEST(LegRestart, ASenderThatIsNotShownIsNotRestarted) {
+TEST(LegRestart, SenderNotRequestedIsNotRestarted) {
   LegBench bench;
   bench.leg.restart(kTimeZero + 1s, bench.source());
   EXPECT_FALSE(bench.wants_key());
 }
 
-// What the leg does when this message of the video flow was lost.
+// The leg's reaction to the loss of this message of the video flow.
 TEST(LegRepeat, ABaseFrameIsRepeatedForFourTenthsOfASecond) {
   for (const bool is_late : {false, true}) {
     LegBench bench;
@@ -361,7 +361,7 @@ TEST(LegRepeat, ALayerIsNeverRepeated) {
   }
 }
 
-TEST(LegRepeat, ASenderNoLongerShownIsNotRepeated) {
+TEST(LegRepeat, SenderNoLongerRequestedIsNotRepeated) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.plan(kTimeZero + 10ms, FrameKind::kNone);
@@ -369,7 +369,7 @@ TEST(LegRepeat, ASenderNoLongerShownIsNotRepeated) {
   EXPECT_EQ(bench.leg.waiting(), DataSize{});
 }
 
-TEST(LegRepeat, WhatAnotherMemberInThatSlotSentIsNot) {
+TEST(LegRepeat, FramesOfAFormerMemberAreNotRepeated) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.source().number = 66;
@@ -397,7 +397,7 @@ TEST(LegLoss, IsAMeanOverTwoHundredMessagesWithoutThoseDropped) {
   EXPECT_DOUBLE_EQ(bench.leg.loss(), 1.0 / 200 * 199 / 200);
 }
 
-// Loses this many messages in a row; the loss is then 1 - 0.995^n.
+// Loses this many consecutive messages; the loss is then 1 - 0.995^n.
 void lose_in_a_row(LegBench& bench, size_t count) {
   bench.warm_up();
   bench.plan(kStartOfLeg, FrameKind::kLayer2);
@@ -411,7 +411,7 @@ void lose_in_a_row(LegBench& bench, size_t count) {
   (void)bench.feed_all(kStartOfLeg + 10ms);
 }
 
-// Frame 1 of two parts: the first, parity and by that the second come in, in this order, and go.
+// Frame 1 of two parts: the first, parity and so the second arrive, in this order, and are sent.
 void arrive_with_parity(LegBench& bench, FrameKind kind) {
   auto messages = parts_of({1, 0, kind, 2 * kPart, 1});
   bench.arrive_part(kStartOfLeg + 20ms, messages[0]);
@@ -519,7 +519,7 @@ TEST(LegSound, TheOldestGoesWhenTooMuchWaits) {
   EXPECT_EQ(bench.leg.endpoint().queued(session::kAudioFlow), DataSize{2400});
 }
 
-// How many whole messages of video the leg hands over, and how many the window would carry.
+// The number of whole video messages that the leg hands over, and the number that fit the window.
 struct Handed {
   int64_t count = 0;
   int64_t window_carries = 0;
@@ -530,7 +530,7 @@ Handed hand_over_after_sound(Duration since_sound) {
   LegBench bench;
   bench.warm_up();
   bench.plan(kStartOfLeg, FrameKind::kLayer2);
-  // A stretch begins with the sound; its last is the one that counts.
+  // A period begins with the audio; its last one counts.
   constexpr int kSounds = 5;
   constexpr size_t kSoundSize = 1000;
   for (int i = 0; i < kSounds; ++i) {
@@ -546,7 +546,7 @@ Handed hand_over_after_sound(Duration since_sound) {
   (void)bench.feed(now);
   bench.arrive(now, {.id = 0, .reference = 0, .size = 100 * kPart});
   const DataSize overhead = bench.leg.endpoint().control().message_overhead();
-  // Other messages take all but so much of the window that the frame does not fit.
+  // Other messages leave so little of the window that the frame does not fit.
   while (bench.leg.endpoint().available_window(now) > DataSize{60'000}) {
     bench.leg.endpoint().send(now, session::kControlFlow, std::vector<std::byte>(1000));
   }
@@ -559,13 +559,13 @@ Handed hand_over_after_sound(Duration since_sound) {
           .after_reserve = (window.bytes() - reserve) / cost};
 }
 
-TEST(LegSound, PicturesLeaveRoomForAsMuchAsTheLastStretchHad) {
+TEST(LegSound, VideoLeavesRoomForRecentAudio) {
   const Handed next_stretch = hand_over_after_sound(60ms);
   EXPECT_GE(next_stretch.window_carries, 10);
   EXPECT_LT(next_stretch.window_carries, 100);
   EXPECT_GE(next_stretch.window_carries - next_stretch.after_reserve, 4);
   EXPECT_EQ(next_stretch.count, next_stretch.after_reserve);
-  // The stretch is not over yet, or long over: the whole window is for pictures.
+  // The period is not over yet, or long over: the whole window is for video.
   const Handed same_stretch = hand_over_after_sound(55ms);
   EXPECT_EQ(same_stretch.count, same_stretch.window_carries);
   const Handed last_moment = hand_over_after_sound(115ms);
@@ -574,7 +574,7 @@ TEST(LegSound, PicturesLeaveRoomForAsMuchAsTheLastStretchHad) {
   EXPECT_EQ(long_after.count, long_after.window_carries);
 }
 
-TEST(LegOrder, AnchorsAndBaseOfAllGoBeforeLayersOfAnybody) {
+TEST(LegOrder, AnchorsAndBaseFramesGoBeforeAllLayers) {
   LegBench bench{2};
   bench.warm_up();
   bench.plan(kStartOfLeg, {{2, FrameKind::kLayer2}, {1, FrameKind::kLayer2}});
@@ -587,7 +587,7 @@ TEST(LegOrder, AnchorsAndBaseOfAllGoBeforeLayersOfAnybody) {
   ASSERT_EQ(bench.stats.fragments_out, 6U);
   // By their messages' order in the session's queue.
   std::vector<std::pair<size_t, uint32_t>> order;
-  bench.source(1).number = 77;  // its losses are no longer of it
+  bench.source(1).number = 77;  // its losses no longer count
   for (session::MessageId id = 0; id < 6; ++id) {
     const DataSize before = bench.leg.waiting();
     bench.lose(kStartOfLeg, id);
@@ -635,7 +635,7 @@ TEST(LegLevel, AFrameGoesOnlyOnceItsReferenceIsWholeAndWent) {
   EXPECT_EQ(bench.fate(7), Fate::kForwarding);
   bench.arrive(kTimeZero, {9, 8, FrameKind::kBase});  // 8 never came
   EXPECT_EQ(bench.fate(9), Fate::kLeftOut);
-  bench.arrive(kTimeZero, {10, 9, FrameKind::kBase});  // and so on
+  bench.arrive(kTimeZero, {10, 9, FrameKind::kBase});  // likewise
   EXPECT_EQ(bench.fate(10), Fate::kLeftOut);
   EXPECT_EQ(bench.stats.frames_left_out, 2U);
   EXPECT_FALSE(bench.wants_key());
@@ -645,7 +645,7 @@ TEST(LegLevel, AFrameGoesOnlyOnceItsReferenceIsWholeAndWent) {
   EXPECT_FALSE(bench.wants_key());
 }
 
-TEST(LegLevel, WhenItFellIsRemembered) {
+TEST(LegLevel, TimeOfTheLastLoweringIsRemembered) {
   LegBench bench{2};
   EXPECT_EQ(bench.leg.lowered_at(1), kTimeZero - 1h);
   EXPECT_EQ(bench.leg.level(1), FrameKind::kNone);
@@ -659,7 +659,7 @@ TEST(LegLevel, WhenItFellIsRemembered) {
   EXPECT_EQ(bench.leg.level(2), FrameKind::kNone);  // not in the plan
 }
 
-TEST(LegLevel, ThoseShownAreWatched) {
+TEST(LegLevel, RequestedSendersAreWatched) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kAnchor}, {2, FrameKind::kNone}});
   EXPECT_EQ(bench.source(1).watchers, 1U << kHere);
@@ -669,7 +669,7 @@ TEST(LegLevel, ThoseShownAreWatched) {
   EXPECT_EQ(bench.source(2).watchers, 1U << kHere);
 }
 
-TEST(LegLevel, WhatWaitsOfASenderNoLongerShownIsGivenUp) {
+TEST(LegLevel, WaitingFramesOfAnUnrequestedSenderAreDropped) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kLayer2}, {2, FrameKind::kLayer2}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0}, 1);
@@ -692,13 +692,13 @@ TEST(LegLevel, LayersThatWaitWhenItFallsAreNotSentNorOverruns) {
   EXPECT_EQ(bench.fate(1), Fate::kMissed);
   EXPECT_EQ(bench.fate(2), Fate::kForwarding);
   EXPECT_EQ(bench.leg.take_overruns(), 0U);
-  // Base that is on its way goes, whatever the level is now.
+  // A base frame that has begun is finished, whatever the level is now.
   bench.plan(kTimeZero, FrameKind::kAnchor);
   bench.leg.expire(kTimeZero, bench.sources);
   EXPECT_EQ(bench.fate(2), Fate::kForwarding);
 }
 
-TEST(LegLevel, AForgottenSendersPicturesAndWishesGo) {
+TEST(LegLevel, ForgottenSenderLeavesNoFramesOrRequests) {
   LegBench bench{2};
   bench.plan(kTimeZero, {{1, FrameKind::kLayer2, true}, {2, FrameKind::kLayer2}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0}, 1);
@@ -718,7 +718,7 @@ TEST(LegLevel, AForgottenSendersPicturesAndWishesGo) {
   bench.leg.forget_source(1);  // again: nothing
 }
 
-// Anchors 0 (key) .. last, each of which needs the one before, and none of which went.
+// Anchors 0 (key) .. last, each of which depends on the one before, and none of which was sent.
 void chain_of_anchors(LegBench& bench, uint32_t last) {
   for (uint32_t id = 0; id <= last; ++id) {
     bench.arrive(kTimeZero, {id, id == 0 ? 0 : id - 1, FrameKind::kAnchor});
@@ -736,7 +736,7 @@ TEST(LegResume, AChainOfEightAnchorsIsCaughtUpAndNoLongerOne) {
   }
 }
 
-TEST(LegResume, TheChainGoesInItsOrder) {
+TEST(LegResume, ChainIsSentInOrder) {
   LegBench bench;
   bench.warm_up();
   chain_of_anchors(bench, 3);
@@ -745,7 +745,7 @@ TEST(LegResume, TheChainGoesInItsOrder) {
             (std::vector<SentPart>{{1, 0, 0}, {1, 1, 0}, {1, 2, 0}, {1, 3, 0}}));
 }
 
-TEST(LegResume, WhatCameSinceTheAnchorGoesToo) {
+TEST(LegResume, FramesSinceTheAnchorAreSentToo) {
   LegBench bench;
   chain_of_anchors(bench, 1);
   bench.arrive(kTimeZero, {2, 1, FrameKind::kBase});
@@ -787,7 +787,7 @@ TEST(LegResume, NotWhileTooMuchWaits) {
   }
 }
 
-TEST(LegSparse, OthersAreLeftOutWhileOneIsOnItsWayThenTheNewestGoes) {
+TEST(LegSparse, OneAnchorIsInTransitAtATime) {
   LegBench bench;
   bench.plan(kTimeZero, {{1, FrameKind::kAnchor, true}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
@@ -805,7 +805,7 @@ TEST(LegSparse, OthersAreLeftOutWhileOneIsOnItsWayThenTheNewestGoes) {
   bench.leg.feed(kTimeZero + 70ms, bench.sources);
   EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
   EXPECT_EQ(bench.fate(2), Fate::kForwarding);
-  // Still in its lane: nothing may refer to it yet.
+  // Still in its lane: no frame may refer to it yet.
   EXPECT_GT(bench.leg.waiting(), DataSize{});
   EXPECT_TRUE(bench.leg.holds_back(source, *source.cache.find(2)));
   (void)bench.feed_all(kTimeZero + 80ms);
@@ -815,7 +815,7 @@ TEST(LegSparse, OthersAreLeftOutWhileOneIsOnItsWayThenTheNewestGoes) {
   EXPECT_FALSE(bench.leg.holds_back(source, *source.cache.find(1)));
 }
 
-TEST(LegCarriage, IsAllOnlyAfterTwoSecondsInWhichSomethingWaited) {
+TEST(LegCarriage, IsTheCapacityAfterTwoBusySeconds) {
   LegBench bench;
   begin_with_key_frame(bench);
   EXPECT_FALSE(bench.leg.step_carriage().is_all);
@@ -828,7 +828,7 @@ TEST(LegCarriage, IsAllOnlyAfterTwoSecondsInWhichSomethingWaited) {
   EXPECT_FALSE(bench.leg.step_carriage().is_all);
 }
 
-TEST(LegCarriage, CountsSoundAndPicturesWithWhatEachMessageCosts) {
+TEST(LegCarriage, CountsAudioAndVideoWithMessageOverhead) {
   LegBench bench;
   begin_with_key_frame(bench);
   bench.leg.send_sound(kTimeZero, std::vector<std::byte>(100), false);

@@ -11,7 +11,8 @@
 
 namespace cress::relay {
 
-/// One member of a room: what it sends, the leg to it, and what it has said. A part of Room.
+/// One member of a room: its state as a sender, the leg to it, and its last messages. A part of
+/// Room.
 struct Room::Member {
   Member(TimePoint now, room::MemberNumber its_number, size_t its_slot, const RoomOptions& options,
          RoomStats& stats);
@@ -23,7 +24,7 @@ struct Room::Member {
   Source source;
   Leg leg;
   room::Card card;
-  bool card_is_news = false;  // to be told to the others
+  bool card_is_news = false;  // not yet sent to the others
   std::optional<room::View> view;
   TimePoint heard_at;
 
@@ -33,14 +34,14 @@ struct Room::Member {
   TokenBucket cards;
   TokenBucket key_frame_wishes;
 
-  /// On its way.
+  /// In transit.
   std::optional<session::MessageId> key_frame_request;
 
-  /// The link to it, as forecast, smoothed: quick to fall, slow to rise.
+  /// The forecast of the link to it, smoothed: falls fast, rises slowly.
   std::optional<double> capacity_bps;
-  /// Whose sound it gets, by slot.
+  /// The members, by slot, whose audio it gets.
   uint64_t hears = ~uint64_t{0};
-  /// Whom it looks at, first first.
+  /// The members whose video it requests, in order of priority.
   std::vector<Leg::Place> shown;
 
   std::optional<room::FarewellReason> farewell;

@@ -32,7 +32,7 @@ std::vector<std::vector<std::byte>> messages_of(const CacheFrame& of) {
   return messages;
 }
 
-/// All parts, or what refused the first that was not taken.
+/// All parts, or the reason for the first refusal.
 std::optional<FrameCache::Refusal> put(FrameCache& cache, TimePoint now, const CacheFrame& frame) {
   for (auto& message : messages_of(frame)) {
     const auto added = cache.handle_fragment(now, std::move(message));
@@ -133,7 +133,7 @@ TEST(FrameCacheLimit, TheNewestAnchorIsOneThatIsHeld) {
   EXPECT_EQ(cache.newest_anchor(), 2U);
 }
 
-TEST(FrameCacheLimit, FatesOfALegAreSetForItAlone) {
+TEST(FrameCacheLimit, StatesOfALegAreSetForItAlone) {
   FrameCache cache{{}};
   EXPECT_EQ(put(cache, kTimeZero, {.id = 1}), std::nullopt);
   EXPECT_EQ(put(cache, kTimeZero, {.id = 2}), std::nullopt);
@@ -224,7 +224,7 @@ void speak(SpeakerDetector& detector, TimePoint from, TimePoint to,
   }
 }
 
-TEST(SpeakerLimit, WhoIsEightDecibelsAboveTheFloorSpeaks) {
+TEST(SpeakerLimit, EightDecibelsAboveTheFloorIsSpeech) {
   SpeakerDetector detector;
   EXPECT_EQ(detector.last_spoke(0), kTimeZero - 1h);
   speak(detector, kTimeZero, kTimeZero + 20s, {7});
@@ -263,7 +263,7 @@ TEST(SpeakerLimit, ASpeakerSilentForFourTenthsIsReplacedByAnybody) {
   speak(detector, kTimeZero, kTimeZero + 20s, {40, 9});
   detector.advance(kTimeZero + 20s);
   ASSERT_EQ(detector.speaker(), 0U);
-  // Slot 0 falls below what counts as speech by itself; the other goes on, as quiet as before.
+  // Slot 0 falls below the threshold for speech; the other continues, as quiet as before.
   TimePoint now = kTimeZero + 20s;
   TimePoint spoke = now;
   while (detector.speaker() == 0U && now < kTimeZero + 30s) {
@@ -276,7 +276,7 @@ TEST(SpeakerLimit, ASpeakerSilentForFourTenthsIsReplacedByAnybody) {
   EXPECT_EQ(now - spoke, 400ms);
 }
 
-TEST(SpeakerLimit, SixAreHeardAndWhoHardlySpeaksDoesNotCount) {
+TEST(SpeakerLimit, SixSpeakersAreHeardAndQuietOnesDoNotCount) {
   SpeakerDetector detector;
   speak(detector, kTimeZero, kTimeZero + 20s, {10, 11, 12, 13, 14, 15, 1});
   detector.advance(kTimeZero + 20s);
@@ -290,11 +290,11 @@ TEST(SpeakerLimit, SixAreHeardAndWhoHardlySpeaksDoesNotCount) {
   }
 }
 
-TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {
+TEST(RateMeterLimit, IsTheMeanOfUpToTwentySteps) {
   RateMeter meter;
   EXPECT_EQ(meter.rate(), DataRate{});
   meter.add(DataSize{100});
-  EXPECT_EQ(meter.rate(), DataRate{});  // the running step does not count
+  EXPECT_EQ(meter.rate(), DataRate{});  // the current step does not count
   meter.step();
   EXPECT_EQ(meter.rate(), DataRate::bits_per_second(8000));
   meter.step();
@@ -314,7 +314,7 @@ TEST(RateMeterLimit, IsTheMeanOfTwentyStepsOrOfThoseThereWere) {
   EXPECT_EQ(meter.rate(), DataRate{});
 }
 
-TEST(KeyFrameRequestsLimit, OneInAnIntervalAndAgainAtOnceWhenItWasLost) {
+TEST(KeyFrameRequestsLimit, OnePerIntervalAndAgainAtOnceAfterALoss) {
   KeyFrameRequests requests{1s};
   EXPECT_TRUE(requests.is_due(kTimeZero));
   requests.handle_asked(kTimeZero);

@@ -1,4 +1,4 @@
-// The parts of a room, each alone.
+// The parts of a room, each on its own.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Messages = std::vector<std::vector<std::byte>>;
 
-// A frame as its sender cuts it, with the members' heads.
+// A frame as its sender cuts it, with the member's headers.
 Messages cut(const media::EncodedFrame& frame, int parity = 0) {
   Messages messages;
   for (const auto& message : media::fragment(frame, DataSize{1100}, parity)) {
@@ -33,7 +33,7 @@ media::EncodedFrame frame_of(uint32_t id, size_t bytes, bool anchor = false) {
   return frame;
 }
 
-TEST(FrameCache, HoldsFramesAsTheyWereCutAndParityMakesLostPartsAgain) {
+TEST(FrameCache, HoldsFramesUnchangedAndParityRestoresLostParts) {
   FrameCache cache{{}};
   const Messages messages = cut(frame_of(0, 5000), 2);
   ASSERT_EQ(messages.size(), 7U);
@@ -57,7 +57,7 @@ TEST(FrameCache, HoldsFramesAsTheyWereCutAndParityMakesLostPartsAgain) {
   EXPECT_EQ(cache.handle_fragment(kTimeZero, messages[0]).error(), FrameCache::Refusal::kKnown);
 }
 
-TEST(FrameCache, RefusesWhatIsHostileAndChangesNothing) {
+TEST(FrameCache, RejectsHostileInputWithoutChange) {
   using enum FrameCache::Refusal;
   FrameCache cache{{.frame_max = DataSize{20'000}}};
   const Messages good = cut(frame_of(1000, 3000));
@@ -112,7 +112,7 @@ TEST(FrameCache, AnchorsOutliveOthers) {
 
 DataRate kbps(int64_t value) { return DataRate::kilobits_per_second(value); }
 
-// Three that send alike: anchors 200, base 200, layers 100 each.
+// Three that send equally: anchors 200, base 200, layers 100 each.
 std::vector<PlannedSender> three(FrameKind level = FrameKind::kNone) {
   return {3, {.rates = {kbps(0), kbps(200), kbps(200), kbps(100), kbps(100)}, .level = level}};
 }
@@ -140,7 +140,7 @@ TEST(LegPlan, ANarrowLegGetsSomeOfTheFirstSendersAnchors) {
   EXPECT_EQ(plan_leg(three(FrameKind::kAnchor), kbps(30), {}).levels[0], FrameKind::kAnchor);
 }
 
-TEST(LegPlan, NeverTakesMoreThanThereIsAndMoreCapacityNeverTakesAnythingAway) {
+TEST(LegPlan, StaysWithinCapacityAndNeverGivesLessForMore) {
   Rng rng{3};
   for (int round = 0; round < 2000; ++round) {
     std::vector<PlannedSender> senders(1 + rng.below(12));
@@ -164,14 +164,15 @@ TEST(LegPlan, NeverTakesMoreThanThereIsAndMoreCapacityNeverTakesAnythingAway) {
   }
 }
 
-TEST(LegPlan, WhatIsGivenIsNotTakenForALittleLessNorGivenForALittleMore) {
-  // At 1800 all fits exactly: who has it keeps it, who has not needs the margin.
+TEST(LegPlan, LevelsHaveHysteresis) {
+  // At 1800 everything fits exactly: a leg that has it keeps it, one that does not have it needs
+  // the margin.
   EXPECT_EQ(plan_leg(three(FrameKind::kLayer2), kbps(1800), {}).levels[2], FrameKind::kLayer2);
   EXPECT_LT(plan_leg(three(), kbps(1800), {}).levels[2], FrameKind::kLayer2);
   EXPECT_EQ(plan_leg(three(), kbps(1830), {}).levels[2], FrameKind::kLayer2);
 }
 
-// 20 ms of each one's level, so often; then the detector's steps.
+// This many times 20 ms of each one's level; then the detector's steps.
 struct Voices {
   SpeakerDetector detector;
   TimePoint now = kTimeZero;
@@ -187,7 +188,7 @@ struct Voices {
   }
 };
 
-TEST(SpeakerDetector, WhoSpeaksIsFoundWithinHalfASecondAndACoughChangesNothing) {
+TEST(SpeakerDetector, SpeakerIsFoundInHalfASecondAndACoughIsIgnored) {
   Voices voices;
   voices.pass(2s, {90, 80, 127});
   EXPECT_EQ(voices.detector.speaker(), std::nullopt);
@@ -197,7 +198,7 @@ TEST(SpeakerDetector, WhoSpeaksIsFoundWithinHalfASecondAndACoughChangesNothing) 
   EXPECT_EQ(voices.detector.speaker(), 1U);
   voices.pass(3s, {90, 30, 127});
   EXPECT_EQ(voices.detector.speaker(), 1U);
-  voices.pass(3s, {90, 90, 127});  // silence: who spoke last stays
+  voices.pass(3s, {90, 90, 127});  // silence: the last speaker stays
   EXPECT_EQ(voices.detector.speaker(), 1U);
   voices.pass(500ms, {30, 90, 127});
   EXPECT_EQ(voices.detector.speaker(), 0U);

@@ -9,8 +9,8 @@
 
 namespace cress::relay {
 
-/// A rate over the last kSteps steps, or since the first, all but the running one. Call step()
-/// every kStep. Threads: none inside; a plain value.
+/// A rate over the last kSteps complete steps, or since the first. Call step() every kStep.
+/// Threads: none inside; a plain value.
 class RateMeter {
  public:
   static constexpr Duration kStep = 100ms;

@@ -13,16 +13,18 @@
 namespace cress::relay {
 namespace {
 
-// Frame reports and their like leave at this pace; every fifth time the plans are looked at.
+// Frame reports and similar messages are sent at this interval; every fifth time the plans are
+// recomputed.
 constexpr Duration kTick = 20ms;
-// So far apart where a datagram leaves anyway, and where one must be made for it.
+// The interval if a datagram is sent anyway, and if one must be made for it.
 constexpr Duration kReportRiding = 50ms;
 constexpr Duration kReportAlone = 75ms;
 constexpr uint32_t kReportedFrames = 32;
-// A leg that takes longer for an anchor is not waited for: anchors that refer far back are large.
+// A leg that needs longer for an anchor is not waited for: anchors with a distant reference are
+// large.
 constexpr Duration kHoldBackMax = 2s;
 constexpr size_t kHeldAnchorsMax = 16;
-// A frame is looked at again when its reference has become whole: so far behind that at most.
+// A frame is reconsidered when its reference has become complete, if it is at most this far behind.
 constexpr uint32_t kReconsiderSpan = 64;
 
 uint64_t bit(size_t i) { return uint64_t{1} << i; }
@@ -66,8 +68,8 @@ Room::Room(TimePoint start, RoomOptions options)
 
 Room::~Room() = default;
 
-// A number names its slot (leg_of): slot + 1, and kLegsMax more for each new member there, so that
-// nobody gets a number that another has just left.
+// A number determines its slot (leg_of): slot + 1, plus kLegsMax for each later member there, so
+// that a number just freed is not reused at once.
 Room::Member* Room::find(room::MemberNumber number) const {
   if (number == room::kNobody) {
     return nullptr;
@@ -114,7 +116,7 @@ std::optional<room::MemberNumber> Room::join(TimePoint now) {
   ++stats_.joins;
   ++members_in_;
   introduce(newcomer);
-  next_tick_ = now;  // whom it sees, and who is seen by it, is decided at once
+  next_tick_ = now;  // which members it gets, and which get it, is decided at once
   next_step_ = now;
   steps_changed_ = true;
   return number;
@@ -157,7 +159,7 @@ void Room::tell(Member& member, const room::RoomMessage& message) {
     return;
   }
   if (!member.leg.outbox().put(message)) {
-    member.is_gone = true;  // has not heard of hundreds of news: it is not there
+    member.is_gone = true;  // hundreds of news were not received: it has gone
     member.reason = room::LeaveReason::kLost;
   }
   touch(member);
@@ -212,7 +214,7 @@ void Room::send_away(TimePoint now, Member& member, room::Farewell farewell) {
   member.farewell_until = now + options_.farewell_time;
 }
 
-// The others go on without it.
+// The others continue without it.
 void Room::withdraw(Member& member, room::LeaveReason reason) {
   const size_t slot = member.slot();
   for (const auto& other : slots_) {
@@ -304,7 +306,7 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
     handle_control(now, from, message.bytes);
     return;
   }
-  // Larger than any leg could carry: from somebody who does not keep to kLegDatagramMax.
+  // Larger than any leg could carry: the sender ignores kLegDatagramMax.
   if (message.bytes.size() < static_cast<size_t>(room::kMemberHeadSize.bytes()) ||
       static_cast<int64_t>(message.bytes.size()) > from.leg.endpoint().message_max().bytes()) {
     ++stats_.messages_malformed;
@@ -371,7 +373,7 @@ void Room::handle_video(TimePoint now, Member& from, std::vector<std::byte> mess
   }
 }
 
-// A sender that sends more than it was told loses whole frames, before they cost anybody anything.
+// A sender above its rate limit loses whole frames, before they cost anything.
 bool Room::is_allowed(TimePoint now, Member& from, const FrameCache::Added& added) {
   if (added.frame->header.key_frame) {
     from.source.key_frames.handle_key_frame(now);
@@ -410,7 +412,7 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     return;
   }
   if (!message.empty() && message[0] < room::kRoomMessageByte) {
-    return;  // of a call of two: the relay learns what arrived from the session
+    return;  // for a call of two: the relay learns of arrivals from the session
   }
   const auto parsed = room::parse_room_message(message);
   if (!parsed) {
@@ -435,7 +437,7 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     from.is_gone = true;
     from.reason = room::LeaveReason::kLeft;
   } else {
-    ++stats_.messages_malformed;  // only the relay says these
+    ++stats_.messages_malformed;  // only the relay sends these
   }
 }
 
@@ -466,8 +468,8 @@ void Room::tick(TimePoint now) {
   }
 }
 
-// The sender may refer to what is whole here: but not to an anchor that a slow leg is still on its
-// way to, or that leg could not read the next one.
+// The sender may refer to complete frames here, but not to an anchor that a slow leg is still
+// receiving: that leg could not decode the next one.
 bool Room::is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const {
   if (!frame.whole || frame.kind != FrameKind::kAnchor || now - frame.began > kHoldBackMax) {
     return frame.whole;
@@ -485,7 +487,7 @@ void Room::report(TimePoint now, Member& member, Duration interval) {
       member.leg.endpoint().queued(session::kControlFlow) > DataSize{}) {
     return;
   }
-  // The newest that may be told; those held back come later, in reports of their own.
+  // The newest that may be reported; those held back are reported later, separately.
   std::optional<uint32_t> newest_anchor;
   for (const uint32_t id : source.held_anchors) {
     const CachedFrame* anchor = source.cache.find(id);

@@ -17,39 +17,38 @@
 
 namespace cress::relay {
 
-/// One datagram for one member: plain, as its endpoint takes it.
+/// One datagram for one member: unencrypted, as its endpoint takes it.
 struct LegTransmit {
   room::MemberNumber to = room::kNobody;
   std::vector<std::byte> bytes;
 };
 
-/// A leg that is no more: whoever carries its datagrams may close.
+/// A leg that has ended: the owner of its session may close that.
 struct Departure {
   room::MemberNumber number = room::kNobody;
   room::LeaveReason reason = room::LeaveReason::kLeft;
-  /// What it was told, if it was sent away.
+  /// The farewell that was sent to it, if it was sent away.
   std::optional<room::FarewellReason> farewell;
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-/// What is known of one member, for people and metrics.
+/// The state of one member, for display and metrics.
 struct MemberView {
   room::MemberNumber number = room::kNobody;
   bool is_leaving = false;
   std::optional<DataRate> forecast;  ///< of the link to it
-  double loss = 0;                   ///< of what goes to it
-  DataRate video_rate;               ///< it was told to send at most
-  DataSize waiting;                  ///< of pictures, for its window
-  DataSize cached;                   ///< of its pictures
+  double loss = 0;                   ///< of messages sent to it
+  DataRate video_rate;               ///< the maximum that it was asked to send
+  DataSize waiting;                  ///< video waiting for its window
+  DataSize cached;                   ///< video cached from it
   size_t senders_shown = 0;
 };
 
-/// A room of a relay, without I/O: what each member sends goes on to all others, each as far as its
-/// own link allows (docs/protocol/room.md). Datagrams are plain: who said them is for others to
-/// prove. After each handle_* and verb poll poll_transmit and poll_departure until empty, then
-/// sleep until poll_timeout. Members' words are never trusted: any bytes are safe, all that is
-/// stored is bounded by RoomOptions and counted. Threads: none inside; one owner. `now` never goes
-/// back.
+/// A room of a relay, without I/O: forwards what each member sends to all others, as far as each
+/// one's link allows (docs/protocol/room.md). Datagrams are unencrypted; the caller authenticates
+/// their sender. After each handle_* and verb poll poll_transmit and poll_departure until empty,
+/// then sleep until poll_timeout. Members are not trusted: any bytes are safe, all stored data is
+/// bounded by RoomOptions and counted. Threads: none inside; one owner. `now` never goes back.
 class Room {
  public:
   Room(TimePoint start, RoomOptions options);
@@ -57,18 +56,18 @@ class Room {
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
 
-  /// Somebody proved to be a member. Nobody: not even a good-bye can be said. If the room is full
-  /// or closed, the number is of a leg that says good-bye and departs.
+  /// Adds a member that has been authenticated. nullopt if every slot is taken. If the room is full
+  /// or closed, the number is that of a leg that only sends a farewell and departs.
   std::optional<room::MemberNumber> join(TimePoint now);
   /// The member's session is over.
   void leave(TimePoint now, room::MemberNumber number, room::LeaveReason reason);
-  /// The member is told to go.
+  /// Sends the member away.
   void kick(TimePoint now, room::MemberNumber number);
-  /// All are told to go, and nobody comes in any more.
+  /// Sends all members away, and admits no more.
   void close(TimePoint now, room::Farewell farewell);
 
-  /// Of a member that is not there it is counted and forgotten. False: its member sends more
-  /// datagrams than it may, and this one was not read.
+  /// A datagram of an unknown member is counted and dropped. False: the member sends more datagrams
+  /// than it may, and this one was not read.
   bool handle_datagram(TimePoint now, room::MemberNumber number,
                        std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
@@ -76,16 +75,16 @@ class Room {
   std::optional<Departure> poll_departure();
   TimePoint poll_timeout() const;
 
-  /// Who is in, good-byes aside.
+  /// Members, not counting those being sent away.
   size_t members() const { return members_in_; }
-  /// Nobody is in, and no good-bye is still being said.
+  /// No member is present, and no farewell is still being sent.
   bool empty() const { return present_ == 0; }
   bool is_closed() const { return closed_.has_value(); }
   std::optional<room::MemberNumber> speaker() const;
   const RoomStats& stats() const { return stats_; }
-  /// In the order of their numbers' slots.
+  /// In the order of the slots.
   std::vector<MemberView> member_views() const;
-  /// How much of `source` goes to `to`.
+  /// The level at which `to` gets `source`.
   FrameKind level(room::MemberNumber to, room::MemberNumber source) const;
 
  private:
@@ -131,7 +130,7 @@ class Room {
   size_t members_in_ = 0;
   size_t next_slot_ = 0;
   std::array<uint16_t, kLegsMax> generations_{};
-  std::deque<Departure> departures_;  // at most one a leg, drained after each call
+  std::deque<Departure> departures_;  // at most one per leg, drained after each call
 
   // Legs that may have something to send, by slot, and when the others will.
   uint64_t dirty_ = 0;
@@ -140,7 +139,7 @@ class Room {
   TimePoint next_tick_ = kNever;
   TimePoint next_step_ = kNever;
   uint64_t steps_ = 0;
-  bool steps_changed_ = false;  // who is there or speaks: plans are looked at now
+  bool steps_changed_ = false;  // members or speaker changed: plans are recomputed now
 
   SpeakerDetector speakers_;
   std::optional<size_t> speaker_;

@@ -1,6 +1,6 @@
-// Three members say anything: nothing fails, what the room holds stays bounded, and all that it
-// sends is a datagram. The input is a list of steps: who (2 bits), what flow (2 bits), how much
-// later (4 bits), a length, and so many bytes of a message.
+// Three members send anything: no check fails, the room's memory stays bounded, and everything it
+// sends is a datagram. The input is a list of steps: member (2 bits), flow (2 bits), time step (4
+// bits), a length, and that many bytes of a message.
 
 #include <algorithm>
 #include <cstddef>

@@ -5,16 +5,16 @@
 #include <sstream>
 #include <string>
 
-#include "relay/forward/hostile_test_tools.hh"
 #include "relay/forward/room.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
+#include "relay/members/hostile_datagram.hh"
 #include "transport/base/golden_test_tools.hh"
 
 namespace cress::relay {
 namespace {
 
-// What a room does in varied conditions, as golden files: its rules work on each other, and no
-// expectation for each would say when what reaches a leg changes.
+// A room's behaviour in varied conditions, as golden files: its rules interact, and no expectation
+// of a single rule would show when the data that reaches a leg changes.
 
 constexpr Duration kPeriod = 500ms;
 
@@ -36,10 +36,10 @@ std::shared_ptr<const sim::DeliveryTrace> dip_trace(int64_t kbps, int64_t low_kb
   return trace;
 }
 
-/// Lines about a world: one for the room each period, and now and then one for each leg.
+/// Lines about a world: one for the room per period, and occasionally one for each leg.
 class RoomHistory {
  public:
-  explicit RoomHistory(RoomWorld& world) : world_(world) {
+  explicit RoomHistory(SimulatedRoom& world) : world_(world) {
     text_ << "ms: datagrams in/unknown/over limit/malformed out/bytes; messages malformed, control "
              "over limit; fragments in/refused out/repeated; frames left out/missed; sounds "
              "in/out/left out; key frames asked, reports; speaker; digest of all datagrams\n"
@@ -103,7 +103,7 @@ class RoomHistory {
     }
   }
 
-  RoomWorld& world_;
+  SimulatedRoom& world_;
   std::ostringstream text_;
   RoomStats before_;
   int periods_ = 0;
@@ -119,9 +119,9 @@ RoomOptions small_pictures() {
   return options;
 }
 
-// Who joins late, leaves, is sent away; who speaks; views; slow, lossy and changing links.
+// Members that join late, leave, are sent away; speakers; views; slow, lossy and changing links.
 TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
-  RoomWorld world{small_pictures()};
+  SimulatedRoom world{small_pictures()};
   RoomHistory history{world};
   const size_t host = world.join(links_of(5000, 3000), {.speaks = true, .parity = 1});
   const size_t second = world.join(links_of(3000, 1000), {.speaks = true});
@@ -170,13 +170,13 @@ TEST(RoomGolden, TenMembersOnLinksOfTheirOwn) {
   expect_golden("room", history.finish());
 }
 
-// Two that see each other well and one that says everything that must not be said.
+// Two that request each other and one that sends everything it must not.
 TEST(RoomGolden, AFourthThatFloodsAndLies) {
   RoomOptions options = small_pictures();
   options.cache.bytes_max = DataSize{150'000};
   options.cache.frame_max = DataSize{40'000};
   options.leg_queue_max = DataSize{30'000};
-  RoomWorld world{options};
+  SimulatedRoom world{options};
   RoomHistory history{world};
   world.join(links_of(3000, 2000), {.speaks = true});
   world.join(links_of(300, 1000), {.parity = 1});
@@ -187,7 +187,7 @@ TEST(RoomGolden, AFourthThatFloodsAndLies) {
   uint32_t frame_id = 1000;
   uint64_t sequence = 1U << 20U;
   for (int i = 0; i < 4; ++i) {
-    // Each time more, up to twice as many as are allowed.
+    // Increasing amounts, up to twice the limit.
     for (const TimePoint end = world.now() + kPeriod; world.now() < end;) {
       for (int k = 0; k <= i; ++k) {
         world.push_up(hostile, hostile_datagram(rng, frame_id, sequence));

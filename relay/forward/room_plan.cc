@@ -1,4 +1,5 @@
-// Room's slow half: ten times a second, who speaks, who gets what, and what senders are asked for.
+// Room's slow half: ten times a second, the speaker, the plan of each leg, and the requests to
+// senders.
 
 #include <algorithm>
 
@@ -9,36 +10,37 @@
 namespace cress::relay {
 namespace {
 
-// A plan is looked at every second step, what senders are told every fifth.
+// A plan is recomputed every second step, the senders' limits every fifth.
 constexpr uint64_t kStepsPerPlan = 2;
 constexpr uint64_t kStepsPerRate = 5;
-// The forecast is cautious, but smoothed over seconds: how it follows up and down, a step.
+// The forecast is cautious, but smoothed over seconds: how far it follows up and down per step.
 constexpr double kRise = 0.05;
 constexpr double kFall = 0.2;
-// Of the smoothed forecast sound and pictures together may take this much.
+// Audio and video together may take this share of the smoothed forecast.
 constexpr double kShare = 0.9;
-// Sound alone may take so much of it.
+// Audio alone may take this share.
 constexpr double kSoundShare = 0.5;
-// What the link turned out to carry less than planned: the plan's capacity is cut by as much.
+// How much less the link carried than planned: the plan's capacity is reduced by as much.
 constexpr double kOverrunCut = 0.85;
-// Who got less gets more again only after this: what comes back costs a key frame.
+// A leg whose level was lowered gets more again only after this: restoring it costs a key frame.
 constexpr Duration kRaiseAfter = 4s;
 // Before the first forecast.
 constexpr double kFirstCapacity = 300e3;
-// A newcomer sees at least anchors of everybody while nothing is known of its link.
+// A new member gets at least anchors of all others while nothing is known of its link.
 constexpr Duration kStart = 2s;
-// Whoever sent no pictures for so long, though asked to, has no camera.
+// A sender asked for video that sends none for this long has no camera.
 constexpr Duration kNoCamera = 3s;
-// How a sender's rate divides while it is not measured: anchors, base, layers 1 and 2.
+// How a sender's rate is divided while it is not measured: anchors, base, layers 1 and 2.
 constexpr std::array<double, kFrameKinds> kUsualShares{0, 0.3, 0.3, 0.2, 0.2};
-// A sender is told less only when less has been wanted for so long, so that it does not flap.
+// A sender's limit is lowered only after a lower rate has been wanted for this long, so that it
+// does not oscillate.
 constexpr Duration kLowerAfter = 3s;
 constexpr double kLowerBelow = 0.8;
 constexpr double kRaiseAbove = 1.1;
 constexpr DataRate kRateStep = DataRate::kilobits_per_second(50);
-// Somebody looks: never less than this.
+// If the video is requested at all: never less than this.
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(150);
-// Bursts that an allowance must let pass: a second and a half.
+// Bursts that an allowance must accept: a second and a half.
 constexpr double kAllowanceSeconds = 1.5;
 
 uint64_t bit(size_t i) { return uint64_t{1} << i; }
@@ -109,7 +111,7 @@ void Room::follow_capacity(Member& member) {
   if (!forecast) {
     return;
   }
-  // The forecast is cautious; what a leg that never rests has carried is known.
+  // The forecast is cautious; the rate carried by a leg that is always busy is known.
   const Leg::Carriage carriage = member.leg.step_carriage();
   const DataRate rate = carriage.is_all ? std::max(*forecast, carriage.rate) : *forecast;
   const auto bps = static_cast<double>(rate.bits_per_second());

@@ -1,5 +1,5 @@
-// The limits of a room, each on both sides. Members say exactly what a test wants and never report
-// what arrived, so that the relay takes their links for 300 kbit/s, of which it plans with 270.
+// The limits of a room, each on both sides. Members send exactly what a test wants and never report
+// arrivals, so that the relay assumes 300 kbit/s for their links, of which it plans with 270.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "relay/forward/room.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
@@ -21,7 +21,7 @@ class RoomBench {
  public:
   explicit RoomBench(RoomOptions options = {}) : room(kTimeZero, std::move(options)) {}
 
-  /// Somebody with a camera: one frame is enough for three seconds.
+  /// A member with a camera: one frame is enough for three seconds.
   room::MemberNumber join() {
     members_.push_back(*room.join(now));
     stray(members_.back(), FrameKind::kLayer2, DataSize{200});
@@ -32,7 +32,7 @@ class RoomBench {
       stray(member, FrameKind::kLayer2, DataSize{200});
     }
   }
-  /// Somebody who looks at nobody.
+  /// A member that requests no video.
   room::MemberNumber join_blind() {
     const room::MemberNumber number = join();
     say(number, room::View{.revision = 1, .pictures = 0});
@@ -50,7 +50,7 @@ class RoomBench {
   bool say(room::MemberNumber from, const room::RoomMessage& message) {
     return say(from, session::kControlFlow, room::build_room_message(message));
   }
-  /// A sound that costs a leg this much.
+  /// An audio message that costs a leg this much.
   void sound(room::MemberNumber from, DataSize cost, uint8_t level) {
     constexpr size_t kClear = static_cast<size_t>(room::kSoundClearSize.bytes());
     const auto size = static_cast<size_t>(cost.bytes() - overhead().bytes()) - 2 - 1 - kClear;
@@ -74,14 +74,14 @@ class RoomBench {
     say(from, session::kVideoFlow,
         room::build_member_message(0, media::fragment(frame, DataSize{1100}, 0)[0]));
   }
-  /// A frame that costs a leg this much. What it refers to never was: it is measured, and goes to
-  /// nobody.
+  /// A frame that costs a leg this much. Its reference never existed: it is measured, and forwarded
+  /// to no leg.
   void stray(room::MemberNumber from, FrameKind kind, DataSize cost) {
     const uint32_t id = next_id_ += 2;
     frame(from, kind, id, id - 1,
           static_cast<size_t>((cost - overhead() - media::kFragmentHeaderSize).bytes()) - 2);
   }
-  /// Of one message, in what a leg carries.
+  /// The cost of one message on a leg.
   static DataSize overhead() { return control::CressControl{leg_control()}.message_overhead(); }
 
   void run_until(TimePoint end) {
@@ -120,7 +120,7 @@ class RoomBench {
 
 DataRate of_kbps(int64_t value) { return DataRate::kilobits_per_second(value); }
 
-// Hundreds of a second from now on until `done`; the steps of a room are multiples of that.
+// Steps of 10 ms from now on until `done`; the steps of a room are multiples of that.
 template <class Each, class Done>
 Duration time_until(RoomBench& bench, Each each, Done done) {
   const TimePoint from = bench.now;
@@ -135,7 +135,7 @@ TEST(RoomLimit, BitsBeyondAMembersRateAreDroppedUnread) {
   RoomBench bench{{.member_rate_max = of_kbps(80), .member_burst = 500ms}};  // 10 kB/s, 5 kB
   const room::MemberNumber member = *bench.room.join(bench.now);
   bench.run_until(kTimeZero + 1s);
-  const std::vector<std::byte> noise(1000);  // too short for a datagram that says anything
+  const std::vector<std::byte> noise(1000);  // too short for a valid datagram
   const auto say = [&](size_t size) {
     const uint64_t before = bench.room.stats().datagrams_over_limit;
     EXPECT_TRUE(bench.room.handle_datagram(bench.now, member, std::span{noise}.first(size)));
@@ -196,7 +196,7 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   bench.run_until(bench.now + 2ms);
   EXPECT_FALSE(is_over());
   EXPECT_TRUE(is_over());
-  // What is not read does nothing.
+  // Data that is not read has no effect.
   bench.say(member, room::Leaving{});
   bench.run_until(bench.now + 100ms);
   EXPECT_EQ(bench.room.members(), 1U);
@@ -206,8 +206,8 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   EXPECT_EQ(bench.room.members(), 0U);
 }
 
-TEST(RoomLimit, FramesBeyondTwiceTheRateToldAreRefused) {
-  // Nobody looks: what a thumbnail may take, twice, is 10 kB/s, and a second and a half of that.
+TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
+  // No member requests it: twice a thumbnail's rate is 10 kB/s, times a second and a half.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
   const room::MemberNumber member = *bench.room.join(bench.now);
   bench.run_until(kTimeZero + 10ms);
@@ -239,7 +239,7 @@ TEST(RoomLimit, ALargestFrameMayAlwaysComeOnce) {
   EXPECT_EQ(bench.room.stats().fragments_refused, 1U);
 }
 
-TEST(RoomLimit, AReceiversWishesCostSoManyKeyFramesThenOneASecond) {
+TEST(RoomLimit, KeyFrameRequestsOfAReceiverAreLimited) {
   RoomBench bench{{.key_frames_per_leg_burst = 2}};
   for (int i = 0; i < 4; ++i) {
     bench.join_blind();
@@ -272,7 +272,7 @@ TEST(RoomLimit, AKeyFrameThatIsComingIsWaitedForASecond) {
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();
   bench.run_until(kTimeZero + 50ms);
-  bench.frame(sender, FrameKind::kAnchor, 1, 1, 5000);  // never whole
+  bench.frame(sender, FrameKind::kAnchor, 1, 1, 5000);  // never complete
   bench.join();
   bench.run_until(kTimeZero + 1s);
   EXPECT_EQ(bench.room.stats().key_frame_requests, 0U);
@@ -310,7 +310,7 @@ TEST(RoomLimit, AFarewellIsRepeatedForASecondAtMost) {
                                                        room::FarewellReason::kKicked}}));
 }
 
-TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
+TEST(RoomLimit, MessagesLargerThanALegsAreRejected) {
   RoomBench bench;
   const room::MemberNumber member = bench.join();
   const auto message_max = static_cast<size_t>(
@@ -327,11 +327,11 @@ TEST(RoomLimit, NothingMayBeLongerThanALegCarries) {
   EXPECT_EQ(bench.room.stats().sounds_in, 1U);
   EXPECT_TRUE(malformed(1));
   EXPECT_EQ(bench.room.stats().sounds_in, 1U);
-  EXPECT_TRUE(malformed(2));  // a head and no body
+  EXPECT_TRUE(malformed(2));  // a header without a body
   EXPECT_EQ(bench.room.stats().sounds_in, 2U);
 }
 
-// In each tenth of a second this many bytes of a kind: ten times as many bytes a second.
+// In each tenth of a second this many bytes of a kind: ten times as many bytes per second.
 void send_strays(RoomBench& bench, room::MemberNumber from,
                  const std::map<FrameKind, int64_t>& bytes) {
   for (const auto& [kind, size] : bytes) {
@@ -341,7 +341,7 @@ void send_strays(RoomBench& bench, room::MemberNumber from,
   }
 }
 
-TEST(RoomPlan, WhoGotLessGetsMoreAgainAfterFourSeconds) {
+TEST(RoomPlan, LoweredLevelRisesAfterFourSeconds) {
   using enum FrameKind;
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();
@@ -396,14 +396,14 @@ TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
   EXPECT_GE(bench.room.level(newcomer, first), FrameKind::kAnchor);
 }
 
-TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
+TEST(RoomPlan, SenderWithoutVideoForThreeSecondsHasNoCamera) {
   RoomBench bench;
   const room::MemberNumber without = *bench.room.join(bench.now);
   const room::MemberNumber with = bench.join_blind();
   const room::MemberNumber receiver = bench.join();
   bench.say(receiver, room::View{.revision = 1, .pictures = 1});
   const auto level = [&](room::MemberNumber of) { return bench.room.level(receiver, of); };
-  bench.run_until(kTimeZero + 2 * kPlanInterval);  // asked at once, planned with then
+  bench.run_until(kTimeZero + 2 * kPlanInterval);  // requested at once, planned at the next step
   EXPECT_GT(level(without), FrameKind::kNone);
   EXPECT_EQ(level(with), FrameKind::kNone);
   int tick = 0;
@@ -419,7 +419,8 @@ TEST(RoomPlan, WhoSentNothingForThreeSecondsHasNoCamera) {
   EXPECT_LE(until, 3s - kPlanInterval + 20ms);
 }
 
-// Sounds a second of one member that did not go to another, of fifty, once the rates are known.
+// Audio messages per second of one member that were not forwarded to another, of fifty, once the
+// rates are known.
 uint64_t sounds_left_out(const std::vector<int64_t>& costs, size_t receivers = 1) {
   RoomBench bench;
   std::vector<room::MemberNumber> speakers;
@@ -441,7 +442,7 @@ uint64_t sounds_left_out(const std::vector<int64_t>& costs, size_t receivers = 1
   return bench.room.stats().sounds_left_out - before;
 }
 
-TEST(RoomPlan, SoundsOfManyTakeHalfOfTheLegAtMost) {
+TEST(RoomPlan, AudioTakesAtMostHalfOfTheLeg) {
   // 169 bytes 50 times a second: two of them are 135'200 bit/s, half of the leg is 135'000.
   EXPECT_EQ(sounds_left_out({168, 168}), 0U);
   EXPECT_EQ(sounds_left_out({168, 170}), 50U);
@@ -449,16 +450,16 @@ TEST(RoomPlan, SoundsOfManyTakeHalfOfTheLegAtMost) {
 }
 
 TEST(RoomPlan, TheLoudestIsHeardWhateverItTakes) {
-  EXPECT_EQ(sounds_left_out({700}), 0U);  // 280 kbit/s: more than all that the leg carries
+  EXPECT_EQ(sounds_left_out({700}), 0U);  // 280 kbit/s: more than the leg can carry
 }
 
-TEST(RoomPlan, AQuieterSoundThatStillFitsIsHeard) {
-  // To the silent one the second is too much and the third is not. To the first the second goes
-  // always, the third fits not; to the second the third fits; to the third the second is too much.
+TEST(RoomPlan, QuieterAudioThatFitsIsHeard) {
+  // For the silent one the second is too much and the third is not. For the first the second always
+  // fits, the third does not; for the second the third fits; for the third the second is too much.
   EXPECT_EQ(sounds_left_out({200, 160, 100}), 50U + 0U + 50U);
 }
 
-TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
+TEST(RoomPlan, VideoGetsTheRestOfTheCapacity) {
   using enum FrameKind;
   for (const bool speaks : {false, true}) {
     RoomBench bench;
@@ -477,7 +478,7 @@ TEST(RoomPlan, PicturesGetWhatSoundLeaves) {
   }
 }
 
-TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
+TEST(RoomPlan, OrderIsPinnedThenSpeakerThenLastSpeakers) {
   RoomBench bench;
   std::vector<room::MemberNumber> senders;
   for (int i = 0; i < 4; ++i) {
@@ -516,7 +517,7 @@ TEST(RoomPlan, PinnedThenTheSpeakerThenWhoSpokeLast) {
   EXPECT_EQ(look(senders[0], 3), (std::set<size_t>{}));
 }
 
-TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
+TEST(RoomRate, IsTheLegsCapacityRoundedDown) {
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();
   bench.run_until(kTimeZero + 10ms);
@@ -526,7 +527,7 @@ TEST(RoomRate, IsWhatTheLegCarriesRoundedDown) {
   EXPECT_EQ(bench.rate_told(sender), of_kbps(250));  // of 270
 }
 
-TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
+TEST(RoomRate, SmallDisplayGetsAThumbnailsRate) {
   for (const auto& [height, rate] :
        {std::pair{0U, 250}, {1U, 200}, {180U, 200}, {181U, 250}, {720U, 250}}) {
     RoomBench bench{{.thumbnail_rate = of_kbps(210)}};
@@ -537,7 +538,7 @@ TEST(RoomRate, OneShownSmallGetsAThumbnailsRate) {
   }
 }
 
-TEST(RoomRate, IsNeverLessThanTheLeastWhileSomebodyLooks) {
+TEST(RoomRate, IsNeverBelowTheMinimumWhileRequested) {
   RoomBench bench{{.thumbnail_rate = of_kbps(20)}};
   const room::MemberNumber sender = bench.join_blind();
   bench.say(bench.join(), room::View{.revision = 1, .pictures = 1, .height = 90});
@@ -557,7 +558,7 @@ TEST(RoomRate, OthersThanTheFirstShareTheLeg) {
   EXPECT_EQ(bench.rate_told(senders[1]), of_kbps(150));  // a half is 135
 }
 
-// How long until the rate told is another, once the receiver's picture is small; if ever.
+// How long until the requested rate changes, once the receiver's video is small; if ever.
 std::optional<Duration> time_until_lowered(DataRate thumbnail) {
   RoomBench bench{{.thumbnail_rate = thumbnail}};
   const room::MemberNumber sender = bench.join_blind();
@@ -597,7 +598,7 @@ TEST(RoomRate, RisesAtOnce) {
   EXPECT_EQ(bench.rate_told(sender), of_kbps(250));
 }
 
-TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
+TEST(RoomNews, OnlyNewerCardsAndValidSendersCount) {
   RoomBench bench;
   const room::MemberNumber member = bench.join();
   const auto malformed = [&](const room::RoomMessage& message) {
@@ -619,7 +620,7 @@ TEST(RoomNews, OnlyANewerCardOrOneSaidByTheRightEndCounts) {
 }
 
 TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
-  RoomWorld world;
+  SimulatedRoom world;
   const LegLinks links{.down = constant_trace(of_kbps(20'000)),
                        .up = constant_trace(of_kbps(6'000))};
   world.join(links);
@@ -637,13 +638,13 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   EXPECT_LE(seen.size(), 9U);  // two at once, six in three seconds
   world.run_until(kTimeZero + 8s);
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
-  // An older one, said late, is none.
+  // An older one, received late, is ignored.
   world.member(0).put(room::Card{.revision = 5});
   world.run_until(kTimeZero + 10s);
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
 }
 
-TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
+TEST(RoomLimit, WithEverySlotTakenJoinFails) {
   Room room{kTimeZero, {.members_max = 1}};
   for (size_t i = 0; i < kLegsMax; ++i) {
     EXPECT_TRUE(room.join(kTimeZero)) << i;
@@ -654,7 +655,7 @@ TEST(RoomLimit, WithEverySlotTakenNobodyIsEvenSentAway) {
   EXPECT_EQ(room.stats().joins, 1U);
 }
 
-// Frames that refer to one of two parts, whose second part comes last: those that the leg then
+// Frames that refer to one of two parts, whose second part arrives last: those that the leg then
 // gets.
 uint64_t sent_after_reference_is_whole(uint32_t back) {
   RoomBench bench;
@@ -681,7 +682,7 @@ uint64_t sent_after_reference_is_whole(uint32_t back) {
   const uint64_t before = bench.room.stats().fragments_out;
   EXPECT_EQ(before, 1U);
   say(key[1]);
-  // Nobody reports what arrived, so that the leg may hold the last one back.
+  // No member reports arrivals, so the leg may hold the last one back.
   const bool waits = bench.room.member_views()[1].waiting > DataSize{};
   return bench.room.stats().fragments_out - before + (waits ? 1 : 0);
 }

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "relay/forward/hostile_test_tools.hh"
-#include "relay/forward/room_test_tools.hh"
+#include "relay/forward/room_world_test_tools.hh"
+#include "relay/members/hostile_datagram.hh"
 #include "traces/links.hh"
 
 namespace cress::relay {
@@ -20,7 +20,7 @@ const LegLinks& fast_links() {
   return links;
 }
 
-std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint to,
+std::vector<Duration> delays(const ModelMember& member, TimePoint from, TimePoint to,
                              const std::set<room::MemberNumber>& of) {
   std::vector<Duration> all;
   for (const SeenFrame& frame : member.shown()) {
@@ -31,7 +31,7 @@ std::vector<Duration> delays(const TestMember& member, TimePoint from, TimePoint
   return all;
 }
 
-std::vector<Duration> delays(const TestMember& member, TimePoint from,
+std::vector<Duration> delays(const ModelMember& member, TimePoint from,
                              const std::set<room::MemberNumber>& of) {
   return delays(member, from, kNever, of);
 }
@@ -45,13 +45,13 @@ Duration p95(std::vector<Duration> values) {
 }
 
 TEST(Room, MembersMeetAndSeeAndHearEachOther) {
-  RoomWorld world{RoomOptions{.name = "kitchen"}};
+  SimulatedRoom world{RoomOptions{.name = "kitchen"}};
   for (int i = 0; i < 3; ++i) {
     world.join(fast_links(), {.speaks = i == 1});
   }
   world.run_until(kTimeZero + 5s);
   for (size_t i = 0; i < 3; ++i) {
-    TestMember& member = world.member(i);
+    ModelMember& member = world.member(i);
     ASSERT_TRUE(member.welcome());
     EXPECT_EQ(member.welcome()->room, "kitchen");
     EXPECT_EQ(member.number(), world.number(i));
@@ -73,10 +73,10 @@ TEST(Room, MembersMeetAndSeeAndHearEachOther) {
   }
 }
 
-// A sound that comes later is of no use to a talk.
+// Later audio is useless in a conversation.
 constexpr Duration kSoundInTime = 400ms;
 
-/// The recorded way of a link, or, where the recordings are not, the embedded 3G link's.
+/// One direction of the recorded link, or, without recordings, of the embedded 3G link.
 std::shared_ptr<const sim::DeliveryTrace> third_generation(const std::string& file,
                                                            traces::Direction direction) {
   const std::filesystem::path recorded = std::string{CRESS_DATA "/traces/cellular/"} + file;
@@ -85,7 +85,7 @@ std::shared_ptr<const sim::DeliveryTrace> third_generation(const std::string& fi
                                                   : traces::embedded_trace("3g", direction));
 }
 
-/// The share of sounds that a link would hand over in time if there was nothing else on it.
+/// The share of audio messages that a link would deliver in time without other traffic.
 double sound_alone(const std::shared_ptr<const sim::DeliveryTrace>& trace, TimePoint from,
                    TimePoint to) {
   sim::Link link{sim::LinkOptions{.trace = trace, .queue = {}}};
@@ -108,15 +108,15 @@ constexpr TimePoint kTenFrom = kTimeZero + 7s;
 constexpr TimePoint kTenTo = kTenFrom + 40s;
 
 struct TenMembers {
-  std::vector<Duration> p95_of_fast;  // each fast one's, of the other fast ones' pictures
-  std::vector<double> rate_of_fast;   // pictures a second, of each other
+  std::vector<Duration> p95_of_fast;  // for each fast one, of the other fast ones' video
+  std::vector<double> rate_of_fast;   // frames per second, of each other
   double sound_in_time[2];
   double speaker_pictures_per_second[2];
 };
 
 // Members 0 and 1 may be slow, the others are not; 2 speaks.
 TenMembers run_ten(const LegLinks& first, const LegLinks& second) {
-  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+  SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
   const Duration length = kTenTo - kTenFrom;
   for (size_t i = 0; i < 10; ++i) {
     world.join(i == 0 ? first : i == 1 ? second : fast_links(), {.speaks = i == 2});
@@ -157,20 +157,20 @@ struct SlowLink {
   const char* name;
   LegLinks links;
   double sound;     // at least this share of it in time
-  double pictures;  // of the speaker, a second, at least
+  double pictures;  // of the speaker, frames per second, at least
 };
 
-TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
+TEST(Room, TwoSlowLegsOfTenAffectNoOtherAndStillReceive) {
   using traces::Direction;
   const TenMembers all_fast = run_ten(fast_links(), fast_links());
   const LegLinks narrow{.down = constant_trace(DataRate::kilobits_per_second(300)),
                         .up = constant_trace(DataRate::kilobits_per_second(300))};
   const auto tram = third_generation("hsdpa-tram.down", Direction::kDown);
   const auto umts = third_generation("TMobile-UMTS-driving.down", Direction::kDown);
-  // On the UMTS link, driven, a third of the sounds would be late with nothing beside them, on the
-  // generated one that stands in for the recorded an eighth: each is held against that. Outages
-  // also hold back what senders may refer to, so that the other narrow leg is at nine tenths of a
-  // picture a second.
+  // On the UMTS link, driven, a third of the audio would be late without other traffic, on the
+  // generated substitute for the recording an eighth: each is compared with that. Outages also hold
+  // back what senders may refer to, so that the other narrow leg gets nine tenths of a frame per
+  // second.
   const SlowLink seconds[]{
       {"tram",
        {.down = tram, .up = constant_trace(DataRate::kilobits_per_second(500))},
@@ -207,13 +207,13 @@ TEST(Room, TwoSlowLegsOfTenHurtNobodyAndStillHearAndSee) {
   }
 }
 
-// Whatever the links lose, and however narrow they are: what comes whole can be decoded, but for
-// what hangs on a frame that was lost under way.
-TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
+// Whatever the links lose, and however narrow they are: complete frames can be decoded, except
+// those that depend on a frame lost in transit.
+TEST(Room, EachLegIsDecodableUnderRandomLossAndRates) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng{seed};
-    RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(800)}};
+    SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(800)}};
     world.watch_references();
     for (int i = 0; i < 4; ++i) {
       const auto kbps = static_cast<int64_t>(rng.uniform(250, 6000));
@@ -228,7 +228,7 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
     }
     EXPECT_EQ(world.sent_without_reference(), 0U);
     for (size_t i = 0; i < 4; ++i) {
-      const TestMember& member = world.member(i);
+      const ModelMember& member = world.member(i);
       std::map<room::MemberNumber, uint32_t> newest;
       for (const SeenFrame& frame : member.shown()) {
         EXPECT_TRUE(!newest.contains(frame.from) || newest[frame.from] < frame.id);
@@ -243,8 +243,8 @@ TEST(Room, WhatEachLegDeliversDecodesInOrderUnderRandomLossAndRates) {
   }
 }
 
-TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
-  RoomWorld world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
+TEST(Room, NewMemberSeesAllWithinASecond) {
+  SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(1000)}};
   for (int i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
   }
@@ -273,11 +273,11 @@ TEST(Room, ANewcomerSeesEverybodyWithinASecondAndHurtsNobody) {
   EXPECT_LE(world.room().stats().key_frame_requests, 9U + 9U + 2U);
 }
 
-// The others' worst p95 beside a tenth member that is quiet, or that floods and lies.
+// The others' worst p95 with a tenth member that is quiet, or that floods and lies.
 Duration run_beside_tenth(bool is_hostile) {
   // The number of datagrams is not limited: it is the bit rate that must stop the flood.
-  RoomWorld world{RoomOptions{.member_datagrams_per_second = 1'000'000,
-                              .video_rate_max = DataRate::kilobits_per_second(1000)}};
+  SimulatedRoom world{RoomOptions{.member_datagrams_per_second = 1'000'000,
+                                  .video_rate_max = DataRate::kilobits_per_second(1000)}};
   std::set<room::MemberNumber> honest;
   for (size_t i = 0; i < 9; ++i) {
     world.join(fast_links(), {.speaks = i == 0});
@@ -321,8 +321,8 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
                                      << to_milliseconds(flooded) << " ms beside the flood";
 }
 
-TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
-  RoomWorld world;
+TEST(Room, ThousandJoinsAndLeavesLeaveNoState) {
+  SimulatedRoom world;
   const size_t stays = world.join(fast_links(), {.speaks = true});
   std::set<room::MemberNumber> numbers;
   for (int i = 0; i < 1000; ++i) {
@@ -343,8 +343,8 @@ TEST(Room, AThousandJoinsAndLeavesLeaveNothing) {
   EXPECT_EQ(world.room().poll_timeout(), kNever);
 }
 
-TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
-  RoomWorld world{RoomOptions{.members_max = 2}};
+TEST(Room, FullOrClosedRoomSendsAFarewell) {
+  SimulatedRoom world{RoomOptions{.members_max = 2}};
   world.join(fast_links());
   world.join(fast_links());
   const size_t third = world.join(fast_links());
@@ -373,8 +373,8 @@ TEST(Room, AFullOrClosedRoomSaysGoodByeAndGoesOn) {
   EXPECT_EQ(world.member(late).farewell()->reason, room::FarewellReason::kDraining);
 }
 
-TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
-  RoomWorld world{RoomOptions{.lost_after = 3s}};
+TEST(Room, LeavingOrSilentMemberIsReported) {
+  SimulatedRoom world{RoomOptions{.lost_after = 3s}};
   for (int i = 0; i < 3; ++i) {
     world.join(fast_links());
   }
@@ -384,15 +384,15 @@ TEST(Room, AMemberThatLeavesOrFallsSilentIsToldOf) {
   EXPECT_EQ(world.member(2).others().size(), 1U);
   ASSERT_EQ(world.departures().size(), 1U);
   EXPECT_EQ(world.departures()[0].reason, room::LeaveReason::kLeft);
-  world.forget(1);  // says nothing any more
+  world.forget(1);  // sends nothing any more
   world.run_until(kTimeZero + 6s);
   EXPECT_TRUE(world.member(2).others().empty());
   ASSERT_EQ(world.departures().size(), 2U);
   EXPECT_EQ(world.departures()[1].reason, room::LeaveReason::kLost);
 }
 
-TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
-  RoomWorld world;
+TEST(Room, ViewDecidesWhichVideoIsSent) {
+  SimulatedRoom world;
   for (int i = 0; i < 4; ++i) {
     world.join(fast_links());
   }
@@ -409,7 +409,7 @@ TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
   EXPECT_EQ(world.room().level(world.number(0), world.number(2)), FrameKind::kNone);
   EXPECT_EQ(world.room().level(world.number(1), world.number(0)), FrameKind::kLayer2);
   ASSERT_TRUE(world.member(3).video_rate());
-  EXPECT_EQ(world.member(3).video_rate()->rate, DataRate{});  // nobody looks
+  EXPECT_EQ(world.member(3).video_rate()->rate, DataRate{});  // no member requests its video
   EXPECT_EQ(world.member(0).video_rate()->rate, DataRate::kilobits_per_second(1500));
   for (size_t i = shown; i < world.member(0).shown().size(); ++i) {
     EXPECT_EQ(world.member(0).shown()[i].from, world.number(1));
@@ -418,7 +418,7 @@ TEST(Room, AViewDecidesWhoIsShownAndWhoNeedNotSend) {
 
 TEST(Room, SameSeedsSameDatagrams) {
   const auto run = [] {
-    RoomWorld world;
+    SimulatedRoom world;
     for (int i = 0; i < 4; ++i) {
       world.join({.down = constant_trace(DataRate::kilobits_per_second(900)),
                   .up = constant_trace(DataRate::kilobits_per_second(2000)),

@@ -14,7 +14,7 @@
 
 namespace cress::relay {
 
-/// What one member sends, as all legs share it. A plain part of Room. Threads: none inside.
+/// What one member sends, shared by all legs. A plain part of Room. Threads: none inside.
 struct Source {
   Source(TimePoint now, room::MemberNumber its_number, size_t its_slot, const RoomOptions& options)
       : number(its_number),
@@ -30,28 +30,29 @@ struct Source {
   FrameCache cache;
   KeyFrameRequests key_frames;
   TimePoint began{};
-  /// The legs at a level above none, by slot.
+  /// Legs, by slot, at a level above none.
   uint64_t watchers = 0;
 
-  /// By kind, with what a message costs beside its bytes.
+  /// By kind, including the per-message overhead.
   std::array<RateMeter, kFrameKinds> video{};
   RateMeter sound;
   TimePoint last_fragment = kTimeZero - 1h;
 
-  /// Told to the sender.
+  /// The rate limit sent to the sender.
   DataRate cap{};
   uint32_t cap_revision = 0;
-  TimePoint cap_lower_since = kTimeZero;   // much less than told is wanted since
-  TimePoint asked_since = kTimeZero - 1h;  // for pictures at all
+  TimePoint cap_lower_since =
+      kTimeZero;  // since when the wanted rate has been much lower than that limit
+  TimePoint asked_since = kTimeZero - 1h;  // since when any leg has requested its video
   TokenBucket allowance;                   // bytes of frames
 
-  /// The sender has not heard of all whole frames.
+  /// There are complete frames not yet reported to the sender.
   bool has_news = false;
   TimePoint reported_at = kTimeZero - 1h;
 
   std::optional<uint32_t> newest_whole;
-  /// Anchors that are whole here and that the sender does not know of yet, for a leg is on its way
-  /// to them; oldest first.
+  /// Anchors that are complete here and not yet reported to the sender, because a leg is still
+  /// receiving them; oldest first.
   std::deque<uint32_t> held_anchors;
   uint32_t reported_anchor = 0;
 };

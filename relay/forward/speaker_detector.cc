@@ -7,10 +7,10 @@
 namespace cress::relay {
 namespace {
 
-// Frames of sound are 20 ms; what comes faster counts once.
+// Audio frames are 20 ms; more frequent ones count once.
 constexpr Duration kFrameMin = 15ms;
 constexpr double kFrameGain = 1.0 / 16;
-// Whoever was not heard of for so long is silent: silent frames are mostly not sent.
+// A member without audio for this long is silent: silent frames are mostly not sent.
 constexpr Duration kSilentAfter = 120ms;
 constexpr double kStepKept = 0.7;
 

@@ -138,7 +138,7 @@ void describe_options(CLI::App& app, Arguments& arguments) {
 
 int execute(CLI::App& app, std::span<const char* const> words, std::ostream& out,
             std::ostream& err) {
-  // What follows --exec is another program's, whatever it looks like.
+  // Arguments after --exec belong to another program, whatever they look like.
   const auto exec = std::ranges::find(words, std::string_view{"--exec"});
   std::vector<std::string> command;
   if (exec != words.end()) {

@@ -10,10 +10,9 @@
 
 namespace cress::tunnel {
 
-/// Sprout's control, that tells its forecast every tick while packets arrive, as the original's
-/// one-way receiver does (as in the original program): the end that receives has nothing else to
-/// say. A shorter heartbeat would not do: it is also the silence that a sender announces.
-/// Threads: none inside; one owner.
+/// Sprout's control with a forecast sent every tick while packets arrive, as the original's one-way
+/// receiver does, because the receiving end sends nothing else. A shorter heartbeat would not work:
+/// it is also the silence that a sender announces. Threads: none inside; one owner.
 class FeedbackEachTick final : public control::Control {
  public:
   explicit FeedbackEachTick(std::unique_ptr<control::Control> inner) : inner_(std::move(inner)) {}

@@ -33,8 +33,8 @@ session::FlowId FlowSlots::slot_of(TimePoint now, netns::FlowKey flow, bool is_f
   return flow_of(known->second.slot);
 }
 
-/// A free one; else that of a flow alone in it which waits for nothing, and is forgotten; else the
-/// one that fewest share.
+/// A free one; otherwise one whose only flow has nothing waiting, which is forgotten; otherwise the
+/// one with the fewest flows.
 size_t FlowSlots::choose(const IsWaiting& is_waiting) {
   auto fewest = std::min_element(users_.begin(), users_.end());
   if (*fewest > 0) {

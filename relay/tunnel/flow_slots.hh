@@ -11,25 +11,25 @@
 
 namespace cress::tunnel {
 
-/// Which of the queues 0..kSlots - 1 a packet's flow has. A flow is what has the same addresses,
-/// protocol and ports (of fragments, which do not all tell them: the first two). Each flow has a
-/// queue its own while there are kSlots of them; beyond that, those come first that have nothing
-/// waiting, and when all have, flows share. A flow never changes its queue while something of it
-/// waits there, so that nothing overtakes within it. Bounded: kFlowsMax are remembered; beyond that
-/// who was silent longest is forgotten first, with an empty queue if there is one. Threads: none
-/// inside; one owner. `now` never goes back.
+/// Assigns one of the queues 0..kSlots - 1 to a packet's flow. A flow is identified by addresses,
+/// protocol and ports (for fragments, which do not all carry ports: by addresses and protocol).
+/// Each flow has a queue of its own while there are kSlots of them; beyond that, empty queues are
+/// reused first, and if none is empty, flows share. A flow never changes its queue while a packet
+/// of it waits there, so packets of a flow are not reordered. Bounded: kFlowsMax flows are
+/// remembered; beyond that the flow idle longest is forgotten first, one with an empty queue if
+/// there is any. Threads: none inside; one owner. `now` never goes back.
 class FlowSlots {
  public:
   static constexpr size_t kSlots = 128;
   static constexpr size_t kFlowsMax = 1024;
-  /// A flow is over when it was silent for so long.
+  /// A flow ends after this much silence.
   static constexpr Duration kIdleMax = 30s;
 
   using IsWaiting = std::function<bool(session::FlowId)>;
-  /// `is_waiting`: whether something waits in that queue.
+  /// `is_waiting`: whether a packet waits in that queue.
   session::FlowId slot_of(TimePoint now, netns::FlowKey flow, bool is_fragment,
                           const IsWaiting& is_waiting);
-  /// Flows that are remembered.
+  /// Number of flows remembered.
   size_t size() const { return flows_.size(); }
 
  private:

@@ -14,35 +14,37 @@
 
 namespace cress::tunnel {
 
-/// Whose forecast fills the window. Both ends use the same: they tell each other different things.
+/// The scheme whose forecast fills the window. Both ends use the same one, because their feedback
+/// differs.
 enum class ControlKind : uint8_t { kCress = 0, kSprout = 1 };
 const char* name_of(ControlKind kind);
 std::optional<ControlKind> parse_control(std::string_view name);
 
-/// What the listener decides for both ends of a tunnel.
+/// What the listener chooses for both ends of a tunnel.
 struct TunnelNetwork {
-  /// The listener's own, of a network of two hosts: a /30 or a /31. The joiner is the other host.
+  /// The listener's own address in a network of two hosts: a /30 or a /31. The joiner is the other
+  /// host.
   netns::Prefix listener{};
   DataSize mtu{1280};
   ControlKind control = ControlKind::kCress;
 
-  /// IPv4, of either end.
+  /// The IPv4 address of either end.
   netns::Prefix own4(bool is_listener) const;
   /// fd74:756e:6e65:6c00::IPV4/64 ("tunnel"; RFC 4193), of either end.
   netns::Prefix own6(bool is_listener) const;
   friend bool operator==(const TunnelNetwork&, const TunnelNetwork&) = default;
 };
 
-/// "10.9.0.1/30" as a listener's address: nothing where it is not an IPv4 address that is one of
-/// the two hosts of a /30 or a /31, for hosts to have.
+/// Parses "10.9.0.1/30" as a listener's address: nullopt unless it is an IPv4 address that is one
+/// of the two usable hosts of a /30 or a /31.
 std::optional<netns::Prefix> parse_tunnel_prefix(std::string_view text);
 
-/// The least and the largest MTU that a tunnel has: IPv6's least, and what IP can say.
+/// The smallest and the largest MTU of a tunnel: IPv6's minimum, and the largest IP packet.
 inline constexpr DataSize kMtuMin{1280};
 inline constexpr DataSize kMtuMax{9000};
 
-/// What the ends say to each other before packets make sense: the listener greets until the joiner
-/// answers (docs/protocol/wire.md, "Tunnel").
+/// The messages between the ends before packets are exchanged: the listener sends greetings until
+/// the joiner answers (docs/protocol/wire.md, "Tunnel").
 struct Greeting {
   bool is_answer = false;
   TunnelNetwork network{};  ///< of a greeting; an answer repeats it
@@ -55,7 +57,7 @@ enum class GreetingError { kTruncated, kBadVersion, kBadKind, kBadControl, kBadA
 
 std::array<std::byte, kGreetingSize> build_greeting(const Greeting& greeting);
 /// Total: any bytes give a greeting or one error; parse_greeting(build_greeting(x)) == x. Longer
-/// ones are of later versions that say more; what follows is not looked at.
+/// ones come from later versions with more fields; the rest is ignored.
 Result<Greeting, GreetingError> parse_greeting(std::span<const std::byte> bytes);
 
 }  // namespace cress::tunnel

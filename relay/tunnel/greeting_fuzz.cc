@@ -1,4 +1,5 @@
-// Any bytes of a peer: a greeting comes back as it was said, and messages make packets or nothing.
+// Any bytes from a peer: a greeting is rebuilt to the same bytes, and messages give packets or
+// nothing.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(*tunnel::parse_greeting(tunnel::build_greeting(*greeting)) == *greeting,
           "a greeting changed");
   }
-  // Messages: a length byte, then so many bytes.
+  // Messages: a length byte, then that many bytes.
   tunnel::PacketAssembler assembler;
   for (size_t at = 0; at < size;) {
     const size_t length = std::min<size_t>(data[at], size - at - 1);

@@ -25,17 +25,17 @@ namespace cress::tunnel {
 namespace {
 
 constexpr const char* kInterface = "cress0";
-// What waits in the device is out of the forecast's sight: a program that sends faster than this
-// process reads shall hear of it soon. It is read within a millisecond.
+// Packets waiting in the device are invisible to the forecast: a program that sends faster than
+// this process reads shall notice soon. Waiting packets are read within a millisecond.
 constexpr uint32_t kDeviceQueue = 500;
 constexpr int kReadsMax = 64;
 constexpr Duration kTick = 1s;
-// A good-bye that nobody answers is over by then, and so is a command that was asked to end.
+// By then a close without an answer is over, and so is a command that was asked to end.
 constexpr Duration kGoodbyeMax = 1s;
-// Connections that the command left behind say good-bye within a round trip or two.
+// Connections that the command left behind close within a round trip or two.
 constexpr Duration kQuiet = 300ms;
 constexpr Duration kLingerMax = 3s;
-// A tunnel outlives a train's: programs inside have patience of their own.
+// A tunnel outlives a train's tunnel: programs inside have time-outs of their own.
 constexpr Duration kSilenceMax = 10min;
 
 netns::Prefix everything(netns::Prefix of) {
@@ -58,7 +58,7 @@ bool is_local(const Address& address) {
   return is_loopback || (address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80);
 }
 
-/// An address by which others may find this machine: IPv4 first, since everybody can write to it.
+/// An address by which others may reach this machine: IPv4 first, because everybody can send to it.
 std::string own_host(const Address& bind) {
   if (bind.ip != Address{}.ip) {
     return host_text(bind);
@@ -96,7 +96,7 @@ runtime::UdpSocketOptions socket_options(const LiveTunnelOptions& options) {
           .first_bytes = runtime::FirstBytes{secure::kRecordKind, secure::kLastKind}};
 }
 
-/// The network that the tunnel leads into: a private one with a command, or this machine's.
+/// The network behind the tunnel: a private one with a command, or this machine's.
 class NearSide {
  public:
   explicit NearSide(const LiveTunnelOptions& options) : options_(options) {
@@ -164,7 +164,7 @@ class LiveTunnel final : public SecureTunnel {
 
   const LiveTunnelOptions& options_;
   std::ostream& notes_;
-  NearSide near_;  // before the signals' handlers, which are not for the processes inside
+  NearSide near_;  // before the signal handlers, which must not exist in the processes inside
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
   runtime::UdpSocket socket_;
@@ -176,7 +176,7 @@ class LiveTunnel final : public SecureTunnel {
   std::ofstream stats_;
   std::optional<TunnelNetwork> configured_;
   bool is_running_ = false;  // the command is
-  std::optional<int> code_;  // how it ends
+  std::optional<int> code_;  // its exit code
   uint64_t packets_moved_ = 0;
   int exit_code_ = 0;  // the command's
   TimePoint linger_until_ = kNever;
@@ -227,7 +227,7 @@ int LiveTunnel::run() {
   return code_.value_or(1);
 }
 
-/// The network is known: what is to be behind the tunnel comes up.
+/// The network is known: sets up what is behind the tunnel.
 void LiveTunnel::begin(const TunnelNetwork& network) {
   configured_ = network;
   near_.configure(network);
@@ -254,7 +254,7 @@ void LiveTunnel::handle_event(TimePoint now, const secure::Event& event) {
     note("the other end is now at " + runtime::format_address(path->peer));
   } else if (const auto* closed = std::get_if<secure::Closed>(&event)) {
     if (options_.role == secure::Role::kJoiner) {
-      // A command that has ended needs nobody any more.
+      // After the command has ended no peer is needed.
       const bool is_over = linger_until_ != kNever;
       end(is_over ? exit_code_ : 1, is_over ? "" : secure::describe(closed->reason));
     } else if (!code_) {
@@ -279,11 +279,12 @@ bool LiveTunnel::drained(TimePoint now) {
   while (const auto packet = poll_packet()) {
     if (configured_) {
       ++packets_moved_;
-      near_.tun().write(*packet);  // what the interface does not take is lost, as on any link
+      near_.tun().write(
+          *packet);  // as on any link, packets that the interface does not accept are lost
     }
   }
   if (code_ && connection().is_finished() && !is_running_) {
-    goodbye_.arm(now);  // not from in here
+    goodbye_.arm(now);  // not from inside this call
   }
   return true;
 }
@@ -311,8 +312,8 @@ void LiveTunnel::handle_exit() {
   }
 }
 
-/// The kernel still sends what the command left behind: the last bytes and the good-byes of its
-/// connections. Until all is quiet the tunnel stays.
+/// The kernel still sends the rest of the command's connections: the last bytes and their closing
+/// packets. The tunnel stays until all is quiet.
 void LiveTunnel::linger() {
   const uint64_t moved = packets_moved_;
   linger_.arm(clock_.now() + kQuiet);
@@ -324,7 +325,7 @@ void LiveTunnel::linger() {
   lingered_ = moved;
 }
 
-/// Says good-bye to the other end and to the command; the first reason counts.
+/// Closes towards the other end and ends the command; the first reason counts.
 void LiveTunnel::end(int code, const std::string& why) {
   if (code_) {
     return;

@@ -1,6 +1,6 @@
-// Goal: any program's packets come through, whoever we are; nothing stays behind; what is wrong is
-// said in one line. Method: the program itself, both ends on this machine, over real sockets and
-// in real namespaces; skipped where the machine allows none.
+// Goal: any program's packets get through, with or without root; nothing is left behind; errors are
+// one line. Method: the program itself, both ends on this machine, over real sockets and in real
+// namespaces; skipped where the machine allows none.
 
 #include "relay/tunnel/live_tunnel.hh"
 
@@ -43,7 +43,7 @@ struct Socket {
   runtime::FileDescriptor fd;
 };
 
-// Programs for the ends of a tunnel: this one, run again with a filter.
+// Programs for the ends of a tunnel: this test program, run again with a filter.
 
 TEST(TunnelPrograms, DISABLED_Sink) {
   const Socket here{"0.0.0.0:7000", SOCK_STREAM};
@@ -133,7 +133,7 @@ class Running {
     return "";
   }
   void send_signal(int number) const { kill(process_, number); }
-  /// 128 + N when signal N ended it; nothing after 20 s.
+  /// 128 + N when signal N ended it; nullopt after 20 s.
   std::optional<int> wait() {
     for (int i = 0; i < 2000 && !code_; ++i) {
       int status = 0;
@@ -152,7 +152,7 @@ class Running {
   std::optional<int> code_;
 };
 
-class LiveTunnels : public ::testing::Test {
+class TunnelsOfPrograms : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string why = netns::namespaces_forbidden();
@@ -162,7 +162,7 @@ class LiveTunnels : public ::testing::Test {
   }
 };
 
-TEST_F(LiveTunnels, AStreamComesThroughToItsLastByteUnderBothControls) {
+TEST_F(TunnelsOfPrograms, StreamArrivesCompletelyUnderBothControls) {
   for (const char* control : {"cress", "sprout"}) {
     const fs::path stats = fs::path{testing::TempDir()} / (std::string{control} + "-tunnel.json");
     Running listener{{"--listen", "127.0.0.1:0", "--control", control, "--exec"}, self("Sink")};
@@ -181,11 +181,11 @@ TEST_F(LiveTunnels, AStreamComesThroughToItsLastByteUnderBothControls) {
   }
 }
 
-TEST_F(LiveTunnels, ATunnelRunsThroughATunnelAndTheInnermostExitCodeComesBack) {
+TEST_F(TunnelsOfPrograms, NestedTunnelReturnsTheInnermostExitCode) {
   const std::string program = std::string{CRESS_BIN} + "/cress-tunnel";
   Running outer{{"--listen", "127.0.0.1:0", "--exec", program, "--listen", "0.0.0.0:4500", "--host",
                  "100.65.0.1", "--address", "10.9.0.1/30", "--exec", "sleep", "60"}};
-  // Both links come by the same way; which is first is the kernel's business.
+  // Both links use the same output; the kernel decides which is first.
   std::string first = outer.link();
   std::string second = outer.link();
   if (first.find("100.65.0.1") != std::string::npos) {
@@ -197,7 +197,7 @@ TEST_F(LiveTunnels, ATunnelRunsThroughATunnelAndTheInnermostExitCodeComesBack) {
   EXPECT_EQ(outer.wait(), 0);
 }
 
-/// Sleepers, in whatever network, that were told so.
+/// Processes, in whatever network, that sleep for this marker.
 int sleepers(const std::string& marker) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator{"/proc"}) {
@@ -208,7 +208,7 @@ int sleepers(const std::string& marker) {
   return count;
 }
 
-TEST_F(LiveTunnels, SigtermEndsCleanlyAndNothingIsLeft) {
+TEST_F(TunnelsOfPrograms, SigtermEndsCleanlyAndNothingIsLeft) {
   const std::string marker = std::to_string(70'000'000 + getpid());  // seconds, and ours alone
   Running listener{{"--listen", "127.0.0.1:0", "--exec", "sleep", marker}};
   const std::string link = listener.link();
@@ -225,7 +225,7 @@ TEST_F(LiveTunnels, SigtermEndsCleanlyAndNothingIsLeft) {
   EXPECT_EQ(sleepers(marker), 0);
 }
 
-TEST_F(LiveTunnels, EndsThatForecastDifferentlySaySoAndAStrangersLinkLetsNobodyIn) {
+TEST_F(TunnelsOfPrograms, EndsWithDifferentControlsOrLinksAreRejected) {
   Running listener{{"--listen", "127.0.0.1:0", "--exec", "sleep", "60"}};
   const std::string link = listener.link();
   Running other{{link, "--control", "sprout", "--exec", "true"}};
@@ -276,7 +276,7 @@ TEST(TunnelCommands, WrongInputsExitTwoWithOneLineThatNamesThem) {
   }
 }
 
-TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsTold) {
+TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsPrinted) {
   const Said help = say({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
@@ -284,7 +284,7 @@ TEST(TunnelCommands, HelpHasExamplesAndTheVersionIsTold) {
   EXPECT_EQ(say({"--version"}).out.rfind("cress-tunnel ", 0), 0U);
 }
 
-TEST_F(LiveTunnels, WhatCannotBeRunOrWrittenIsSaid) {
+TEST_F(TunnelsOfPrograms, UnrunnableCommandOrFileIsReported) {
   EXPECT_EQ(say({"--listen", "127.0.0.1:0", "--exec", "no-such-program-at-all"}).code, 2);
   const Said said =
       say({"--listen", "127.0.0.1:0", "--stats", "/no/such/folder/x", "--exec", "true"});

@@ -94,7 +94,7 @@ std::optional<std::vector<std::byte>> PacketAssembler::handle_part(
     return part.from < other.to && other.from < part.to;
   });
   if (overlaps || packet->parts.size() == kPartsMax) {
-    return std::nullopt;  // a message that came twice, or nonsense
+    return std::nullopt;  // a duplicate, or invalid
   }
   std::ranges::copy(body, packet->bytes.begin() + static_cast<ptrdiff_t>(part.from));
   packet->parts.push_back(part);

@@ -13,29 +13,29 @@
 namespace cress::tunnel {
 
 // What a tunnel's messages look like (docs/protocol/wire.md, "Tunnel"). A packet that fits one
-// message is that message: its first byte is 0x4_ or 0x6_. One that does not is cut, and each part
+// message is that message: its first byte is 0x4_ or 0x6_. A larger one is split, and each part
 // begins with kPartKind, a number of the packet, the packet's size and where in it the part belongs
 // (2 bytes each, the high one first).
 inline constexpr std::byte kPartKind{1};
 inline constexpr DataSize kPartHeader{7};
-/// No IP packet is larger.
+/// The largest IP packet.
 inline constexpr DataSize kPacketMax{65'535};
-/// A packet of more parts than these is not put together.
+/// A packet of more parts than these is not reassembled.
 inline constexpr size_t kPartsMax = 255;
 
-/// One packet on its way out, whole or in parts of any size. Threads: none inside; one owner.
+/// One outgoing packet, sent whole or in parts of any size. Threads: none inside; one owner.
 class PacketCutter {
  public:
-  /// The next packet, 1..kPacketMax bytes; nothing must be left of the last one.
+  /// Sets the next packet, 1..kPacketMax bytes; the last one must be used up.
   void begin(std::vector<std::byte> packet);
   bool is_empty() const { return taken_ == packet_.size(); }
-  /// Nothing of it has been taken.
+  /// No part of it has been taken.
   bool is_whole() const { return taken_ == 0; }
-  /// What is left of it.
+  /// The number of bytes not yet taken.
   DataSize left() const { return DataSize{static_cast<int64_t>(packet_.size() - taken_)}; }
-  /// What a message with all of that would have.
+  /// The size of a message with all of the rest.
   DataSize message_size() const { return taken_ == 0 ? left() : left() + kPartHeader; }
-  /// The next message of it, at most `size` (over kPartHeader) bytes.
+  /// The next message from it, at most `size` (over kPartHeader) bytes.
   std::vector<std::byte> take(DataSize size);
 
  private:
@@ -46,18 +46,18 @@ class PacketCutter {
 
 struct AssemblerStats {
   uint64_t malformed = 0;  ///< messages that are neither a packet nor a part
-  uint64_t abandoned = 0;  ///< packets of which a part was missing
+  uint64_t abandoned = 0;  ///< packets with a part missing
   friend bool operator==(const AssemblerStats&, const AssemblerStats&) = default;
 };
 
-/// Puts parts together again, in whatever order they come. Peer data: total, any bytes are safe.
-/// Bounded: kWaitingMax packets and kWaitingBytesMax bytes wait, none for longer than kPatience;
-/// beyond that the oldest is given up. Threads: none inside; one owner.
+/// Reassembles parts that arrive in any order. Peer data: total, any bytes are safe. Bounded:
+/// kWaitingMax packets and kWaitingBytesMax bytes wait, none for longer than kPatience; beyond that
+/// the oldest is discarded. Threads: none inside; one owner.
 class PacketAssembler {
  public:
   static constexpr size_t kWaitingMax = 64;
   static constexpr DataSize kWaitingBytesMax{512LL * 1024};
-  /// What is repaired later by its own protocol has been repaired by then.
+  /// By then the tunnelled protocol has retransmitted what was lost.
   static constexpr Duration kPatience = 2s;
 
   /// The packet that this message is, or completes.

@@ -13,7 +13,7 @@
 namespace cress::tunnel {
 namespace {
 
-// A greeting that was lost is repeated; most answers are there by then.
+// A lost greeting is repeated; most answers arrive before that.
 constexpr Duration kGreetInterval = 250ms;
 
 }  // namespace
@@ -62,7 +62,7 @@ void SecureTunnel::handle_timeout(TimePoint now) {
 }
 
 void SecureTunnel::handle_path_error(TimePoint now, const PathError& error) {
-  // The others may be forged by anybody on the way; silence tells the same, surely.
+  // The others can be forged by anybody on the path; silence indicates the same, reliably.
   if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
     constexpr DataSize kHeaders{40 + 8};
     connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});

@@ -15,13 +15,13 @@
 
 namespace cress::tunnel {
 
-/// Makes what fills a session's window; keeps Sprout's tables, which are made when first asked for.
-/// Must outlive what it made. Threads: none inside; one owner.
+/// Creates the controls that fill a session's window; keeps Sprout's tables, which are computed on
+/// first use. Must outlive the controls. Threads: none inside; one owner.
 class ControlMaker {
  public:
   ControlMaker();
   ~ControlMaker();
-  /// `tag`: what sealing adds to each datagram.
+  /// `tag`: bytes that encryption adds to each datagram.
   std::unique_ptr<control::Control> make(ControlKind kind, DataSize tag);
 
  private:
@@ -31,14 +31,14 @@ class ControlMaker {
 
 struct SecureTunnelOptions {
   secure::ConnectionOptions connection{};
-  /// The listener's. Of a joiner only `control` counts: the rest it is told.
+  /// Set by the listener. A joiner uses only `control`: it receives the rest.
   TunnelNetwork network{};
 };
 
-/// One end of a tunnel behind its link: who has the link gets a Tunnel, and each new one a new
-/// Tunnel; while nobody is there packets go nowhere. Still without I/O: a Driver steps it over a
-/// socket, a test over a simulated link. Threads: none inside; one owner. `now` never goes back.
-/// Peer data: nothing unauthenticated reaches the Tunnel.
+/// One end of a tunnel behind its link: a peer with the link gets a Tunnel, and each new peer a new
+/// Tunnel; packets are dropped while no peer is connected. Still without I/O: a Driver steps it
+/// over a socket, a test over a simulated link. Threads: none inside; one owner. `now` never goes
+/// back. Peer data: unauthenticated data never reaches the Tunnel.
 class SecureTunnel : public Machine {
  public:
   SecureTunnel(TimePoint start, SecureTunnelOptions options);
@@ -58,15 +58,15 @@ class SecureTunnel : public Machine {
   std::optional<std::vector<std::byte>> poll_packet();
   std::optional<secure::Event> poll_event();
 
-  /// What the ends have agreed on; nothing before, and nothing again while nobody is there.
+  /// What the ends have agreed on; nullopt before that and while no peer is connected.
   const std::optional<TunnelNetwork>& network() const { return network_; }
-  /// Why the ends cannot agree; empty when they can.
+  /// Why the ends cannot agree; empty if they can.
   const std::string& disagreement() const { return disagreement_; }
 
-  /// Null while nobody is there.
+  /// Null while no peer is connected.
   const Tunnel* tunnel() const { return tunnel_.get(); }
   const secure::Connection& connection() const { return connection_; }
-  /// Counts up with each peer.
+  /// Incremented with each peer.
   uint64_t sessions() const { return sessions_; }
 
  private:
@@ -84,7 +84,7 @@ class SecureTunnel : public Machine {
   TimePoint greet_at_ = kNever;
   std::string disagreement_;
   uint64_t sessions_ = 0;
-  // Few: drained after each call. Packets: what one datagram brings.
+  // Few events: drained after each call. Packets: those that one datagram brings.
   std::deque<secure::Event> events_;
 };
 

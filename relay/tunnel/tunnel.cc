@@ -10,9 +10,9 @@
 namespace cress::tunnel {
 namespace {
 
-// So long after the last packet the belief is kept up: programs pause for a round trip or two.
+// How long after the last packet the belief is kept up: programs pause for a round trip or two.
 constexpr Duration kPadAfter = 1s;
-// Less than this is not worth the head of a message, or of a datagram.
+// Less than this is not worth a message's or a datagram's header.
 constexpr DataSize kSliceMin{64};
 
 DataSize size_of(std::span<const std::byte> bytes) {
@@ -56,7 +56,8 @@ bool Tunnel::send(TimePoint now, std::span<const std::byte> packet) {
   return true;
 }
 
-/// What is more than the forecast promises goes from the head of the longest queue (paper §4.3).
+/// Packets beyond what the forecast promises are dropped from the head of the longest queue (paper
+/// §4.3).
 void Tunnel::bound(TimePoint now) {
   now_ = std::max(now, now_);
   while (!queues_.empty() &&
@@ -66,9 +67,9 @@ void Tunnel::bound(TimePoint now) {
   }
 }
 
-/// Hands over what the window lets go now, and no more: what waits longer can still be overtaken by
-/// another flow, or dropped. One message more waits in the endpoint, which knows when a window that
-/// is too small for it is no reason any more to wait.
+/// Hands over what the window permits now, and no more: packets that wait here can still be
+/// overtaken by another flow, or dropped. One more message waits in the endpoint, which knows when
+/// to stop waiting because the window is too small for it.
 void Tunnel::fill(TimePoint now) {
   while (!cutter_.is_empty() || !queues_.empty()) {
     if (cutter_.is_empty()) {
@@ -90,7 +91,8 @@ void Tunnel::fill(TimePoint now) {
   pad(now);
 }
 
-/// Nothing waits. A packet that comes within a tick takes what is left of the window; padding then.
+/// Nothing waits. A packet that arrives within a tick takes the rest of the window; otherwise
+/// padding does.
 void Tunnel::pad(TimePoint now) {
   const DataSize rest = std::min(endpoint_.available_window(now), endpoint_.message_max());
   if (!fills_window_ || now >= pad_until_) {
@@ -158,7 +160,7 @@ std::optional<std::vector<std::byte>> Tunnel::poll_transmit(TimePoint now) {
 }
 
 TimePoint Tunnel::poll_timeout() const {
-  // What waits outside of the endpoint goes when the window grows by itself.
+  // Packets waiting outside of the endpoint are sent when the window grows by itself.
   const bool waits = !cutter_.is_empty() || !queues_.empty();
   const TimePoint next = waits ? endpoint_.control().next_change(now_) : kNever;
   const TimePoint pads = fills_window_ ? std::max(pad_at_, now_) : kNever;

@@ -15,18 +15,18 @@
 
 namespace cress::tunnel {
 
-/// The MTU of a tunnel's interface: the least that IPv6 asks for (RFC 8200 §5). The session's
-/// datagrams that carry such a packet whole fit every path of 1500 bytes; until the path is known
-/// to carry them (the first seconds), and where it does not, full packets go in two parts.
+/// The MTU of a tunnel's interface: the minimum for IPv6 (RFC 8200 §5). The session's datagrams
+/// that carry such a packet whole fit every path of 1500 bytes; until the path is known to carry
+/// them (the first seconds), and where it does not, full packets go in two parts.
 inline constexpr DataSize kTunnelMtu{1280};
 
 struct TunnelStats {
   uint64_t packets_in = 0;           ///< taken from the device
   uint64_t packets_out = 0;          ///< given to the device
-  uint64_t packets_not_carried = 0;  ///< no IP, or what a router would not send on
-  uint64_t packets_cut = 0;          ///< larger than a message, or than what the window had left
-  uint64_t packets_dropped = 0;      ///< waited for more than the forecast promised to carry
-  uint64_t messages_lost = 0;        ///< in the network
+  uint64_t packets_not_carried = 0;  ///< not IP, or not to be forwarded by a router
+  uint64_t packets_cut = 0;          ///< larger than a message, or than the rest of the window
+  uint64_t packets_dropped = 0;      ///< the queues held more than the forecast promised to carry
+  uint64_t messages_lost = 0;        ///< lost in the network
   uint64_t messages_delivered = 0;
   uint64_t paddings_sent = 0;
   DataSize bytes_in{};
@@ -34,27 +34,28 @@ struct TunnelStats {
   friend bool operator==(const TunnelStats&, const TunnelStats&) = default;
 };
 
-/// SproutTunnel (paper §4.3) without I/O: IP packets of any program go over one session. Each flow
-/// has its queue, queues take turns, a packet each; all together hold what the forecast promises to
-/// deliver, and what is too much goes from the head of the longest. So a bulk transfer keeps its
-/// queue to itself, and a call beside it finds the link free. Nothing is reordered within a flow
-/// that the network did not reorder, nothing is repeated: protocols inside do that themselves.
+/// SproutTunnel (paper §4.3) without I/O: carries IP packets of any program over one session. Each
+/// flow has its own queue; queues take turns, one packet each. All queues together hold at most
+/// what the forecast promises to deliver; the excess is dropped from the head of the longest. A
+/// bulk transfer therefore fills only its own queue, and a call next to it is not delayed. Packets
+/// of a flow are not reordered by the tunnel, and nothing is retransmitted: the tunnelled protocols
+/// do that themselves.
 ///
 /// After each handle_* and each send, poll_transmit, poll_packet and poll_note until empty, then
-/// sleep until poll_timeout. Peer data never fails a check; packets are not trusted either way.
-/// Threads: none inside; one owner. `now` never goes back.
+/// sleep until poll_timeout. Peer data never fails a check; packets are not trusted in either
+/// direction. Threads: none inside; one owner. `now` never goes back.
 class Tunnel {
  public:
   /// `fills_window`: while packets flow, the window is filled to the byte, with a part of the next
-  /// packet or, where none waits, with padding. Only Sprout's belief needs that: it takes what was
-  /// not sent for what the link could not carry (docs/adr/0005).
+  /// packet or, if none waits, with padding. Only Sprout's belief needs that: it interprets what
+  /// was not sent as what the link could not carry (docs/adr/0005).
   Tunnel(TimePoint start, session::EndpointOptions options,
          std::unique_ptr<control::Control> control, bool fills_window);
 
-  /// An IP packet on its way to the other end. False: not carried.
+  /// An IP packet for the other end. False: not carried.
   bool send(TimePoint now, std::span<const std::byte> packet);
-  /// A word from this program to the other end's; before all packets, and also while nothing may
-  /// leave. At most as large as a message.
+  /// A message from this program to the other end's; sent before all packets, and also while the
+  /// window is closed. At most as large as a message.
   void send_note(TimePoint now, std::vector<std::byte> note);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
@@ -65,7 +66,7 @@ class Tunnel {
   std::optional<std::vector<std::byte>> poll_note();
   TimePoint poll_timeout() const;
 
-  /// The path's largest datagram is another now.
+  /// The path's largest datagram has changed.
   void set_datagram_max(DataSize size) { endpoint_.set_datagram_max(size); }
 
   const session::Endpoint& endpoint() const { return endpoint_; }
@@ -88,7 +89,7 @@ class Tunnel {
   TimePoint now_;
   session::Endpoint endpoint_;
   FlowSlots slots_;
-  // Packets wait here whole, so that no half of one is sent for nothing, and go over one of the
+  // Whole packets wait here, so that no half of one is sent in vain, and go over one of the
   // endpoint's flows when the window has room.
   session::FlowQueues queues_;
   PacketCutter cutter_;

@@ -1,5 +1,5 @@
-// Goal: SproutTunnel's promises: flows do not spoil each other, nothing is reordered within one,
-// queues hold no more than the forecast promises, packets of any size come out as they went in.
+// Goal: SproutTunnel's properties: flows do not disturb each other, nothing is reordered within
+// one, queues hold no more than the forecast promises, packets of any size arrive unchanged.
 // Method: two tunnels over simulated links, and their parts over random inputs.
 
 #include "relay/tunnel/tunnel.hh"
@@ -25,8 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// A UDP packet over IPv4 of `size` bytes from port `flow`, which says when it was sent and its
-/// number.
+/// A UDP packet over IPv4 of `size` bytes from port `flow`, with its send time and its number.
 struct Numbered {
   uint16_t flow = 0;
   uint32_t number = 0;
@@ -123,7 +122,7 @@ class End final : public Machine {
 
   Tunnel& tunnel() { return tunnel_; }
   const Tunnel& tunnel() const { return tunnel_; }
-  /// All that it has sent and given to its device since the last call, and when.
+  /// Everything that it has sent and given to its device since the last call, and the time.
   std::string take_history() { return std::exchange(history_, {}); }
   std::map<uint16_t, Seen> seen;
   DataSize queued_max;
@@ -177,7 +176,7 @@ struct Path {
 
 class TunnelOf : public ::testing::TestWithParam<ControlKind> {};
 
-TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
+TEST_P(TunnelOf, SparseFlowKeepsItsDelayNextToABulkFlow) {
   // 3 Mbit/s; the bulk flow offers twice that, the sparse one 64 kbit/s.
   End left{
       GetParam(),
@@ -192,7 +191,8 @@ TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
               bulk.count * 1000.0 * 8 / 20 / 1000, sparse.count, to_milliseconds(sparse.delay_max));
   EXPECT_GE(sparse.count, 990U) << "of 1001";
   EXPECT_LE(sparse.delay_max, 250ms);
-  // A flow of Sprout's own gets a third of a steady link of 3 Mbit/s: it fears that rates wander.
+  // A flow of Sprout's own gets a third of a steady link of 3 Mbit/s: its model expects varying
+  // rates.
   EXPECT_GE(bulk.count * 1000.0 * 8 / 20, GetParam() == ControlKind::kCress ? 2.5e6 : 0.65e6);
   EXPECT_TRUE(sparse.is_in_order && bulk.is_in_order);
   EXPECT_GT(left.tunnel().stats().packets_dropped, 5000U) << "of the bulk flow alone";
@@ -201,7 +201,7 @@ TEST_P(TunnelOf, ASparseFlowKeepsItsPacketsAndItsDelayBesideABulkFlow) {
 TEST_P(TunnelOf, BulkFlowsShareEvenly) {
   std::vector<Source> sources;
   for (uint16_t flow = 1; flow <= 4; ++flow) {
-    // Whoever offers more gets no more.
+    // A flow that offers more gets no more.
     sources.push_back({.flow = flow, .size = 1000, .interval = 4ms / flow});
   }
   End left{GetParam(), sources};
@@ -215,7 +215,7 @@ TEST_P(TunnelOf, BulkFlowsShareEvenly) {
   }
 }
 
-TEST_P(TunnelOf, InAnOutageQueuesStayBoundedAndWhatComesAfterItIsFresh) {
+TEST_P(TunnelOf, OutageKeepsQueuesBoundedAndDataFresh) {
   End left{
       GetParam(),
       {{.flow = 1, .size = 1000, .interval = 1ms}, {.flow = 2, .size = 160, .interval = 20ms}}};
@@ -232,7 +232,7 @@ TEST_P(TunnelOf, InAnOutageQueuesStayBoundedAndWhatComesAfterItIsFresh) {
   EXPECT_LE(left.queued_max, DataSize{200'000});
 }
 
-TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
+TEST_P(TunnelOf, LossesReorderNothingAndPacketsAreUnchanged) {
   std::vector<Source> sources;
   const std::vector<size_t> sizes{40, 500, 1130, 1280, 1500, 4000, 9000};
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -253,7 +253,7 @@ TEST_P(TunnelOf, LossesReorderNothingAndPacketsOfAnySizeComeOutAsTheyWentIn) {
   EXPECT_GT(right.tunnel().assembler().abandoned, 0U) << "a lost part loses its packet";
 }
 
-/// A line about an end: what it did in all, what waits, and a digest of what it sent and gave out.
+/// A line about an end: its totals, what waits, and a digest of its output.
 std::string golden_line(End& end, TimePoint now) {
   const Tunnel& tunnel = end.tunnel();
   const TunnelStats& stats = tunnel.stats();
@@ -271,7 +271,7 @@ std::string golden_line(End& end, TimePoint now) {
 }
 
 // Bulk, sparse and large packets, a pause, an outage, losses, notes and a smaller path.
-TEST_P(TunnelOf, WhatItCarriesIsAsItWas) {
+TEST_P(TunnelOf, CarriesPacketsAsRecorded) {
   End left{GetParam(),
            {{.flow = 1, .size = 1000, .interval = 2ms},
             {.flow = 2, .size = 160, .interval = 20ms},
@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(Controls, TunnelOf,
                          ::testing::Values(ControlKind::kCress, ControlKind::kSprout),
                          [](const auto& about) { return std::string{name_of(about.param)}; });
 
-TEST(Tunnel, WhatARouterWouldNotSendOnIsNotCarried) {
+TEST(Tunnel, UnroutablePacketsAreNotCarried) {
   ControlMaker controls;
   Tunnel tunnel{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
   Bytes multicast = packet_of({}, 100);
@@ -314,7 +314,7 @@ TEST(Tunnel, WhatARouterWouldNotSendOnIsNotCarried) {
   EXPECT_EQ(tunnel.stats().packets_not_carried, 3U);
 }
 
-TEST(PacketParts, EveryPacketComesBackWhateverTheSizesAndTheOrderOfItsParts) {
+TEST(PacketParts, PacketsAreReassembledFromAnyParts) {
   Rng rng{3};
   PacketCutter cutter;
   PacketAssembler assembler;
@@ -383,14 +383,16 @@ TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
     ++used[slots.slot_of(kTimeZero, key_of(flow), false, nothing)];
   }
   EXPECT_EQ(used.size(), FlowSlots::kSlots);
-  // One more takes the place of who was silent longest.
+  // One more replaces the one that was silent longest.
   slots.slot_of(kTimeZero + 1ms, key_of(1000), false, nothing);
   EXPECT_EQ(slots.size(), FlowSlots::kSlots);
   slots.slot_of(kTimeZero + FlowSlots::kIdleMax + 2s, key_of(1), false, nothing);
   EXPECT_EQ(slots.size(), 1U) << "the others are over";
+  slots.slot_of(kTimeZero + 2 * FlowSlots::kIdleMax + 2s, key_of(2), false, nothing);
+  EXPECT_EQ(slots.size(), 2U) << "not yet";
 }
 
-TEST(FlowSlots, AFlowKeepsItsQueueWhileSomethingWaitsThereAndMemoryIsBounded) {
+TEST(FlowSlots, FlowKeepsItsQueueWhilePacketsWait) {
   Rng rng{9};
   FlowSlots slots;
   std::map<uint64_t, session::FlowId> at;
@@ -406,14 +408,14 @@ TEST(FlowSlots, AFlowKeepsItsQueueWhileSomethingWaitsThereAndMemoryIsBounded) {
   }
 }
 
-TEST(FlowSlots, FragmentsOfAFlowShareAQueueThoughTheyTellNoPorts) {
+TEST(FlowSlots, FragmentsOfAFlowShareAQueue) {
   FlowSlots slots;
   const auto nothing = [](session::FlowId) { return false; };
   EXPECT_EQ(slots.slot_of(kTimeZero, key_of(5), true, nothing),
             slots.slot_of(kTimeZero, key_of(0), true, nothing));
 }
 
-TEST(Greeting, ParseReturnsWhatWasBuiltAndEveryOtherByteIsAnError) {
+TEST(Greeting, ParseReturnsWhatWasBuiltOrAnError) {
   Greeting greeting;
   greeting.network.listener = *parse_tunnel_prefix("10.9.0.2/30");
   greeting.network.control = ControlKind::kSprout;

@@ -78,6 +78,12 @@ class Sites(unittest.TestCase):
         self.assertEqual(sites._literals("20.0F", "("), [("(20.0F * 1.25F)", "a quarter more"),
                                                          ("(20.0F * 0.5F)", "half as much")])
 
+    def test_twice_nothing_is_no_bug(self):
+        self.assertEqual(sites._literals("0.0F", "("), [("(0.0F + 1.0F)", "one more")])
+        self.assertEqual(sites._literals("0ms", "("), [("(0ms + 1ms)", "one more")])
+        self.assertEqual(sites._literals("10ms", "("), [("(10ms * 2)", "twice as long"),
+                                                        ("(10ms / 2)", "half as long")])
+
     def test_template_arguments_are_no_comparison(self):
         self.assertFalse([site for site in self.sites if "static_cast<=" in site.text])
 

@@ -308,9 +308,14 @@ def _literals(word, before):
         if value > 1:
             changes.append((f"({word} * 2)", "twice as much"))
         return changes
-    if DURATION.match(word):
+    duration = DURATION.match(word)
+    if duration and not word.strip("nusmih.0'"):
+        return [(f"({word} + 1{duration.group(1)})", "one more")]  # twice nothing is no bug
+    if duration:
         return [(f"({word} * 2)", "twice as long"), (f"({word} / 2)", "half as long")]
     if FRACTION.match(word):
         suffix = "F" if word[-1] in "fF" else ""
+        if float(word.rstrip("fF").replace("'", "")) == 0:
+            return [(f"({word} + 1.0{suffix})", "one more")]
         return [(f"({word} * 1.25{suffix})", "a quarter more"), (f"({word} * 0.5{suffix})", "half as much")]
     return []

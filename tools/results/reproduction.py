@@ -78,7 +78,7 @@ def tunnel(lab):
 
 @table("like-recordings", cost="3 s")
 def like_recordings(lab):
-    found = lab.test_lines("eval-schemes-like", "LikeRecordings.Profiles*:LikeRecordings.TheSkype*",
+    found = lab.test_lines("eval-schemes-like", "LikeRecordings.Profiles*:LikeRecordings.PapersSkype*",
                            r"^\| (?P<profile>[^|]+) \| (?P<file>[^|]+) \| (?P<seconds>[\d-]+) \| (?P<rest>.*) \|$", 12)
     rows, seen = [], set()
     for row in found:

@@ -11,16 +11,16 @@
 
 namespace cress::traces {
 
-/// An emulated path between two UDP programs, in real time: what one sends to the emulator's socket
-/// goes through a link of the simulator and then to the other. The one is whoever wrote last, the
-/// other the server, which sees the emulator's address in its place. As a machine it needs a
-/// Driver, and one socket for both sides.
+/// An emulated path between two UDP programs, in real time: datagrams that one sends to the
+/// emulator's socket pass through a link of the simulator and then go to the other. The client is
+/// the last program that sent; the other is the server, which sees the emulator's address instead
+/// of the client's. As a machine it needs a Driver, and one socket for both sides.
 ///
-/// A link's time begins at `start`; links charge whole IP packets, as a World does. Of what a late
-/// process missed, everything still leaves the queue at its own time, in its order; it is only
-/// delivered late (Driver::stats().timeout_lateness_max says by how much).
-/// Bounded: what a link queues, by its queue; each link keeps a record of every datagram it
-/// delivered. Threads: none inside; one owner.
+/// A link's time begins at `start`; links charge whole IP packets, as a World does. If the process
+/// is late, all datagrams still leave the queue at their own times, in order; only their delivery
+/// is late (Driver::stats().timeout_lateness_max gives the delay). Bounded: a link's queue, by its
+/// own limit; each link keeps a record of every datagram it delivered. Threads: none inside; one
+/// owner.
 class PathEmulator final : public Machine {
  public:
   struct Options {
@@ -39,7 +39,7 @@ class PathEmulator final : public Machine {
 
   const sim::Link& forward() const { return forward_; }
   const sim::Link& reverse() const { return reverse_; }
-  /// When the links' kTimeZero was.
+  /// The time of the links' kTimeZero.
   TimePoint start() const { return start_; }
 
  private:

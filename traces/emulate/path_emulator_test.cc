@@ -71,7 +71,7 @@ TEST(PathEmulator, EachDirectionWaitsForItsOwnLinkAndIsChargedForIpPackets) {
   EXPECT_EQ(path.poll_timeout(), kNever);
 }
 
-TEST(PathEmulator, WhatIsLateStillLeftTheQueueAtItsTime) {
+TEST(PathEmulator, LateDatagramStillLeavesTheQueueOnTime) {
   PathEmulator path{kStart, options(10ms, 10ms)};
   for (int i = 0; i < 5; ++i) {
     path.handle_datagram(kStart, at_port(1), std::vector<std::byte>(1472));
@@ -83,7 +83,7 @@ TEST(PathEmulator, WhatIsLateStillLeftTheQueueAtItsTime) {
   }
 }
 
-TEST(PathEmulator, TheServerIsAnsweredToWhoeverWroteLast) {
+TEST(PathEmulator, ServersAnswersGoToTheLastSender) {
   PathEmulator path{kStart, options(10ms, 10ms)};
   path.handle_datagram(kStart, at_port(2), std::vector<std::byte>(1));
   path.handle_timeout(kStart + 20ms);
@@ -98,7 +98,7 @@ TEST(PathEmulator, TheServerIsAnsweredToWhoeverWroteLast) {
   EXPECT_EQ(out[0].to, at_port(9));
 }
 
-/// Writes down when what came.
+/// Records arrivals and their times.
 class Notebook final : public Machine {
  public:
   void handle_datagram(TimePoint now, const Address& from,
@@ -156,7 +156,7 @@ TEST(PathEmulator, RealDatagramsTakeTheirTimeThereAndBack) {
   ASSERT_EQ(client.arrivals.size(), 1U);
   EXPECT_EQ(server.arrivals[0].from, path_socket.local_address());
   EXPECT_EQ(client.arrivals[0].from, path_socket.local_address());
-  // Not before its time; how late, is this machine's business.
+  // Not before its time; how late depends on this machine.
   EXPECT_GE(server.arrivals[0].at - path.start(), 70ms);
   EXPECT_GE(client.arrivals[0].at - path.start(), 105ms);
 }

@@ -1,4 +1,4 @@
-// What two saturating ends did over links that wander, fall silent, lose and drop, as recorded.
+// Two saturating ends over links that vary, fall silent, lose and drop, as recorded.
 
 #include <gtest/gtest.h>
 

@@ -25,7 +25,7 @@ TEST(Measurement, OpportunitiesAreBytesNotPackets) {
   EXPECT_EQ(result.capacity(), DataRate::kilobits_per_second(240));
 }
 
-TEST(Measurement, WhatArrivesOutsideOfTheWindowDoesNotCount) {
+TEST(Measurement, ArrivalsOutsideTheWindowDoNotCount) {
   const std::vector arrivals{arrival(0, 0s, 999ms), arrival(1, 0s, 1s), arrival(2, 0s, 1999ms),
                              arrival(3, 0s, 2s)};
   const auto result = measure_direction(arrivals, kSecond);
@@ -34,7 +34,7 @@ TEST(Measurement, WhatArrivesOutsideOfTheWindowDoesNotCount) {
   EXPECT_EQ(result.trace.opportunities.back().at, 999ms);
 }
 
-TEST(Measurement, APacketThatWaitedVouchesForTheTimeItWaited) {
+TEST(Measurement, QueueingProvesSaturationForItsTime) {
   // The fastest takes 20 ms; clocks are 5 s apart.
   const std::vector arrivals{arrival(0, 5s, 20ms), arrival(1, 5'900ms, 1'400ms),
                              arrival(2, 6'600ms, 2'120ms)};
@@ -44,7 +44,7 @@ TEST(Measurement, APacketThatWaitedVouchesForTheTimeItWaited) {
   EXPECT_NEAR(result.saturated_share, 0.78, 1e-9);
 }
 
-TEST(Measurement, APacketThatDidNotWaitVouchesForNothing) {
+TEST(Measurement, PacketWithoutQueueingProvesNothing) {
   std::vector<SaturateArrival> arrivals;
   for (uint64_t i = 0; i < 1'000; ++i) {
     arrivals.push_back(arrival(i, 1s + i * 1ms, 1s + i * 1ms + 30ms));
@@ -63,7 +63,7 @@ TEST(Measurement, GapsReachToTheWindowsEnds) {
   EXPECT_EQ(measure_direction({}, kSecond).longest_gap, 1s);
 }
 
-TEST(Measurement, CountsWhatWasLostAndWhatCameLate) {
+TEST(Measurement, CountsLostAndLatePackets) {
   const std::vector arrivals{arrival(10, 0s, 1'100ms), arrival(13, 0s, 1'200ms),
                              arrival(11, 0s, 1'300ms), arrival(15, 0s, 1'400ms)};
   const auto result = measure_direction(arrivals, kSecond);
@@ -72,7 +72,7 @@ TEST(Measurement, CountsWhatWasLostAndWhatCameLate) {
   EXPECT_EQ(result.reordered, 1U);
 }
 
-TEST(Measurement, DelayOver750MsIsOfThereAndBack) {
+TEST(Measurement, DelayOver750MsIsARoundTrip) {
   // 715 ms of waiting and 40 ms of path are over, 705 and 40 are not.
   std::vector<SaturateArrival> arrivals{arrival(0, 0s, 20ms)};
   arrivals.push_back(arrival(1, 500ms, 1'235ms + 0ms));

@@ -19,8 +19,8 @@ namespace cress::traces {
 namespace {
 
 constexpr Duration kPropagation = 20ms;
-// This machine may be busy with other things; then the emulator is late, and what is measured is
-// the machine. Such runs are made again.
+// This machine may be busy with other work; then the emulator is late, and the measurement shows
+// the machine. Such runs are repeated.
 constexpr Duration kLatenessMax = 4ms;
 constexpr int kTries = 4;
 
@@ -99,7 +99,7 @@ Bar judge(const Finding& finding, bool down, const sim::DeliveryTrace& replayed)
   return bar;
 }
 
-/// The bar must be met by a run in which the emulator was punctual.
+/// The limit must be met by a run in which the emulator was punctual.
 void expect_given_back(const NamedLink& link, const std::string& address, Duration duration) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const Finding finding = measure(link, address, duration);

@@ -78,9 +78,9 @@ struct Found {
   Comparison comparison;
 };
 
-/// What the trace's time is at the measurement's 0. Each end knows the other's clock within half of
-/// a round trip only, and tells by how much it may have shifted what the other end received: in
-/// here both clocks are one.
+/// The trace's time at the measurement's 0. Each end knows the other's clock only within half of a
+/// round trip, and reports by how much it may have shifted what the other end received: in here
+/// both clocks are one.
 Duration offset_of(const SaturateMeasurement& measurement, bool received_here) {
   const Duration from = measurement.from - kTimeZero - kPropagation;
   return received_here ? from : from + measurement.clock_offset;
@@ -98,7 +98,7 @@ struct Second {
   Duration from{};
   DataSize missing;
 };
-/// By how much each measured second falls short of the trace.
+/// How far each measured second is below the trace.
 std::vector<Second> seconds_of(const SaturateMeasurement& measurement, bool down,
                                const sim::DeliveryTrace& replayed) {
   const auto& arrivals = (down ? measurement.down : measurement.up).arrivals;
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Recorded, RecordedLink,
                          ::testing::Values("ATT-LTE-driving", "TMobile-UMTS-driving",
                                            "Verizon-EVDO-driving", "Verizon-LTE-short"));
 
-TEST_P(RecordedLink, IsGivenBackInBothDirectionsAtOnceWithFeedbackOverAnotherPath) {
+TEST_P(RecordedLink, IsReproducedBothWaysWithASeparateFeedbackPath) {
   const Outcome outcome = run(plan_);
   ASSERT_EQ(outcome.state, Saturator::State::kDone);
   for (const SaturateMeasurement* end : {&outcome.connector, &outcome.listener}) {
@@ -171,7 +171,7 @@ TEST_P(RecordedLink, IsGivenBackInBothDirectionsAtOnceWithFeedbackOverAnotherPat
   expect_trace_back("up, told by the listener  ", found(outcome.listener, false, plan_.up, false));
 }
 
-TEST_P(RecordedLink, IsGivenBackOneDirectionAtATimeOverThatPathAlone) {
+TEST_P(RecordedLink, IsReproducedOneWayWithoutAFeedbackPath) {
   plan_.feedback = false;
   for (const bool down : {true, false}) {
     plan_.measures_down = down;
@@ -183,10 +183,10 @@ TEST_P(RecordedLink, IsGivenBackOneDirectionAtATimeOverThatPathAlone) {
   }
 }
 
-// Goal: where feedback itself waits in the queues, the link may run dry; then the summary has to
-// say so. Method: seconds in which less came than the trace could have delivered must lie in a
-// stretch that is listed.
-TEST_P(RecordedLink, WhatWasNotSaturatedIsToldWhenFeedbackWaitsBehindLoad) {
+// Goal: where feedback itself waits in the queues, the link's queue may become empty; then the
+// summary must report it. Method: seconds in which less arrived than the trace could have delivered
+// must be in a listed interval.
+TEST_P(RecordedLink, UnsaturatedTimeIsReportedWithQueuedFeedback) {
   plan_.feedback = false;
   const Outcome outcome = run(plan_);
   ASSERT_EQ(outcome.state, Saturator::State::kDone);

@@ -5,8 +5,8 @@
 namespace cress::traces {
 namespace {
 
-// Sent again at one go: many times what a burst of losses takes, so that a log with a thousand
-// holes is whole within seconds once the load is off the way.
+// The most retransmitted at once: many times what a burst of losses takes, so that a log with a
+// thousand gaps is complete within seconds once the load has left the path.
 constexpr uint64_t kAgainMax = 64 * kUpdateRecordsMax;
 
 }  // namespace

@@ -11,22 +11,22 @@
 
 namespace cress::traces {
 
-/// Hands a growing log of arrivals to the other end piece by piece, again what got lost on the way.
-/// The log itself belongs to the caller, who gives its present size with each call, and says how
-/// long to wait for an answer before a piece counts as lost (more than a round trip). Threads: none
-/// inside; one owner.
+/// Transfers a growing log of arrivals to the other end in pieces, and retransmits lost ones. The
+/// log itself belongs to the caller, who passes its current size with each call, and the time to
+/// wait for an answer before a piece counts as lost (more than a round trip). Threads: none inside;
+/// one owner.
 class RecordSender {
  public:
   struct Piece {
     uint64_t first = 0;
-    size_t count = 0;  ///< at most kUpdateRecordsMax; 0: nothing to hand out now
+    size_t count = 0;  ///< at most kUpdateRecordsMax; 0: nothing to send now
   };
   /// The next piece; counted as sent.
   Piece take(TimePoint now, uint64_t total);
-  /// Whether take() would give anything.
+  /// Whether take() would return anything.
   bool wants(TimePoint now, uint64_t total) const;
   void set_patience(Duration patience) { patience_ = patience; }
-  /// The other end has all below `received`. More than was sent is ignored.
+  /// The other end has everything below `received`. A number above what was sent is ignored.
   void on_received(uint64_t received);
   uint64_t received() const { return received_; }
 
@@ -36,21 +36,21 @@ class RecordSender {
 
   uint64_t received_ = 0;
   uint64_t next_ = 0;   // never sent before
-  uint64_t again_ = 0;  // [again_, again_end_): to be sent again
+  uint64_t again_ = 0;  // [again_, again_end_): to be retransmitted
   uint64_t again_end_ = 0;
-  // When anything of each kUpdateRecordsMax records was last sent.
+  // When any of each kUpdateRecordsMax records was last sent.
   std::vector<TimePoint> sent_at_;
   Duration patience_ = 500ms;
 };
 
-/// Puts the pieces of the other end's log together. Bounded: pieces that came early are kept up to
-/// kEarlyMax; the sender sends others again.
+/// Reassembles the other end's log. Bounded: pieces that arrive early are kept up to kEarlyMax; the
+/// sender retransmits the others.
 class RecordCollector {
  public:
   static constexpr size_t kEarlyMax = 8192;
 
   void add(uint64_t first, std::span<const SaturateRecord> records);
-  /// All without a hole, from the first on.
+  /// The log without gaps, from its start.
   const std::vector<SaturateRecord>& records() const { return records_; }
 
  private:

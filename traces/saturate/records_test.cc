@@ -23,8 +23,8 @@ struct Transfer {
   uint64_t pieces = 0;
 };
 
-/// Sends the log every 10 ms over a way of 30 ms that loses `loss` of the pieces and of the
-/// answers, until it is whole or `limit` is over. Returns the time it took.
+/// Sends the log every 10 ms over a path of 30 ms that loses `loss` of the pieces and of the
+/// answers, until it is complete or `limit` is over. Returns the time it took.
 Duration transfer(Transfer& parts, const std::vector<SaturateRecord>& log, double loss,
                   Duration limit) {
   struct Answer {
@@ -54,7 +54,7 @@ Duration transfer(Transfer& parts, const std::vector<SaturateRecord>& log, doubl
   return now - kTimeZero;
 }
 
-TEST(Records, ALogIsWholeAtTheOtherEndWhateverIsLost) {
+TEST(Records, LogIsCompleteAtTheOtherEndDespiteLoss) {
   const auto log = log_of(20'000);
   for (const double loss : {0.0, 0.02, 0.3, 0.7}) {
     Transfer parts;
@@ -96,7 +96,7 @@ TEST(Records, EarlyPiecesAreBounded) {
   EXPECT_GE(collector.records().size(), 2 * RecordCollector::kEarlyMax - 1);
 }
 
-TEST(Records, AnAnswerToWhatWasNeverSentIsIgnored) {
+TEST(Records, AnswerToUnsentDataIsIgnored) {
   RecordSender sender;
   sender.on_received(5);
   EXPECT_EQ(sender.received(), 0U);

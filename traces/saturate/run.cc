@@ -44,7 +44,7 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-/// Before anything is measured that could then not be kept.
+/// Before measuring anything that could then not be saved.
 void require_folder(const std::string& prefix) {
   const std::filesystem::path folder = std::filesystem::path{prefix}.parent_path();
   if (!prefix.empty() && !folder.empty() && !std::filesystem::is_directory(folder)) {
@@ -210,7 +210,7 @@ void Run::write(const std::string& path, const std::string& text) {
   try {
     save_text(text, path);
   } catch (const std::exception& error) {
-    // The other files may still fit, or be for another disk.
+    // The other files may still fit, or be on another disk.
     first_failure_ = first_failure_.empty() ? error.what() : first_failure_;
   }
 }

@@ -10,7 +10,7 @@
 
 namespace cress::traces {
 
-/// `cress-trace saturate`, as its arguments say.
+/// `cress-trace saturate`, with its arguments.
 struct SaturateRunOptions {
   /// Either...
   std::optional<std::string> connect{};   ///< HOST:PORT
@@ -19,10 +19,10 @@ struct SaturateRunOptions {
   std::optional<Address> listen{};
   std::optional<Address> feedback_listen{};
 
-  /// Of who connects: from which addresses of this machine.
+  /// For the connecting end: the local addresses to use.
   Address bind{};
   Address feedback_bind{};
-  std::string token{};  ///< who listens may leave it empty: one is made and shown
+  std::string token{};  ///< the listening end may leave it empty: a token is generated and printed
   bool up = true;
   bool down = true;
   Duration duration = 60s;
@@ -38,8 +38,9 @@ struct SaturateStreams {
 };
 
 /// Measures in real time, until done or interrupted (the first Ctrl-C ends the measuring, a second
-/// one the collecting), and writes what there is. Throws std::runtime_error: what went wrong, and
-/// what to do. One per process at a time, since it takes the signals. Threads: blocks the caller's.
+/// one the collecting), and writes the results so far. Throws std::runtime_error: what went wrong,
+/// and what to do. One per process at a time, since it handles signals. Threads: blocks the
+/// caller's.
 void run_saturate(const SaturateRunOptions& options, const SaturateStreams& streams);
 
 }  // namespace cress::traces

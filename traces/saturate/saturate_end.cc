@@ -30,8 +30,8 @@ SaturateEnd::SaturateEnd(const Parts& parts, const SaturatorOptions& options,
 
 SaturateEnd::~SaturateEnd() { *alive_ = false; }
 
-/// What one path has heard may have given the other one something to say. A driver must not be
-/// woken from inside its machine, so it is done a moment later.
+/// A datagram on one path may give the other one something to send. A driver must not be woken from
+/// inside its machine, so it is done a moment later.
 void SaturateEnd::look_around() {
   const auto wake = [this](runtime::Driver* driver, SaturatePath path, bool& woken) {
     if (driver == nullptr || woken || !saturator_.wants_transmit(path)) {

@@ -14,8 +14,8 @@
 
 namespace cress::traces {
 
-/// A saturator's side of one path as a machine for a Driver. Time-outs are those of the link's side
-/// alone. Threads: the loop's.
+/// One path of a saturator as a machine for a Driver. Only the link's side has time-outs. Threads:
+/// the loop's.
 class SaturatorWay final : public Machine {
  public:
   /// `saturator` is borrowed. `on_drained` is called after every change, from inside the driver.
@@ -45,30 +45,30 @@ class SaturatorWay final : public Machine {
   std::function<void()> on_drained_;
 };
 
-/// A saturator in real time: a socket for each path, and the two sides told of each other's
-/// changes. Errors: the constructor throws what UdpSocket's throws. Threads: the loop's.
+/// A saturator in real time: a socket for each path; each side is notified of the other's changes.
+/// Errors: the constructor throws what UdpSocket's throws. Threads: the loop's.
 class SaturateEnd {
  public:
   struct Parts {
     const runtime::MonotonicClock& clock;  ///< this and the loop are borrowed
     runtime::EventLoop& loop;
     Address bind{};                          ///< of the link's socket
-    std::optional<Address> feedback_bind{};  ///< and of the feedback path's, if there is to be one
+    std::optional<Address> feedback_bind{};  ///< and of the feedback path's, if there is one
   };
 
-  /// `on_end` is called once, from the loop, when there is nothing left to do.
+  /// `on_end` is called once, from the loop, when it is finished.
   SaturateEnd(const Parts& parts, const SaturatorOptions& options, std::function<void()> on_end);
   ~SaturateEnd();
   SaturateEnd(const SaturateEnd&) = delete;
   SaturateEnd& operator=(const SaturateEnd&) = delete;
 
   const Saturator& saturator() const { return saturator_; }
-  /// Ends measuring; what was measured is still collected.
+  /// Ends measuring; the measured data is still collected.
   void finish();
 
   Address link_address() const { return link_socket_.local_address(); }
   std::optional<Address> feedback_address() const;
-  /// Datagrams that reached this machine and found its buffer full: lost by us, not by the link.
+  /// Datagrams that reached this machine while its buffer was full: lost by us, not by the link.
   uint64_t dropped_by_kernel() const { return link_socket_.dropped_by_kernel(); }
   /// Datagrams that never left this machine.
   uint64_t unsent() const;
@@ -86,7 +86,7 @@ class SaturateEnd {
   std::optional<SaturatorWay> feedback_;
   std::unique_ptr<runtime::Driver> link_driver_;
   std::unique_ptr<runtime::Driver> feedback_driver_;
-  // Posted work finds out whether this still exists.
+  // Lets posted work check whether this object still exists.
   std::shared_ptr<bool> alive_;
   bool link_woken_ = false;
   bool feedback_woken_ = false;

@@ -18,7 +18,7 @@
 
 namespace cress::traces {
 
-/// For tests: entropy of a number.
+/// For tests: entropy from a number.
 inline std::array<std::byte, 32> entropy_of(uint8_t number) {
   std::array<std::byte, 32> entropy{};
   for (size_t i = 0; i < entropy.size(); ++i) {
@@ -39,7 +39,7 @@ inline const Address& listener_address() {
   return kAddress;
 }
 
-/// For tests: the second path, a wire of constant delay; one for both directions.
+/// For tests: the second path, a wire with constant delay; one for both directions.
 struct FeedbackWire {
   struct Flying {
     TimePoint arrives{};
@@ -52,7 +52,7 @@ struct FeedbackWire {
 };
 
 /// For tests: a saturator as a host of the simulated world. Its link path is the world's; its
-/// feedback path, where there is one, the wire.
+/// feedback path, if any, the wire.
 class SaturatorHost final : public Machine {
  public:
   SaturatorHost(const SaturatorOptions& options, FeedbackWire* wire)
@@ -114,7 +114,7 @@ class SaturatorHost final : public Machine {
   Saturator saturator_;
 };
 
-/// For tests: how well a measured direction gives the replayed trace back.
+/// For tests: how well a measured direction reproduces the replayed trace.
 struct Comparison {
   double capacity_error_median = 0;  ///< of whole seconds
   double capacity_error_worst = 0;
@@ -124,7 +124,7 @@ struct Comparison {
   size_t seconds = 0;
 };
 
-/// `offset`: what the trace's time is at the measurement's time 0.
+/// `offset`: the trace's time at the measurement's time 0.
 inline Comparison compare(const sim::DeliveryTrace& replayed, const DirectionMeasurement& measured,
                           Duration offset) {
   Comparison result;
@@ -152,7 +152,7 @@ inline Comparison compare(const sim::DeliveryTrace& replayed, const DirectionMea
   const auto total = static_cast<double>(replayed.capacity(zero, zero + measured.length).bytes());
   result.capacity_error_total = total == 0 ? 0 : std::abs(count({}, measured.length) / total - 1);
 
-  // Each gap of the trace that lies inside, against the one measured around its middle.
+  // Each gap of the trace inside the window, compared with the measured one around its middle.
   const auto& found = measured.trace.opportunities;
   const Duration period = replayed.period();
   std::vector<Duration> instants;

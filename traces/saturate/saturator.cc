@@ -16,18 +16,18 @@ constexpr Duration kHelloEvery = 250ms;
 // A path that was alive and is silent: perhaps our address has changed.
 constexpr Duration kQuiet = 3s;
 constexpr Duration kHelloAgainEvery = 1s;
-// How often news are told: the rate follows within a fraction of the delay that is kept. Beside
-// load that itself tells the news, small datagrams would only add to the queue.
+// How often reports are sent: the rate then follows within a fraction of the kept delay. Next to
+// load that itself carries reports, small datagrams would only add to the queue.
 constexpr Duration kTellEvery = 10ms;
 constexpr Duration kTellEveryOverLink = 50ms;
 constexpr Duration kTellEveryBesideLoad = 100ms;
 constexpr Duration kKeepAlive = 100ms;
-// Of a path that has nothing to tell: what a NAT on the way wants to hear.
+// For a path with nothing to report: keeps NAT mappings alive.
 constexpr Duration kKeepAliveOther = 500ms;
 constexpr int kUpdatesAtOnce = 8;
-// What one event may set free: a third of a gigabit per second at two events a tick.
+// The most that one event may release: a third of a gigabit per second at two events per tick.
 constexpr int kBurstMax = 256;
-// All on the way may be lost: after this long without load one packet asks.
+// All packets in transit may be lost: after this long without load one packet is sent as a probe.
 constexpr Duration kProbeEvery = 1s;
 // Answers to strangers that wait to be sent.
 constexpr size_t kAnswersMax = 16;
@@ -36,7 +36,7 @@ constexpr int kGoodbyes = 4;
 constexpr Duration kPatienceMin = 150ms;
 constexpr Duration kPatienceMax = 5s;
 constexpr Duration kSizeTrial = 3s;
-// What is common under 1500: PPPoE and tunnels, mobile networks; 1280 is what IPv6 promises.
+// Common sizes under 1500: PPPoE and tunnels, mobile networks; 1280 is IPv6's minimum.
 constexpr std::array kPacketSizes{DataSize{1440}, DataSize{1400}, DataSize{1340}, DataSize{1280}};
 
 DataSize ip_overhead(const Address& peer) { return DataSize{peer.is_ipv4() ? 28 : 48}; }
@@ -54,7 +54,7 @@ Saturator::Saturator(TimePoint start, const SaturatorOptions& options)
   check(options.packet_size >= kPacketSizes.back() && options.packet_size <= DataSize{9000},
         "Saturator: packet_size out of range");
   check(options.duration > Duration{}, "Saturator: duration must be positive");
-  // One half is told, the other never.
+  // One half is sent, the other never.
   std::copy_n(options_.entropy.begin(), own_nonce_.size(), own_nonce_.begin());
   std::copy_n(options_.entropy.begin() + 16, 16, secret_.begin());
   uint64_t seed = 0;
@@ -70,7 +70,7 @@ Saturator::Saturator(TimePoint start, const SaturatorOptions& options)
   }
 }
 
-// --- what comes -----------------------------------------------------------------------------
+// --- input ----------------------------------------------------------------------------------
 
 void Saturator::handle_datagram(TimePoint now, SaturatePath path, const Address& from,
                                 std::span<const std::byte> bytes) {
@@ -117,7 +117,7 @@ void Saturator::on_challenge(SaturatePath path, const SaturateChallenge& challen
   }
   const SaturateKey key = session_key(options_.token, own_nonce_, challenge.listener);
   if (key_ != key && key_.has_value() && state_ != State::kWaiting) {
-    return;  // the listener was started anew: it does not know what was agreed
+    return;  // the listener was restarted: it has no session
   }
   key_ = key;
   const SaturateStart start{own_nonce_, challenge.cookie, up_, down_, wants_feedback_};
@@ -132,7 +132,7 @@ void Saturator::on_start(SaturatePath path, const Address& from, const SaturateS
   }
   if (start.connector != connector_) {
     if (state_ != State::kWaiting) {
-      return;  // busy with another
+      return;  // busy with another peer
     }
     ways_ = {};
     connector_ = start.connector;
@@ -223,7 +223,7 @@ Duration Saturator::loaded(Duration one_way, Duration fastest) const {
   return one_way - fastest + (round_trip_ == Duration::max() ? Duration{} : round_trip_);
 }
 
-/// What the other end knows of what was sent to it.
+/// The other end's report about what was sent to it.
 void Saturator::learn_status(const SaturateUpdate& update) {
   const uint64_t next = way(SaturatePath::kLink).next;
   if (update.newest == 0 || update.newest > next) {
@@ -252,7 +252,7 @@ void Saturator::learn_status(const SaturateUpdate& update) {
                       next);
 }
 
-/// How far the other end is.
+/// The other end's phase.
 void Saturator::learn_phase(const SaturateUpdate& update) {
   if (update.sent < peer_known_at_) {
     return;
@@ -284,7 +284,7 @@ void Saturator::learn_phase(const SaturateUpdate& update) {
 void Saturator::handle_too_large(TimePoint now, SaturatePath path, DataSize path_mtu) {
   now_ = std::max(now_, now);
   if (path != SaturatePath::kLink || full_size_arrived_) {
-    return;  // what gets through is not too large, whoever says so
+    return;  // a size that gets through is not too large, whatever is reported
   }
   for (const DataSize size : kPacketSizes) {
     if (size < packet_size_ && (path_mtu == DataSize{} || size <= path_mtu)) {
@@ -295,7 +295,7 @@ void Saturator::handle_too_large(TimePoint now, SaturatePath path, DataSize path
   }
 }
 
-// --- what happens in time -------------------------------------------------------------------
+// --- time -----------------------------------------------------------------------------------
 
 void Saturator::enter(State state) {
   state_ = state;
@@ -309,7 +309,7 @@ void Saturator::begin() {
   heard_ = now_;
   next_tick_ = now_;
   for (Way& to : ways_) {
-    to.due = to.confirmed ? 1 : 0;  // also a reason to look at poll_timeout() again
+    to.due = to.confirmed ? 1 : 0;  // also a reason to read poll_timeout() again
   }
 }
 
@@ -436,7 +436,7 @@ void Saturator::run_collecting() {
   } else if (is_complete() && options_.connects) {
     goodbyes_left_ = kGoodbyes;
   } else if (now_ - progress_ > kCollectStallMax || (is_complete() && now_ - heard_ > kQuiet)) {
-    enter(State::kDone);  // all that could be had; or the good-byes were lost
+    enter(State::kDone);  // complete as far as possible; or the final messages were lost
   }
 }
 
@@ -447,7 +447,7 @@ SaturatePath Saturator::feedback_path() const {
 }
 
 void Saturator::set_due() {
-  // How long an answer may take: under load what the last one took there and back.
+  // The time allowed for an answer: under load the last one's round trip.
   const Duration answer =
       is_running() ? 2 * last_round_trip_ : 4 * std::min(round_trip_, kPatienceMax);
   record_sender_.set_patience(std::clamp(answer, kPatienceMin, kPatienceMax));
@@ -463,7 +463,7 @@ void Saturator::set_due() {
   for (const SaturatePath each : {SaturatePath::kLink, SaturatePath::kFeedback}) {
     Way& to = way(each);
     if (each == SaturatePath::kLink && is_running() && sends() && (each != path || !receives())) {
-      continue;  // load says enough, and small datagrams between it blur what leaves when
+      continue;  // load carries the information, and small datagrams between it disturb its timing
     }
     const Duration wait = each == path ? every : kKeepAliveOther;
     if (to.confirmed && now_ - kTimeZero >= to.said - kTimeZero + wait) {
@@ -473,7 +473,7 @@ void Saturator::set_due() {
   }
 }
 
-// --- what goes ------------------------------------------------------------------------------
+// --- output ---------------------------------------------------------------------------------
 
 bool Saturator::may_load() const {
   const Way& link = way(SaturatePath::kLink);
@@ -561,7 +561,7 @@ Transmit Saturator::make_update(SaturatePath path, bool load) {
   std::vector<std::byte> bytes =
       encode_saturate({path, options_.connects, std::move(update)}, *key_,
                       load ? static_cast<size_t>(payload.bytes()) : 0);
-  // Noise: a link that compresses would carry zeros in no time.
+  // Noise: a link with compression would carry zeros in no time.
   for (size_t i = covered_size(bytes); i < bytes.size(); i += 8) {
     const uint64_t noise = padding_.next();
     std::memcpy(&bytes[i], &noise, std::min<size_t>(8, bytes.size() - i));
@@ -573,7 +573,7 @@ Transmit Saturator::make_update(SaturatePath path, bool load) {
   return {*to.peer, std::move(bytes)};
 }
 
-// --- what is known --------------------------------------------------------------------------
+// --- results --------------------------------------------------------------------------------
 
 SaturatePath Saturator::silent_path() const {
   return way(SaturatePath::kLink).confirmed ? SaturatePath::kFeedback : SaturatePath::kLink;

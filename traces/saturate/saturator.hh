@@ -20,75 +20,75 @@
 namespace cress::traces {
 
 struct SaturatorOptions {
-  /// Who connects says what is measured, and for how long.
+  /// The connecting end decides what is measured, and for how long.
   bool connects = false;
   SaturateKey token{};  ///< key_of_token()
-  /// Unguessable: nonces, cookies and padding are made of it.
+  /// Unpredictable: source of nonces, cookies and padding.
   std::array<std::byte, 32> entropy{};
 
-  /// Of who connects:
+  /// For the connecting end:
   Address peer{};                          ///< over the link under test
-  std::optional<Address> feedback_peer{};  ///< over another path, for what is not load
+  std::optional<Address> feedback_peer{};  ///< over another path, for everything except load
   bool up = true;                          ///< saturate from here to the peer
   bool down = true;                        ///< and from the peer to here
 
-  /// Of measuring, after the warm-up. Who listens: the longest to take part.
+  /// How long to measure, after the warm-up. For the listening end: the longest it takes part.
   Duration duration = 60s;
-  /// Of load, as an IP packet; smaller ones are tried when these do not get through. Odd sizes are
-  /// as good as round ones: bytes are counted.
+  /// Size of a load packet including its IP header; smaller sizes are tried if these do not get
+  /// through. Any size works: bytes are counted.
   DataSize packet_size{1500};
 };
 
-/// What a saturator found out; times are on its own clock.
+/// The results of a saturator; times are on its own clock.
 struct SaturateMeasurement {
   struct Direction {
-    /// Ascending by arrival; empty where nothing was sent.
+    /// Ascending by arrival; empty if nothing was sent.
     std::vector<SaturateArrival> arrivals;
     bool wanted = false;    ///< it was to be saturated
-    bool complete = false;  ///< all that arrived is here
-    DataSize packet_size;   ///< of load, at the end; 0 where the other end sent
+    bool complete = false;  ///< all arrivals are here
+    DataSize packet_size;   ///< of load, at the end; 0 if the other end sent
   };
-  Direction up;  ///< from who connects to who listens
+  Direction up;  ///< from the connecting to the listening end
   Direction down;
-  /// Of measuring: what came before was the warm-up. Equal: nothing was measured.
+  /// Begin and end of the measurement, after the warm-up. Equal: nothing was measured.
   TimePoint from{};
   TimePoint to{};
-  Duration round_trip{};  ///< the least there was
-  /// The other end's clock less this one's, within half of that round trip: by that much the two
-  /// directions may be shifted against each other.
+  Duration round_trip{};  ///< the minimum observed
+  /// The other end's clock minus this one's, to within half of that round trip: the two directions
+  /// may be shifted against each other by that much.
   Duration clock_offset{};
 };
 
-/// One end of a saturated link (Sprout, NSDI '13, §4.1): keeps so many packets on the way to the
-/// other end that the bottleneck never runs dry, and logs when those of the other end arrive. The
-/// two logs are exchanged, so that both ends know both directions. No I/O.
+/// One end of a saturated link (Sprout, NSDI '13, §4.1): keeps so many packets in transit to the
+/// other end that the bottleneck's queue is never empty, and logs when those of the other end
+/// arrive. The two logs are exchanged, so that both ends know both directions. No I/O.
 ///
-/// It floods only whom it has reason to: a hello is answered, with less than it holds, only when it
-/// knows the token; load goes to an address only after what was sent there came back from it. An
-/// end that hears nothing stops when its window is full.
+/// It sends load only to a verified peer: a hello is answered, with fewer bytes than it has, only
+/// if its sender knows the token; load goes to an address only after a cookie sent there was
+/// returned. An end that receives nothing stops when its window is full.
 ///
-/// Paths: the link under test carries load; whatever else is said goes over the feedback path while
-/// that is alive. Without one, it goes with the load, and waits with it. Of each path `now` never
-/// goes back; of both together it may, since two sockets are read one after the other: an arrival
-/// keeps its time, everything else happens at the latest time told. Errors: what peers and
-/// strangers send is counted. Bounded: kSaturateDatagramsMax of each direction end the measuring.
-/// Threads: none inside; one owner.
+/// Paths: the link under test carries load; all other messages use the feedback path while that
+/// works. Without one, they are sent with the load, and wait with it. Within each path `now` never
+/// goes back; between the paths it may, since two sockets are read one after the other: an arrival
+/// keeps its time, everything else uses the latest time seen. Errors: invalid datagrams are
+/// counted. Bounded: kSaturateDatagramsMax of each direction end the measuring. Threads: none
+/// inside; one owner.
 class Saturator {
  public:
   enum class State {
     kWaiting,    ///< for the other end
-    kWarmingUp,  ///< until queues stand, at most kWarmUpMax
+    kWarmingUp,  ///< until the queue is filled, at most kWarmUpMax
     kMeasuring,
-    kCollecting,  ///< no load any more; the logs are being completed
+    kCollecting,  ///< no more load; the logs are being completed
     kDone,
-    kFailed,  ///< nobody answered: see silent_path()
+    kFailed,  ///< no answer: see silent_path()
   };
 
   static constexpr Duration kWarmUpMax = 10s;
   static constexpr Duration kConnectMax = 10s;
-  /// A link may be silent for long; without a word over any path for this long it is over.
+  /// A link may be silent for long; without a datagram on any path for this long the run ends.
   static constexpr Duration kSilenceMax = 60s;
-  /// Collecting ends when it has got nowhere for so long.
+  /// Collecting ends after this long without progress.
   static constexpr Duration kCollectStallMax = 10s;
 
   Saturator(TimePoint start, const SaturatorOptions& options);
@@ -97,47 +97,47 @@ class Saturator {
   void handle_datagram(TimePoint now, SaturatePath path, const Address& from,
                        std::span<const std::byte> bytes);
   void handle_timeout(TimePoint now);
-  /// A datagram over the path was too large for it; `path_mtu` of IP, 0 when not told.
+  /// A datagram was too large for the path; `path_mtu` of IP, 0 if not reported.
   void handle_too_large(TimePoint now, SaturatePath path, DataSize path_mtu);
   std::optional<Transmit> poll_transmit(TimePoint now, SaturatePath path);
-  /// Whether poll_transmit would give anything.
+  /// Whether poll_transmit would return anything.
   bool wants_transmit(SaturatePath path) const;
   TimePoint poll_timeout() const;
 
-  /// Somebody wants to stop: measuring ends now, what was measured is collected.
+  /// Stops early: measuring ends now, and the measured data is collected.
   void finish(TimePoint now);
 
   State state() const { return state_; }
-  /// Of kFailed: where nobody answered.
+  /// For kFailed: the path without an answer.
   SaturatePath silent_path() const;
   /// Measuring and collecting only: time since measuring began.
   Duration measured(TimePoint now) const;
   bool has_feedback_path() const { return wants_feedback_; }
   const std::optional<Address>& peer() const { return way(SaturatePath::kLink).peer; }
 
-  /// How a direction is doing, for a person to watch.
+  /// The progress of a direction, for display.
   struct Pace {
     bool wanted = false;
-    DataRate rate;     ///< of the last second known of
-    Duration delay{};  ///< of the latest: there and back, under load there
+    DataRate rate;     ///< over the last known second
+    Duration delay{};  ///< of the latest arrival: a round trip, loaded in that direction
   };
   Pace up() const { return options_.connects ? outgoing() : incoming(); }
   Pace down() const { return options_.connects ? incoming() : outgoing(); }
 
   struct Stats {
-    uint64_t malformed = 0;        ///< no datagrams of ours
-    uint64_t unauthenticated = 0;  ///< of ours, by whom does not know the token, or reflected
+    uint64_t malformed = 0;        ///< not a saturator's datagram
+    uint64_t unauthenticated = 0;  ///< from a sender that does not know the token, or reflected
     uint64_t repeated = 0;         ///< arrived twice; counted once
   };
   const Stats& stats() const { return stats_; }
 
-  /// All that is known, at any time; in the end, all.
+  /// Everything known so far; complete at the end.
   SaturateMeasurement measurement() const;
 
  private:
   struct Way {
     std::optional<Address> peer;
-    bool confirmed = false;  ///< who is there has answered
+    bool confirmed = false;  ///< the peer has answered
     TimePoint heard{};
     TimePoint said{TimePoint::min()};
     TimePoint hello{TimePoint::min()};
@@ -201,7 +201,7 @@ class Saturator {
 
   // The session.
   SaturateNonce own_nonce_{};
-  SaturateNonce connector_{};  // whom the listener talks with
+  SaturateNonce connector_{};  // the peer of a listener
   SaturateKey secret_{};
   std::optional<SaturateKey> key_;
   std::array<Way, kSaturatePaths> ways_;
@@ -217,10 +217,10 @@ class Saturator {
   RecordCollector collector_;
   uint64_t stopped_at_ = 0;
 
-  // The path. One-way times are of two clocks: only their differences mean something.
+  // The path. One-way times compare two clocks: only their differences are meaningful.
   Duration round_trip_ = Duration::max();  // the least
   Duration last_round_trip_ = 1s;
-  Duration clock_offset_{};  // the peer's clock less ours
+  Duration clock_offset_{};  // the peer's clock minus ours
   Duration fastest_out_ = Duration::max();
   Duration fastest_in_ = Duration::max();
 
@@ -235,7 +235,7 @@ class Saturator {
   uint64_t told_newest_ = 0;
   uint64_t told_records_ = 0;
 
-  // What the peer told last.
+  // The peer's last report.
   TimePoint peer_known_at_{TimePoint::min()};
   uint64_t peer_total_ = 0;
   uint64_t peer_stopped_at_ = 0;
@@ -243,7 +243,7 @@ class Saturator {
   TimePoint peer_to_{};
   TimePoint progress_{};
 
-  // Small things, at the end for the sake of their size.
+  // Small members, at the end to save padding.
   State state_ = State::kWaiting;
   int goodbyes_left_ = 0;
   int burst_left_ = 0;

@@ -9,9 +9,9 @@
 #include "traces/saturate/summary.hh"
 #include "transport/base/check.hh"
 
-// A peer who knows the token and says what it likes. The input is a list of datagrams, each after
-// how many units of 4 ms it comes (one byte) and its length (one byte); tags are made good.
-// Whatever they say, the machine answers nobody more than it may, ends, and can be measured.
+// A peer that knows the token and sends anything. The input is a list of datagrams: the time since
+// the last in units of 4 ms (one byte), the length (one byte), the bytes; tags are corrected.
+// Whatever they contain, the machine sends no peer more than it may, ends, and can be measured.
 namespace {
 
 namespace traces = cress::traces;
@@ -47,7 +47,7 @@ struct Session {
     constexpr auto kLink = traces::SaturatePath::kLink;
     connector.handle_timeout(at);
     listener.handle_timeout(at);
-    // As much as a slow link carries: a session, not a flood, is what is wanted here.
+    // As much as a slow link carries: the test is about a session, not a flood.
     for (int i = 0; i < 4; ++i) {
       if (const auto out = connector.poll_transmit(at, kLink)) {
         listener.handle_datagram(at + std::chrono::milliseconds{1}, kLink, address(1), out->bytes);
@@ -65,7 +65,7 @@ void feed(traces::Saturator& end, cress::TimePoint now, std::span<const std::byt
   if (!datagram) {
     return;
   }
-  // The same by somebody who knows the keys: the session's is made of what both nonces are.
+  // The same from a sender with the keys: the session's key is derived from both nonces.
   const traces::SaturateKey token = traces::key_of_token("t");
   traces::SaturateNonce connector{};
   traces::SaturateNonce listener{};

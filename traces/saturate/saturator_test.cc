@@ -77,7 +77,7 @@ struct Direct {
   Address connector_seen = connector_address();
   std::deque<Flying> up;
   std::deque<Flying> down;
-  /// Called for each datagram that comes out of the link; it does not arrive when false.
+  /// Called for each datagram that leaves the link; returning false drops it.
   std::function<bool(bool is_up, const Transmit&)> on_delivery = [](bool, const Transmit&) {
     return true;
   };
@@ -172,7 +172,7 @@ TEST(Saturator, OneWayLoadsOneDirection) {
   }
 }
 
-TEST(Saturator, AFullQueueThatDropsStillGivesTheLinkItsDue) {
+TEST(Saturator, DroppingQueueIsStillSaturated) {
   // 50 packets: 125 ms up, 50 ms down. The delay never comes near 750 ms.
   Pair pair{connector_options(), true, listener_options(), DataSize{75'000}};
   pair.run(40s);
@@ -184,7 +184,7 @@ TEST(Saturator, AFullQueueThatDropsStillGivesTheLinkItsDue) {
   EXPECT_GT(measured(m, true).lost, 100U);
 }
 
-TEST(Saturator, WithoutTheTokenNobodyGetsAWord) {
+TEST(Saturator, PeerWithoutTheTokenGetsNoAnswer) {
   SaturatorOptions stranger = connector_options();
   stranger.token = key_of_token("guess");
   Pair pair{stranger};
@@ -196,9 +196,9 @@ TEST(Saturator, WithoutTheTokenNobodyGetsAWord) {
   EXPECT_GT(pair.listener.saturator().stats().unauthenticated, 10U);
 }
 
-// Method: everything that somebody who hears a real connector's datagrams may repeat, ten times,
-// from another address.
-TEST(Saturator, WhoHasNotAnsweredFromAnAddressGetsLessThanItSent) {
+// Method: repeats everything that an observer of a real connector's datagrams can, ten times, from
+// another address.
+TEST(Saturator, UnverifiedAddressGetsLessThanItSent) {
   Direct direct;
   const Address victim = test_address(9, 9);
   size_t sent = 0;
@@ -222,7 +222,7 @@ TEST(Saturator, WhoHasNotAnsweredFromAnAddressGetsLessThanItSent) {
   EXPECT_LT(answered, sent / 2);
 }
 
-TEST(Saturator, WhatIsRepeatedCountsOnce) {
+TEST(Saturator, DuplicatesCountOnce) {
   Direct direct;
   direct.on_delivery = [&](bool is_up, const Transmit& transmit) {
     for (int i = 0; i < 2 && is_up; ++i) {
@@ -241,7 +241,7 @@ TEST(Saturator, WhatIsRepeatedCountsOnce) {
       << "its own datagrams, sent back to it";
 }
 
-TEST(Saturator, FollowsAConnectorWhoseAddressChangesAfterItHasAnsweredFromThere) {
+TEST(Saturator, FollowsAConnectorToAVerifiedNewAddress) {
   Direct direct;
   direct.run(8s);
   const Address moved = test_address(77, 77);
@@ -252,7 +252,7 @@ TEST(Saturator, FollowsAConnectorWhoseAddressChangesAfterItHasAnsweredFromThere)
     load_to_moved += !is_up && transmit.to == moved && is_load(transmit) ? 1 : 0;
     answered = answered || (is_up && transmit.bytes.size() < kHelloSize);  // a start
     EXPECT_TRUE(answered || is_up || transmit.to != moved || !is_load(transmit));
-    return is_up || transmit.to == moved;  // what goes to the old address is lost
+    return is_up || transmit.to == moved;  // datagrams to the old address are lost
   };
   direct.run(10s);
   EXPECT_GT(load_to_moved, 1'000U);
@@ -270,7 +270,7 @@ TEST(Saturator, WhenTheFeedbackPathDiesTheLinkCarriesFeedback) {
   EXPECT_GT(measured(m, true).saturated_share, 0.7);
 }
 
-TEST(Saturator, WhoStopsEarlyKeepsWhatWasMeasured) {
+TEST(Saturator, EarlyStopKeepsTheMeasuredData) {
   for (const bool connector_stops : {true, false}) {
     Pair pair{connector_options(), true};
     pair.run(6s);
@@ -287,7 +287,7 @@ TEST(Saturator, WhoStopsEarlyKeepsWhatWasMeasured) {
   }
 }
 
-TEST(Saturator, WhenTheOtherEndVanishesLoadStopsAndWhatIsKnownIsKept) {
+TEST(Saturator, VanishedPeerStopsLoadAndKeepsTheData) {
   Direct direct;
   direct.run(8s);
   ASSERT_EQ(direct.connector.state(), Saturator::State::kMeasuring);
@@ -318,7 +318,7 @@ TEST(Saturator, SmallerPacketsAreTriedWhenTheFullSizeDoesNotGetThrough) {
   EXPECT_EQ(direct.connector.measurement().up.packet_size, DataSize{1'400});
 }
 
-TEST(Saturator, ANetworkThatSaysTooLargeIsBelievedUntilAFullPacketHasArrived) {
+TEST(Saturator, TooLargeIsAcceptedUntilAFullPacketArrives) {
   Saturator connector{kTimeZero, connector_options()};
   connector.handle_too_large(kTimeZero, SaturatePath::kLink, DataSize{1'390});
   EXPECT_EQ(connector.measurement().up.packet_size, DataSize{1'340});

@@ -18,7 +18,7 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-/// To the microsecond: what is beyond is noise of the conversion.
+/// To the microsecond: smaller digits are noise of the conversion.
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 Json json_of(const SaturateSummary::Direction& direction) {

@@ -13,32 +13,31 @@
 
 namespace cress::traces {
 
-/// What there is to tell of a saturated link, beside the traces themselves.
+/// The results of a saturated link in addition to the traces.
 struct SaturateSummary {
   struct Direction {
     std::string name;  ///< "up" or "down"
-    std::string file;  ///< empty while no trace was written
+    std::string file;  ///< empty if no trace was written
     bool complete = false;
     DirectionMeasurement measured;
   };
   std::string peer;
   bool separate_feedback = false;
   Duration round_trip{};
-  DataSize packet_size;              ///< 0 when this end sent none
+  DataSize packet_size;              ///< 0 if this end sent none
   uint64_t dropped_by_receiver = 0;  ///< at this end
   uint64_t unsent = 0;               ///< from this end
   std::vector<Direction> directions;
 };
 
-/// Directions that were wanted, "up" first. A log that is not complete is measured up to its last
-/// arrival.
+/// The requested directions, "up" first. An incomplete log is measured up to its last arrival.
 std::vector<SaturateSummary::Direction> measure_directions(const SaturateMeasurement& measurement);
 
-/// Stretches without known saturation that a summary lists; it counts all.
+/// Intervals without proven saturation that a summary lists; all are counted.
 inline constexpr size_t kStretchesListed = 1000;
 /// One JSON object, as docs/guide/cress-trace.md describes it.
 std::string format_json(const SaturateSummary& summary);
-/// A few lines for a person.
+/// A few lines for display.
 void print_summary(const SaturateSummary& summary, std::ostream& out);
 
 }  // namespace cress::traces

@@ -49,12 +49,12 @@ void SaturatingWindow::end_round(const Feedback& feedback, uint64_t next) {
   const uint64_t arrived =
       feedback.arrived > round_arrived_ ? feedback.arrived - round_arrived_ : 0;
   const double loss = 1 - std::min(1.0, static_cast<double>(arrived) / static_cast<double>(sent));
-  // A few packets say nothing of a share.
+  // A few packets give no reliable share.
   overflows_ = sent >= kPacketsMin && loss > kLossMax;
   has_filled_ = has_filled_ || overflows_;
   calm_rounds_ = overflows_ ? 0 : std::min(calm_rounds_ + 1, kCalmRounds);
   if (overflows_) {
-    // Gently: a short queue is empty before a large step is made good.
+    // Gently: a short queue would be empty before a large step is corrected.
     packets_ = std::max(kPacketsMin, packets_ - packets_ / 8);
   }
   round_newest_ = feedback.newest;
@@ -77,7 +77,7 @@ void SaturatingWindow::on_feedback(TimePoint now, const Feedback& feedback, uint
     end_round(feedback, next);
   }
   if (feedback.delay < kDelayMin && !overflows_) {
-    // Where the queue has just been full, its size is known well enough to go slowly.
+    // Where the queue was full recently, its size is known well enough to go slowly.
     const uint64_t more = calm_rounds_ == kCalmRounds ? delivered : (delivered + 7) / 8;
     packets_ = std::min<size_t>(kPacketsMax, packets_ + more);
   } else if (feedback.delay > kDelayMax && newest_ > shrink_from_) {

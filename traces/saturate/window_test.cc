@@ -5,12 +5,12 @@
 namespace cress::traces {
 namespace {
 
-/// Feeds the window `seconds` of deliveries at 100 packets a second, each with this delay.
+/// Feeds the window `seconds` of deliveries at 100 packets per second, each with this delay.
 struct Feed {
   SaturatingWindow window;
   TimePoint now = kTimeZero;
   uint64_t newest = 0;
-  uint64_t lost_of = 1'000'000;  // one of so many is lost
+  uint64_t lost_of = 1'000'000;  // one of this many is lost
 
   void run(int steps, Duration delay, uint64_t each = 1) {
     for (int i = 0; i < steps; ++i) {
@@ -45,7 +45,7 @@ TEST(SaturatingWindow, HoldsBetween750MsAnd3S) {
 TEST(SaturatingWindow, ShrinksOnceARoundTripOver3S) {
   Feed feed;
   feed.run(1'000, 100ms);
-  feed.run(3'000, 800ms);  // so that the best rate is of long ago
+  feed.run(3'000, 800ms);  // so that the best rate is old
   const size_t before = feed.window.packets();
   feed.run(1, 4s);
   const size_t once = feed.window.packets();
@@ -68,7 +68,7 @@ TEST(SaturatingWindow, NeverShrinksBelowWhat750MsNeedAtTheBestRecentRate) {
   EXPECT_GE(feed.window.packets(), SaturatingWindow::kPacketsMin);
 }
 
-TEST(SaturatingWindow, AllowsForWhatHasBeenDeliveredSinceItHeard) {
+TEST(SaturatingWindow, AllowsForDeliveriesSinceTheLastReport) {
   Feed feed;
   feed.run(200, 1s);
   const uint64_t fresh = feed.window.allowed(feed.now);
@@ -84,7 +84,7 @@ TEST(SaturatingWindow, DoesNotGrowAgainstAQueueThatOverflows) {
   EXPECT_FALSE(feed.window.has_filled());
   const size_t before = feed.window.packets();
   feed.lost_of = 2;
-  feed.newest *= 2;  // so that the count of arrivals goes on from where it was
+  feed.newest *= 2;  // so that the count of arrivals continues from its value
   feed.run(20'000, 100ms, 10);
   EXPECT_LT(feed.window.packets(), before);
   EXPECT_TRUE(feed.window.has_filled());

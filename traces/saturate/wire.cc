@@ -61,7 +61,7 @@ SaturateNonce tag_of(std::span<const std::byte> covered, const SaturateKey& key)
   return front(hmac(key, {covered.first(kTagOffset), kZero, covered.subspan(kHeaderSize)}));
 }
 
-/// Reads fields off the front; after the first that is not there, everything is 0 and `good` false.
+/// Reads fields from the front; after the first missing one, everything is 0 and `good` false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}

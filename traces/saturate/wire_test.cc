@@ -52,7 +52,7 @@ std::vector<SaturateDatagram> one_of_each() {
       {SaturatePath::kLink, true, SaturateUpdate{}}};
 }
 
-TEST(SaturateWire, WhatIsWrittenIsReadAgain) {
+TEST(SaturateWire, WrittenMessageIsReadBack) {
   const SaturateKey key = key_of_token("t");
   for (const SaturateDatagram& datagram : one_of_each()) {
     const auto bytes = encode_saturate(datagram, key, 1452);
@@ -80,7 +80,7 @@ TEST(SaturateWire, EveryTruncationIsAnErrorAndNoChangeKeepsItsTag) {
   }
 }
 
-TEST(SaturateWire, PaddingIsNobodysBusiness) {
+TEST(SaturateWire, PaddingIsIgnored) {
   const SaturateKey key = key_of_token("t");
   auto bytes = encode_saturate({SaturatePath::kLink, true, full_update()}, key, 1472);
   bytes.back() = std::byte{0xff};
@@ -97,7 +97,7 @@ TEST(SaturateWire, AnAnswerToAHelloIsSmallerThanTheHello) {
   EXPECT_LT(challenge.size(), hello.size());
 }
 
-TEST(SaturateWire, NamesWhatIsWrong) {
+TEST(SaturateWire, NamesTheError) {
   const SaturateKey key = key_of_token("t");
   const auto good = encode_saturate({SaturatePath::kLink, true, full_update()}, key);
   const auto error_with = [&](size_t index, uint8_t value) {
@@ -113,6 +113,37 @@ TEST(SaturateWire, NamesWhatIsWrong) {
   EXPECT_EQ(error_with(8, 0xff), SaturateWireError::kTruncated);
   EXPECT_EQ(error_with(26, 0xff), SaturateWireError::kBadField) << "a sequence beyond all limits";
   EXPECT_EQ(parse_saturate({}).error(), SaturateWireError::kTruncated);
+}
+
+TEST(SaturateWire, ARecordsNumberIsWithinTheLimits) {
+  const SaturateKey key = key_of_token("t");
+  const auto with_records = [&](uint64_t first, uint64_t second) {
+    SaturateUpdate update;
+    update.records = {{first, at(1s)}, {second, at(2s)}};
+    return parse_saturate(encode_saturate({SaturatePath::kLink, true, update}, key)).has_value();
+  };
+  EXPECT_TRUE(with_records(0, kSaturateDatagramsMax));
+  EXPECT_TRUE(with_records(kSaturateDatagramsMax, 1));
+  EXPECT_TRUE(with_records(kSaturateDatagramsMax, kSaturateDatagramsMax));
+  EXPECT_FALSE(with_records(kSaturateDatagramsMax, kSaturateDatagramsMax + 1));
+  EXPECT_FALSE(with_records(1, kSaturateDatagramsMax + 1));
+}
+
+TEST(SaturateWire, AStartAsksForADirectionAndForNothingUnknown) {
+  const SaturateKey key = key_of_token("t");
+  const auto good =
+      encode_saturate({SaturatePath::kLink, true, SaturateStart{{}, {}, true, true, true}}, key);
+  const auto less =
+      encode_saturate({SaturatePath::kLink, true, SaturateStart{{}, {}, true, false, true}}, key);
+  size_t settings = good.size() - 1;  // the last byte that differs
+  while (good[settings] == less[settings]) {
+    --settings;
+  }
+  for (int value = 0; value < 256; ++value) {
+    auto bytes = good;
+    bytes[settings] = static_cast<std::byte>(value);
+    EXPECT_EQ(parse_saturate(bytes).has_value(), value < 8 && value % 4 != 0) << value;
+  }
 }
 
 TEST(SaturateWire, ACookieIsGoodForOneAddressOnePathAndOneConnector) {

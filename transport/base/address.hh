@@ -12,11 +12,12 @@
 namespace cress {
 
 /// Where a datagram comes from or goes to: an IPv6 address and a UDP port. IPv4 is written as
-/// ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), so there is one kind. The text form is the runtime's.
+/// ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), so there is one address type. runtime/address_text.hh has
+/// the text form.
 struct Address {
   std::array<uint8_t, 16> ip{};
   uint16_t port = 0;
-  /// Of a link-local address, the interface; 0 for others.
+  /// Interface index of a link-local address; 0 for other addresses.
   uint32_t scope = 0;
 
   bool is_ipv4() const {
@@ -30,8 +31,8 @@ struct Address {
 struct Transmit {
   Address to;
   std::vector<std::byte> bytes;
-  /// What a simulated link is charged: the size of the IP packet, where that is not the bytes and
-  /// their UDP and IP headers. Real sockets ignore it.
+  /// Size of the IP packet, charged on a simulated link, where it differs from the bytes plus UDP
+  /// and IP headers. Real sockets ignore it.
   DataSize wire_size{};
   /// What the IP header says. Real sockets ignore it so far.
   Ecn ecn = Ecn::kNotEct;

@@ -7,9 +7,9 @@
 
 namespace cress {
 
-/// Numbers as they are on the wire: the most significant byte first, `size` bytes of 1 to 8. What
-/// does not fit into `size` bytes is cut off. Callers have looked that `bytes` has room for it, or
-/// has it.
+/// Numbers in network byte order: the most significant byte first, `size` bytes of 1 to 8. A value
+/// that does not fit into `size` bytes is truncated. The caller has checked that `bytes` is long
+/// enough.
 inline void put_number(std::span<std::byte> bytes, size_t offset, size_t size, uint64_t value) {
   for (size_t i = 0; i < size; ++i) {
     bytes[offset + i] = static_cast<std::byte>(value >> (8 * (size - 1 - i)));

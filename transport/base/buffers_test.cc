@@ -11,7 +11,7 @@
 namespace cress {
 namespace {
 
-// Against std::deque, at random: more comes than goes, then more goes than comes.
+// Compared with std::deque, at random: first more is pushed than popped, then the reverse.
 TEST(Fifo, IsADeque) {
   Rng rng{7};
   Fifo<int> fifo;
@@ -42,7 +42,7 @@ TEST(Fifo, IsADeque) {
   EXPECT_EQ(take_front(fifo), std::nullopt);
 }
 
-TEST(Fifo, WhatIsTakenHoldsNothingAnyMore) {
+TEST(Fifo, TakenItemHoldsNothing) {
   const auto shared = std::make_shared<int>(1);
   Fifo<std::shared_ptr<int>> fifo;
   fifo.push_back(shared);

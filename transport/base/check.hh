@@ -9,7 +9,8 @@ namespace cress {
 /// Prints "file:line: check failed: what" and aborts.
 [[noreturn]] void check_failed(const char* what, const char* file, int line);
 
-/// For our own bugs only, on in every build. Never on what a peer or a file said: that is a Result.
+/// For our own bugs only, on in every build. Never for data from a peer or a file: those return a
+/// Result.
 constexpr void check(bool condition, const char* what, const char* file = __builtin_FILE(),
                      int line = __builtin_LINE()) {
   if (!condition) [[unlikely]] {
@@ -17,7 +18,7 @@ constexpr void check(bool condition, const char* what, const char* file = __buil
   }
 }
 
-/// A conversion that must not lose the value: a check failure if it would.
+/// A conversion that must keep the value: fails a check if it does not.
 template <class To, class From>
 constexpr To narrow(From from, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   static_assert(std::is_arithmetic_v<To> && std::is_arithmetic_v<From>);

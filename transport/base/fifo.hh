@@ -7,10 +7,10 @@
 
 namespace cress {
 
-/// A queue in one piece of memory, for what is mostly emptied soon: where std::deque walks through
-/// new pieces without end, this begins again at the same place, which is still in the processor's
-/// cache. Pointers and iterators are good until the next change. Threads: none inside; a plain
-/// value.
+/// A queue in one block of memory, for queues that are usually emptied soon. std::deque keeps
+/// moving to new blocks; this one starts again at the beginning of its block, which is still in the
+/// processor's cache. Pointers and iterators are valid until the next change. Threads: none inside;
+/// a plain value.
 template <class T>
 class Fifo {
  public:
@@ -30,7 +30,7 @@ class Fifo {
   auto end() const { return items_.end(); }
 
   void push_back(T item) { items_.push_back(std::move(item)); }
-  /// Before all others; linear in their number where none has gone from there.
+  /// Inserts before all others; linear in the number of items if none has been popped.
   void push_front(T item) {
     if (head_ > 0) {
       items_[--head_] = std::move(item);
@@ -38,15 +38,16 @@ class Fifo {
       items_.insert(items_.begin(), std::move(item));
     }
   }
-  /// Before `at`; linear in what comes after it.
+  /// Inserts before `at`; linear in the number of items after it.
   void insert(typename std::vector<T>::iterator at, T item) { items_.insert(at, std::move(item)); }
   template <class... Args>
   T& emplace_back(Args&&... args) {
     return items_.emplace_back(std::forward<Args>(args)...);
   }
-  /// Amortized in constant time: what is gone is given up once it is as much as what is left.
+  /// Amortized constant time: the space of popped items is released once they are as many as the
+  /// remaining ones.
   void pop_front() {
-    [[maybe_unused]] const T gone = std::move(items_[head_]);  // its own memory goes now
+    [[maybe_unused]] const T gone = std::move(items_[head_]);  // frees the item's own memory now
     ++head_;
     if (head_ == items_.size()) {
       clear();
@@ -63,7 +64,7 @@ class Fifo {
  private:
   static constexpr size_t kGoneMin = 32;
   std::vector<T> items_;
-  size_t head_ = 0;  // the first that is not gone
+  size_t head_ = 0;  // the first item that has not been popped
 };
 
 }  // namespace cress

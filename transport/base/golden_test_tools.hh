@@ -19,8 +19,8 @@ inline std::filesystem::path golden_path(std::string_view name, const char* test
   return std::filesystem::path{test_file}.parent_path() / "golden" / (std::string{name} + ".txt");
 }
 
-/// 16 hexadecimal digits that differ when the bytes do (FNV-1a), for what is too long for a golden
-/// file.
+/// 16 hexadecimal digits that differ when the bytes do (FNV-1a), for outputs that are too long for
+/// a golden file.
 inline std::string golden_digest(std::string_view bytes) {
   uint64_t digest = 0xcbf29ce484222325;
   for (const char byte : bytes) {
@@ -31,8 +31,8 @@ inline std::string golden_digest(std::string_view bytes) {
   return text.str();
 }
 
-/// Whether golden file `name` begins with `line`, which says under what conditions it holds. True
-/// if there is none yet.
+/// Whether golden file `name` begins with `line`, which states the conditions under which it holds.
+/// True if the file does not exist yet.
 inline bool golden_begins(std::string_view name, std::string_view line,
                           const char* test_file = __builtin_FILE()) {
   std::ifstream file{golden_path(name, test_file)};
@@ -40,12 +40,12 @@ inline bool golden_begins(std::string_view name, std::string_view line,
   return !std::getline(file, first) || first == line;
 }
 
-/// Compares what a deterministic machine did, as lines of text, with what it did when the golden
-/// file was committed. One line an event or a period of time, rounded to what matters, so that a
-/// difference says when the behaviour began to change. For machines whose outputs are too many for
-/// an expectation each; a rule that has a reason still gets a test of its own.
-/// A test that differs leaves the new text in build/PRESET/golden; if the change is intended,
-/// `./cress golden` copies it over the committed file, to be read as part of the change.
+/// Compares the output of a deterministic machine, as lines of text, with the committed golden
+/// file. One line per event or period of time, rounded to what matters, so that a difference shows
+/// when the behaviour began to change. For machines with too many outputs for an expectation each;
+/// a rule that has a reason still gets a test of its own. A test that differs leaves the new text
+/// in build/PRESET/golden; if the change is intended, `./cress golden` copies it over the committed
+/// file, to be reviewed as part of the change.
 inline void expect_golden(std::string_view name, const std::string& actual,
                           const char* test_file = __builtin_FILE()) {
   const std::filesystem::path committed = golden_path(name, test_file);

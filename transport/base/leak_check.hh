@@ -1,7 +1,7 @@
 #pragma once
 
-/// CRESS_LEAK_CHECK is defined where the program is built with LeakSanitizer, which comes with
-/// AddressSanitizer; gcc and clang say so in ways of their own.
+/// CRESS_LEAK_CHECK is defined where the program is built with LeakSanitizer, which is part of
+/// AddressSanitizer; gcc and clang signal it in different ways.
 #if defined(__SANITIZE_ADDRESS__)
 #define CRESS_LEAK_CHECK
 #elif defined(__has_feature)

@@ -11,24 +11,25 @@
 
 namespace cress {
 
-/// What the network or the peer's host answered (ICMP) to a datagram sent earlier. Anybody on the
-/// path, or who guesses both ports, can send it: evidence, never a reason to end a session.
+/// An ICMP answer from the network or the peer's host to a datagram sent earlier. Anybody on the
+/// path, or anybody who guesses both ports, can forge one: it is evidence, never a reason to end a
+/// session.
 struct PathError {
   enum class Kind {
-    kRefused,      ///< nobody listens at that port
+    kRefused,      ///< no socket listens on that port
     kUnreachable,  ///< no route to that host
     kTooLarge,     ///< larger than the MTU of a hop, and datagrams are never fragmented
   };
   Address to;
   Kind kind = Kind::kUnreachable;
-  DataSize path_mtu{};  ///< of kTooLarge: the size of an IP packet that would pass; 0 if unknown
+  DataSize path_mtu{};  ///< for kTooLarge: the size of an IP packet that would pass; 0 if unknown
   friend bool operator==(const PathError&, const PathError&) = default;
 };
 
 /// The contract of everything here that exchanges datagrams over time. A machine does no I/O and
-/// reads no clock; who steps it passes in the time:
+/// reads no clock; the code that steps it passes in the time:
 ///
-///   handle_*        something happened outside; then poll_transmit until it is empty
+///   handle_*        an outside event; poll_transmit until it is empty afterwards
 ///   poll_*          outputs
 ///   poll_timeout    when to call handle_timeout next
 ///
@@ -45,16 +46,16 @@ class Machine {
   /// this, and the field is then kNotEct.
   virtual void handle_ecn(Ecn /*ecn*/) {}
   virtual void handle_timeout(TimePoint now) = 0;
-  /// Polled until empty after every change.
+  /// Poll until empty after every change.
   virtual std::optional<Transmit> poll_transmit(TimePoint now) = 0;
   /// When handle_timeout is due next; kNever: only when a datagram arrives.
   virtual TimePoint poll_timeout() const = 0;
-  /// The buffer of a datagram that has been sent, to be used again.
+  /// Returns the buffer of a datagram that has been sent, for reuse.
   virtual void take_back(std::vector<std::byte>&& /*sent*/) {}
-  /// Nothing is left to send: the time to take other outputs. Returns whether that may have left
-  /// something to send, which is then polled for in turn.
+  /// Called when nothing is left to send: the time to take other outputs. Returns whether doing so
+  /// may have produced something to send, which is then polled for.
   virtual bool drained(TimePoint /*now*/) { return false; }
-  /// For machines that probe the path's MTU or tell the user why there is no answer.
+  /// For machines that probe the path's MTU or report to the user why there is no answer.
   virtual void handle_path_error(TimePoint /*now*/, const PathError& /*error*/) {}
 };
 

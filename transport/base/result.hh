@@ -7,13 +7,13 @@
 
 namespace cress {
 
-/// "It worked, and there is nothing to say."
+/// Success without a value.
 struct Unit {
   friend constexpr bool operator==(Unit, Unit) = default;
 };
 
-/// A value or one named error: for what peers and files say. Stand-in for C++23 std::expected.
-/// Reading the side that is not there is our bug, hence a check failure.
+/// A value or one named error, for data from peers and files. Stand-in for C++23 std::expected.
+/// Reading the side that is not set is our bug, hence a check failure.
 template <class T, class E>
 class [[nodiscard]] Result {
  public:

@@ -22,13 +22,14 @@ class Rng {
   uint64_t below(uint64_t bound);
   /// True with probability `p`; draws even when p is 0 or 1, so that the sequence stays aligned.
   bool chance(double p) { return uniform() < p; }
-  /// Standard normal (Box-Muller, one value a call).
+  /// Standard normal (Box-Muller, one value per call).
   double normal();
   /// Exponential with the given mean (> 0).
   double exponential(double mean);
   /// Poisson with the given mean (>= 0).
   uint64_t poisson(double mean);
-  /// A generator of its own for a part named by `stream`, independent of how much this one is used.
+  /// An independent generator for the part named by `stream`; it does not depend on how much this
+  /// one has been used.
   Rng fork(uint64_t stream) const;
 
  private:

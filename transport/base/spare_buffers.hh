@@ -6,16 +6,16 @@
 
 namespace cress {
 
-/// Buffers of datagrams that have gone, for those that come: the allocator is slow with this size,
-/// and a buffer that was just used is still in the processor's cache. Who has none to take from
-/// asks the allocator. Threads: none inside; one owner, who outlives all that take and give.
+/// Reuses the buffers of sent datagrams for received ones: the allocator is slow for this size, and
+/// a recently used buffer is still in the processor's cache. When none is spare, take() uses the
+/// allocator. Threads: none inside; one owner, which outlives all users.
 class SpareBuffers {
  public:
-  /// What is kept at most: buffers, and bytes of each.
+  /// At most this many buffers are kept, and
   static constexpr size_t kKeptMax = 256;
   static constexpr size_t kSizeMax = 2048;
 
-  /// Empty, with room for `size` bytes.
+  /// An empty buffer with capacity for `size` bytes.
   std::vector<std::byte> take(size_t size) {
     std::vector<std::byte> buffer;
     if (!kept_.empty()) {
@@ -37,7 +37,7 @@ class SpareBuffers {
   std::vector<std::vector<std::byte>> kept_;
 };
 
-/// Of whoever may have some to spare, or nobody.
+/// A buffer from `spare`, or from the allocator if `spare` is null.
 inline std::vector<std::byte> take_buffer(SpareBuffers* spare, size_t size) {
   if (spare != nullptr) {
     return spare->take(size);

@@ -6,7 +6,8 @@
 
 namespace cress {
 
-/// The next of what a machine has to hand out, in a std::deque or a Fifo: the body of most poll_*.
+/// Removes and returns the first item of a std::deque or a Fifo, or nullopt: the body of most
+/// poll_*.
 template <class Queue>
 std::optional<typename Queue::value_type> take_front(Queue& queue) {
   if (queue.empty()) {

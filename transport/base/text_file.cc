@@ -30,7 +30,8 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int fd() const { return fd_; }
-  /// Closes now and tells the error, 0 for none: a network file system may refuse only here.
+  /// Closes now and returns the error, 0 for none: a network file system may report errors only
+  /// here.
   int close_now() {
     const int failed = ::close(fd_);
     fd_ = -1;
@@ -104,7 +105,7 @@ void save_text(std::string_view text, const std::filesystem::path& path) {
   const auto type = std::filesystem::status(path, ignored).type();
   const bool direct =
       type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found;
-  // A link is followed, so that what it points to is replaced and the link stays.
+  // A symbolic link is followed, so that its target is replaced and the link stays.
   std::filesystem::path target = std::filesystem::weakly_canonical(path, ignored);
   if (ignored || direct) {
     target = path;

@@ -93,7 +93,7 @@ TEST_F(TextFile, FailedSaveKeepsTheOldText) {
 }
 
 TEST_F(TextFile, PartThatCannotBeWrittenIsRemoved) {
-  // The part is a link to a full device: it opens, and fails when it is written.
+  // The part is a link to a full device: it can be opened, and writing fails.
   if (!fs::is_character_file("/dev/full")) {
     GTEST_SKIP() << "no /dev/full here";
   }

@@ -7,8 +7,8 @@ namespace cress {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The clock of every machine: it has no now(), so a machine that wants to read the time does not
-/// compile. `now` is handed in by `world` (simulated) or by the driver (real).
+/// The clock of every machine. It has no now(), so a machine that tries to read the time does not
+/// compile. `now` is passed in by sim::World (simulated) or by runtime::Driver (real).
 struct ProtocolClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -26,7 +26,7 @@ inline constexpr TimePoint kNever = TimePoint::max();
 
 using namespace std::chrono_literals;  // NOLINT(google-global-names-in-headers): 20ms everywhere
 
-/// Edge conversions: the name tells the unit.
+/// Conversions at an edge: the name says the unit.
 constexpr double to_milliseconds(Duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }

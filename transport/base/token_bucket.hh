@@ -6,13 +6,13 @@
 
 namespace cress {
 
-/// Allows `burst` at once and `per_second` over time; more is refused and costs nothing. Full at
-/// first. A plain value. `now` never goes back. Threads: none inside; one owner.
+/// Allows `burst` at once and `per_second` over time; requests beyond that are refused and cost no
+/// tokens. Starts full. A plain value. `now` never goes back. Threads: none inside; one owner.
 class TokenBucket {
  public:
   struct Options {
     double per_second = 1;  ///< >= 0
-    double burst = 1;       ///< at least the largest amount that is ever asked for
+    double burst = 1;       ///< at least the largest amount ever requested
   };
   explicit TokenBucket(Options options) : options_(options), tokens_(options.burst) {}
 
@@ -24,7 +24,7 @@ class TokenBucket {
     tokens_ -= amount;
     return true;
   }
-  /// From `now` on; what is held beyond the new burst is lost.
+  /// Applies from `now` on; tokens beyond the new burst are lost.
   void set_options(TimePoint now, Options options) {
     refill(now);
     options_ = options;

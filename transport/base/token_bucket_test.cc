@@ -32,7 +32,7 @@ TEST(TokenBucket, HoldsNoMoreThanItsBurstHoweverLongItWaits) {
   EXPECT_EQ(taken, 2);
 }
 
-TEST(TokenBucket, LetsPassSoMuchASecondAndSoMuchAtOnce) {
+TEST(TokenBucket, PassesItsRateAndItsBurst) {
   TokenBucket bucket{{.per_second = 100, .burst = 50}};
   int passed = 0;
   for (TimePoint now = kTimeZero; now < kTimeZero + 10s; now += 1ms) {
@@ -59,7 +59,7 @@ TEST(TokenBucket, AnotherRateCountsFromThenOn) {
   EXPECT_TRUE(bucket.take(kTimeZero + 100ms, 1));
   EXPECT_TRUE(bucket.take(kTimeZero + 200ms, 10));
   EXPECT_FALSE(bucket.take(kTimeZero + 200ms, 0.01));
-  bucket.set_options(kTimeZero + 1h, {.per_second = 1, .burst = 2});  // what was more is cut
+  bucket.set_options(kTimeZero + 1h, {.per_second = 1, .burst = 2});  // the excess is lost
   EXPECT_FALSE(bucket.take(kTimeZero + 1h, 2.01));
   EXPECT_TRUE(bucket.take(kTimeZero + 1h, 2));
 }

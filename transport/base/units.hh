@@ -61,12 +61,12 @@ class DataRate {
   int64_t bps_ = 0;
 };
 
-/// What `rate` carries in `elapsed`, rounded down to whole bytes.
+/// Bytes that `rate` carries in `elapsed`, rounded down to whole bytes.
 constexpr DataSize operator*(DataRate rate, Duration elapsed) {
   return DataSize{static_cast<int64_t>(static_cast<double>(rate.bits_per_second()) *
                                        to_seconds(elapsed) / 8.0)};
 }
-/// How long `rate` (> 0) takes to carry `size`.
+/// Time that `rate` (> 0) needs to carry `size`.
 constexpr Duration operator/(DataSize size, DataRate rate) {
   return from_seconds(static_cast<double>(size.bits()) /
                       static_cast<double>(rate.bits_per_second()));

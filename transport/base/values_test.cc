@@ -40,7 +40,7 @@ TEST(BigEndian, MostSignificantByteIsFirst) {
   EXPECT_EQ(number_at(bytes, 14, 1), 0x34U);
 }
 
-TEST(Address, Ipv4IsWhatIsMapped) {
+TEST(Address, Ipv4IsTheMappedForm) {
   Address address;
   EXPECT_FALSE(address.is_ipv4());
   address.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1};
@@ -113,7 +113,7 @@ TEST(Time, SecondsAreRoundedToTheNearestNanosecond) {
   EXPECT_EQ(from_seconds(0), 0ns);
 }
 
-// What a seed gives is part of every recorded result.
+// The numbers of a seed are part of every recorded result.
 TEST(Rng, NumbersOfEachKindStayTheSame) {
   Rng rng{1};
   // Computed with the published xoshiro256++ and splitmix64 in Python.
@@ -198,7 +198,7 @@ TEST(Rng, ChanceIsAProbability) {
   EXPECT_NEAR(hits, 3000, 200);
 }
 
-TEST(Fifo, GivesUpWhatIsGoneOnceItIsHalf) {
+TEST(Fifo, ReleasesSpaceOnceHalfIsPopped) {
   Fifo<int> fifo;
   for (int i = 0; i < 100; ++i) {
     fifo.push_back(i);

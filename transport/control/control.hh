@@ -13,18 +13,20 @@ namespace cress::control {
 inline constexpr Duration kThrowawayInterval = 10ms;
 
 /// Packets that the link will deliver within 1, 2, ... ticks, with high probability (Sprout, §3.3).
-/// Cumulative: never falls. Empty: nothing is known.
+/// Cumulative, so it never decreases. Empty: unknown.
 using ForecastCounts = std::vector<uint32_t>;
 
-/// A datagram as its receiver saw it.
+/// A datagram as its receiver observed it.
 struct ArrivedDatagram {
-  uint64_t sequence = 0;    ///< the sender's byte sequence before it
-  DataSize payload;         ///< its frames: the datagram without its header
-  Duration time_to_next{};  ///< how long the sender will be silent after it; 0: another follows
-  /// It carries messages: its sender wants to hear soon how the link did. Feedback alone does not,
-  /// or two idle ends would answer each other for ever.
+  uint64_t sequence = 0;  ///< the sender's byte sequence before this datagram
+  DataSize payload;       ///< its frames: the datagram without its header
+  Duration
+      time_to_next{};  ///< how long the sender will be silent after it; 0: another datagram follows
+  /// It carries messages, so its sender needs feedback about the link soon. A datagram with
+  /// feedback alone does not ask for feedback; otherwise two idle ends would answer each other for
+  /// ever.
   bool asks_for_feedback = false;
-  /// The sender's clock when it left, if it says so: low 16 bits of milliseconds.
+  /// The sender's clock when the datagram left, if it was sent: low 16 bits of milliseconds.
   std::optional<uint16_t> sent_ms{};
 };
 
@@ -35,51 +37,54 @@ struct ArrivalStamp {
   friend bool operator==(const ArrivalStamp&, const ArrivalStamp&) = default;
 };
 
-/// What a receiver tells its sender about the link between them. A scheme fills what it needs.
+/// What a receiver reports to its sender about the link between them. Each scheme fills the fields
+/// that it needs.
 struct Feedback {
   TimePoint made_at{};                 ///< by the receiver's clock
   ForecastCounts counts;               ///< a forecast made at the receiver (Sprout)
-  std::vector<ArrivalStamp> arrivals;  ///< arrivals since lately, ascending by sequence (Cress)
+  std::vector<ArrivalStamp> arrivals;  ///< recent arrivals, ascending by sequence (Cress)
 };
 
-/// How much may be sent so that it surely arrives in time: both halves of a scheme at one end of a
-/// session. As a receiver it turns arrivals into feedback, as a sender feedback into a safe window.
-/// Threads: none inside; one owner. `now` never goes back. Peer data: any values are safe.
+/// A congestion control scheme: how much may be sent so that it will arrive in time with high
+/// probability. One object holds both halves at one end of a session: as a receiver it turns
+/// arrivals into feedback, as a sender it turns feedback into a window. Threads: none inside; one
+/// owner. `now` never goes back. Peer data: any values are safe.
 class Control {
  public:
   virtual ~Control() = default;
 
   // The receiver's half.
   virtual void handle_arrival(TimePoint now, const ArrivedDatagram& datagram) = 0;
-  /// Something worth telling, for a datagram that leaves now; asked for once a datagram.
+  /// Feedback for a datagram that leaves now, if there is any; called once per datagram.
   virtual std::optional<Feedback> poll_feedback(TimePoint now) = 0;
-  /// When a datagram must leave even if only to carry feedback; kNever: heartbeats suffice.
+  /// When a datagram must be sent even if it carries only feedback; kNever: heartbeats suffice.
   virtual TimePoint feedback_due() const = 0;
 
   // The sender's half.
-  /// A datagram left: `sequence` before it, `payload` of frames.
+  /// A datagram was sent: `sequence` is the byte sequence before it, `payload` the size of its
+  /// frames.
   virtual void on_sent(TimePoint now, uint64_t sequence, DataSize payload) = 0;
-  /// `next_sequence`: the byte sequence after all that was sent; `received_or_lost`: what the peer
-  /// says is no longer in flight.
+  /// `next_sequence`: the byte sequence after everything sent; `received_or_lost`: the bytes that
+  /// the peer reports as no longer in flight.
   virtual void handle_feedback(TimePoint now, const Feedback& feedback, uint64_t next_sequence,
                                uint64_t received_or_lost) = 0;
   /// Bytes that may be sent now; never negative.
   virtual DataSize window(TimePoint now) const = 0;
-  /// Sent and, as far as is known or forecast, still in the network.
+  /// Bytes sent that are, as far as is known or forecast, still in the network.
   virtual DataSize outstanding(TimePoint now) const = 0;
-  /// What the window counts for each message beside its own bytes.
+  /// Bytes that the window counts for each message in addition to the message itself.
   virtual DataSize message_overhead() const = 0;
-  /// All that the current forecast promises over its life: bounds the sender's own queues (paper
-  /// §4.3).
+  /// Bytes that the current forecast promises over its whole life: bounds the sender's own queues
+  /// (paper §4.3).
   virtual DataSize forecast_total() const = 0;
-  /// The forecast as a mean rate, for people; nothing before the first feedback.
+  /// The forecast as a mean rate, for display; nullopt before the first feedback.
   virtual std::optional<DataRate> forecast_rate() const = 0;
-  /// How long the sender may now be silent, where `usual` is what was asked for.
+  /// How long the sender may now be silent; `usual` is the configured interval.
   virtual Duration heartbeat_interval(TimePoint now, Duration usual) const = 0;
-  /// How long a message may wait for a window that is open, but smaller than the message, before it
-  /// goes all the same, one at a time.
+  /// How long a message waits when the window is open but smaller than the message. After that the
+  /// message is sent anyway, one at a time.
   virtual Duration patience(TimePoint now) const = 0;
-  /// When the window next grows by itself; kNever when it will not.
+  /// When the window next grows by itself; kNever if it will not.
   virtual TimePoint next_change(TimePoint now) const = 0;
   /// A datagram is lost if it has not arrived when one sent this much later arrives.
   virtual Duration reordering_max() const { return kThrowawayInterval; }

@@ -23,7 +23,7 @@ DeliveryHistory::Arrival DeliveryHistory::handle_arrival(TimePoint now, uint64_t
   return arrival;
 }
 
-/// False: it is here already.
+/// False: it has already arrived.
 bool DeliveryHistory::hold(const Pending& arrived) {
   if (pending_.empty() || pending_.back().sequence < arrived.sequence) {
     pending_.push_back(arrived);  // as nearly all

@@ -14,28 +14,26 @@ namespace cress::control {
 /// headers around it.
 inline constexpr DataSize kSequenceOverhead{50};
 
-/// A stretch [from, to) of the byte sequence.
+/// A range [from, to) of the byte sequence.
 struct SequenceRange {
   uint64_t from = 0;
   uint64_t to = 0;
   friend bool operator==(SequenceRange, SequenceRange) = default;
 };
 
-/// The receiver's books over the sender's byte sequence (paper §3.4): which part is received or
-/// lost, and what was lost. Everything below the throwaway point is decided; the sender
-/// sets that point by how much the path may reorder (Control::reordering_max). Threads: none
-/// inside; one owner.
+/// The receiver's record of the sender's byte sequence (paper §3.4): which part is received or
+/// lost, and what was lost. Everything below the throwaway point is decided: the network is assumed
+/// to reorder by at most kThrowawayInterval. Threads: none inside; one owner.
 class DeliveryHistory {
  public:
   enum class Arrival {
     kNew,
     kDuplicate,  ///< known to have arrived before
-    kLate,       ///< below the decided point: a straggler already called lost, or an old duplicate
+    kLate,       ///< below the decided point: late and already counted as lost, or an old duplicate
   };
-  /// Datagram `sequence` (value before it) arrived with `payload` bytes; everything below
-  /// `sequence - throwaway` is decided.
-  /// Peer data: any values are safe. Beyond kPendingMax undecided datagrams the oldest are decided
-  /// early.
+  /// Datagram `sequence` (the value before it) arrived with `payload` bytes; everything below
+  /// `sequence - throwaway` is decided. Peer data: any values are safe. Beyond kPendingMax
+  /// undecided datagrams the oldest are decided early.
   Arrival handle_arrival(TimePoint now, uint64_t sequence, DataSize payload, uint64_t throwaway);
 
   /// Bytes received or lost: the throwaway point plus the payload that arrived from there on
@@ -48,8 +46,8 @@ class DeliveryHistory {
   /// Newest losses, oldest first, at most kLostRangesMax; complete from `lost_complete_from()` on.
   const std::deque<SequenceRange>& lost() const { return lost_; }
   uint64_t lost_complete_from() const { return lost_complete_from_; }
-  /// Forgets losses (and moves lost_complete_from) decided before `horizon`: they have been told
-  /// often enough.
+  /// Forgets losses (and advances lost_complete_from) decided before `horizon`: they have been
+  /// reported often enough.
   void forget_decided_before(TimePoint horizon);
 
   static constexpr size_t kPendingMax = 4096;

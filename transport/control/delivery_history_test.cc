@@ -131,7 +131,7 @@ TEST(DeliveryHistory, DecidesBelowTheThrowawayPointOnly) {
 
 TEST(DeliveryHistory, OverlappingArrivalsLeaveNoLoss) {
   DeliveryHistory history;
-  history.handle_arrival(kTimeZero, 0, DataSize{950}, 0);  // to 1000, it says
+  history.handle_arrival(kTimeZero, 0, DataSize{950}, 0);  // to 1000, according to it
   history.handle_arrival(kTimeZero, 100, DataSize{0}, 0);  // to 150
   history.handle_arrival(kTimeZero, 900, DataSize{0}, 0);
   history.handle_arrival(kTimeZero, 1100, DataSize{0}, 0);
@@ -160,7 +160,7 @@ TEST(DeliveryHistory, RemembersTheNewest32Losses) {
   EXPECT_EQ(history.lost().front(), (SequenceRange{150, 200}));
 }
 
-TEST(DeliveryHistory, ForgetsWhatWasDecidedBeforeTheHorizon) {
+TEST(DeliveryHistory, ForgetsDecisionsBeforeTheHorizon) {
   DeliveryHistory history;
   history.handle_arrival(kTimeZero + 1s, 100, DataSize{0}, 0);
   history.handle_arrival(kTimeZero + 2s, 200, DataSize{0}, 0);
@@ -178,7 +178,7 @@ TEST(DeliveryHistory, RemembersTheNewest4096Decisions) {
     for (int i = 1; i <= decisions; ++i) {
       history.handle_arrival(kTimeZero + i * 1ms, 100 * static_cast<uint64_t>(i), DataSize{50}, 0);
     }
-    // Only the first loss; with the newest decision the first was given up.
+    // Only the first loss; the first was discarded with the newest decision.
     history.forget_decided_before(kTimeZero + 1ms + 1ns);
     EXPECT_EQ(history.lost_complete_from(), complete_from) << decisions;
   }

@@ -7,14 +7,15 @@
 
 namespace cress::netns {
 
-/// What comes from one IPv4 address and leaves this machine takes the machine's own address
-/// (masquerading, by nftables), and answers find back. Gone with this object or its process: the
-/// kernel's table belongs to the socket. Takes CAP_NET_ADMIN, Linux 5.12, and a machine that
-/// forwards packets, which this does not change by itself, since it could not take it back when
-/// killed. Errors: std::runtime_error (what, why, what to do). Threads: none inside; one owner.
+/// IPv4 masquerading by nftables: packets from one IPv4 address that leave this machine get the
+/// machine's own address, and answers are translated back. It ends with this object or its process,
+/// because the kernel's table belongs to the socket. Requires CAP_NET_ADMIN, Linux 5.12, and IP
+/// forwarding enabled on the machine. This class does not enable forwarding itself, since it could
+/// not undo that if it were killed. Errors: std::runtime_error (what, why, what to do). Threads:
+/// none inside; one owner.
 class AddressTranslation {
  public:
-  /// `name`: of the kernel's table, of which there may be one.
+  /// `name`: of the kernel's table; only one table may have it.
   AddressTranslation(const std::string& name, const Address& from);
 
  private:

@@ -34,7 +34,7 @@ using runtime::FileDescriptor;
 
 std::string reason(int error) { return std::system_category().message(error); }
 
-/// What the first process inside and its maker tell each other.
+/// Messages between the first process inside and its maker.
 struct Message {
   enum class Kind : int {
     kReady,       ///< configured; with the files of the TUN device (if any) and of netlink
@@ -56,7 +56,7 @@ struct Received {
   std::vector<int> files;
 };
 
-/// False when nobody is there any more.
+/// False if the other side has gone.
 bool send_message(int fd, const Message& message, std::span<const int> files = {}) {
   iovec part{const_cast<Message*>(&message), sizeof message};
   msghdr header{};
@@ -75,7 +75,7 @@ bool send_message(int fd, const Message& message, std::span<const int> files = {
   return sendmsg(fd, &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message);
 }
 
-/// Nothing when the other side is gone (or, with MSG_DONTWAIT, has said nothing yet).
+/// nullopt if the other side has gone (or, with MSG_DONTWAIT, has sent nothing yet).
 std::optional<Received> receive_message(int fd, int flags = 0) {
   Received received;
   iovec part{&received.message, sizeof received.message};
@@ -109,7 +109,7 @@ int write_file(const std::string& path, const std::string& value) {
   return 0;
 }
 
-/// Who we were before the user namespace made us nobody.
+/// Our ids before the user namespace mapped them to nobody.
 struct Identity {
   uid_t user = geteuid();
   gid_t group = getegid();
@@ -129,8 +129,8 @@ void map_identity(const Identity& identity) {
   map("/proc/self/gid_map", identity.group);
 }
 
-/// So that /proc shows the processes inside, and programs that look themselves up there by their
-/// number find themselves. Where that is forbidden (in many containers) the old /proc stays.
+/// So that /proc shows the processes inside, and programs that look up their own number there find
+/// themselves. If that is forbidden (in many containers) the old /proc stays.
 void mount_own_proc() {
   if (mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) {
     (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
@@ -182,8 +182,8 @@ void apply(const NetworkSetting& setting) {
   _exit(127);
 }
 
-/// The first process inside: everything in it ends with it. It has no handlers, so that the kernel
-/// keeps all signals but its maker's SIGKILL from it.
+/// The first process inside: everything in it ends with it. It has no signal handlers, so that the
+/// kernel delivers no signal to it except its maker's SIGKILL.
 class FirstProcess {
  public:
   FirstProcess(const NamespaceOptions& options, int control, int maker)
@@ -220,7 +220,7 @@ class FirstProcess {
   void configure(const std::optional<Identity>& identity) {
     if (identity) {
       map_identity(*identity);
-      // Making a user namespace may have taken it back.
+      // Making a user namespace may have removed it.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     mount_own_proc();
@@ -269,7 +269,7 @@ class FirstProcess {
     send_message(control_, {Message::Kind::kStarted, 0, {}}, std::array{pidfd.get()});
   }
 
-  /// Also buries what its children left behind.
+  /// Also reaps processes that its children left behind.
   int wait_for_command() const {
     while (true) {
       int status = 0;
@@ -369,7 +369,7 @@ class NamespaceProcess::Impl {
       const int status = news->message.value;
       exit_ = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
     } else {
-      exit_ = kSignalled + SIGKILL;  // somebody killed the first process, and with it all others
+      exit_ = kSignalled + SIGKILL;  // the first process was killed, and with it all others
     }
     return exit_;
   }

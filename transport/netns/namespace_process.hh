@@ -15,7 +15,7 @@ namespace cress::netns {
 struct NetworkSetting {
   std::string path;
   std::string value;
-  bool required = true;  ///< otherwise a kernel that has no such setting is fine, too
+  bool required = true;  ///< if false, a kernel without this setting is accepted
 };
 
 struct EnvironmentVariable {
@@ -24,56 +24,58 @@ struct EnvironmentVariable {
 };
 
 struct NamespaceOptions {
-  /// The program, searched in PATH, and its arguments.
+  /// The program, looked up in PATH, and its arguments.
   std::vector<std::string> command;
-  /// Instead of a command: called in the process inside, which ends with what it returns (0..255).
+  /// Used instead of a command: called in the process inside the namespace, whose exit code is what
+  /// it returns (0..255).
   std::function<int()> work;
-  /// The one interface beside loopback; none without. Its name is to be whole, without "%d".
+  /// The one interface in addition to loopback; nullopt: only loopback. Its name must be complete,
+  /// without "%d".
   std::optional<InterfaceOptions> interface;
   std::vector<NetworkSetting> settings;
-  /// Beside what this process has.
+  /// In addition to this process's environment.
   std::vector<EnvironmentVariable> environment;
-  /// Without: reads nothing (/dev/null), and the terminal's signals go elsewhere (a process group
-  /// of its own).
+  /// If false: standard input is /dev/null, and the process group is separate, so that the
+  /// terminal's signals do not reach it.
   bool in_foreground = true;
 };
 
-/// A command in a network of its own: a network, process and mount namespace and, where we are not
-/// root, a user namespace in which the caller's uid and gid are themselves and nothing else is
-/// (user_namespaces(7)). No rights are needed where the machine allows those. The command has the
-/// rights it would have without us.
+/// Runs a command in a network of its own: a network, process and mount namespace and, unless we
+/// are root, a user namespace in which the caller's uid and gid map to themselves and no others are
+/// mapped (user_namespaces(7)). No privileges are needed where the machine allows user namespaces.
+/// The command has the same privileges as without this class.
 ///
-/// No leftovers: a small first process inside holds everything. It dies with this object, with the
-/// command, and with the thread that made this object, however that ended; with it the kernel ends
-/// every process inside, and with the last one the network.
-/// Errors: std::runtime_error (what, why, what to do). Threads: none inside; one owner, whose
-/// process has no other threads while the constructor runs.
+/// Nothing is left behind: a small first process inside holds everything. It ends with this object,
+/// with the command, or with the thread that made this object, however that ended. The kernel then
+/// ends every process inside, and removes the network with the last one. Errors: std::runtime_error
+/// (what, why, what to do). Threads: none inside; one owner, whose process has no other threads
+/// while the constructor runs.
 class NamespaceProcess {
  public:
-  /// Makes and configures the network; the command does not run yet.
+  /// Creates and configures the network; the command is not started yet.
   explicit NamespaceProcess(NamespaceOptions options);
   ~NamespaceProcess();
   NamespaceProcess(const NamespaceProcess&) = delete;
   NamespaceProcess& operator=(const NamespaceProcess&) = delete;
 
-  /// Runs the command. Throws when there is no such program or it cannot be executed.
+  /// Starts the command. Throws if the program is missing or cannot be executed.
   void start();
-  /// To the command alone, not to its children; nothing when it has ended.
+  /// Signals the command alone, not its children; does nothing after it has ended.
   void send_signal(int signal);
-  /// The command's exit code, 128 + N when signal N ended it; nothing while it runs.
+  /// The command's exit code, or 128 + N if signal N ended it; nullopt while it runs.
   std::optional<int> poll_exit();
   /// Blocks until the command has ended.
   int wait();
   /// For the event loop: readable when the command has ended.
   int handle() const;
 
-  /// The other end of `interface`, of which there must be one.
+  /// The other end of `interface`, which must be set.
   TunDevice& tun();
-  /// Of the network inside.
+  /// The routes of the network inside.
   RouteSocket& routes();
-  /// False where the interface was to have IPv6 addresses and the machine has no IPv6.
+  /// False if the interface was to have IPv6 addresses and the machine has no IPv6.
   bool has_ipv6() const;
-  /// The first process inside, as seen from here: what nsenter(1) wants to know.
+  /// The first process inside, as seen from outside: the target for nsenter(1).
   int process_id() const;
 
  private:
@@ -81,11 +83,11 @@ class NamespaceProcess {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs a command (or work) in a new network of its own and waits; its exit code.
+/// Runs a command (or work) in a new network of its own and waits; returns its exit code.
 int run_in_namespace(NamespaceOptions options);
 
-/// Why NamespaceProcess cannot work here (no user namespaces, no TUN): found by trying; empty when
-/// it can.
+/// Why NamespaceProcess cannot work here (no user namespaces, no TUN), found by trying; empty if it
+/// can.
 std::string namespaces_forbidden();
 
 }  // namespace cress::netns

@@ -1,5 +1,5 @@
-// Goal: a network of one's own that works for root and for anybody, and of which nothing stays.
-// Method: real namespaces, devices and processes; skipped where the machine allows none.
+// Goal: a private network that works with and without root, and leaves nothing behind. Method: real
+// namespaces, devices and processes; skipped where the machine allows none.
 
 #include "transport/netns/namespace_process.hh"
 
@@ -54,7 +54,7 @@ NamespaceOptions command(std::vector<std::string> words) {
   return options;
 }
 
-/// What the link /proc/PID/ns/net says: which network a process is in. Empty when it is gone.
+/// The link /proc/PID/ns/net: which network a process is in. Empty when the process has gone.
 std::string network_of(const std::string& process) {
   std::error_code gone;
   return fs::read_symlink("/proc/" + process + "/ns/net", gone).string();
@@ -68,7 +68,7 @@ int processes_in(const std::string& network) {
   return count;
 }
 
-/// Sends one datagram of 100 bytes; what stops it is the exit code.
+/// Sends one datagram of 100 bytes; the error is the exit code.
 int send_one(const std::string& to) {
   const auto address = runtime::to_sockaddr(*runtime::parse_address(to), false);
   const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
@@ -106,7 +106,7 @@ class Namespaces : public ::testing::Test {
   }
 };
 
-TEST_F(Namespaces, AWorksOrACommandsExitCodeComesBack) {
+TEST_F(Namespaces, ExitCodeOfWorkOrCommandIsReturned) {
   NamespaceOptions work;
   work.work = [] { return 7; };
   EXPECT_EQ(run_in_namespace(std::move(work)), 7);
@@ -114,14 +114,45 @@ TEST_F(Namespaces, AWorksOrACommandsExitCodeComesBack) {
   EXPECT_EQ(run_in_namespace(command({"sh", "-c", "kill -TERM $$"})), 128 + SIGTERM);
 }
 
-TEST_F(Namespaces, WhatCannotBeRunIsSaid) {
-  NamespaceProcess absent{command({"no-such-program-at-all"})};
-  EXPECT_THROW(absent.start(), std::runtime_error);
-  NamespaceProcess folder{command({"/proc"})};
-  EXPECT_THROW(folder.start(), std::runtime_error);
+/// What making a network, and starting what is in it, complains about.
+std::string complaint(NamespaceOptions options) {
+  try {
+    NamespaceProcess{std::move(options)}.start();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing";
 }
 
-TEST_F(Namespaces, TheCommandIsWhoItWasAndSeesItsVariablesAndNoOtherNetwork) {
+TEST_F(Namespaces, UnrunnableCommandIsReported) {
+  EXPECT_EQ(complaint(command({"no-such-program-at-all"})),
+            "no such program: no-such-program-at-all");
+  EXPECT_EQ(complaint(command({"/proc"})), "cannot run /proc: Permission denied");
+}
+
+TEST_F(Namespaces, SignalsThatAreBlockedHereReachTheCommand) {
+  sigset_t one{};
+  sigaddset(&one, SIGUSR1);
+  sigset_t before{};
+  pthread_sigmask(SIG_BLOCK, &one, &before);
+  EXPECT_EQ(run_in_namespace(command({"sh", "-c", "kill -USR1 $$; exit 3"})), 128 + SIGUSR1);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_F(Namespaces, Ipv6IsThereWhereTheMachineHasIt) {
+  NamespaceOptions options = command({"true"});
+  options.interface = interface();
+  EXPECT_EQ(NamespaceProcess{std::move(options)}.has_ipv6(), fs::exists("/proc/net/if_inet6"));
+}
+
+TEST_F(Namespaces, WhatCannotBeSetIsSaid) {
+  NamespaceOptions options = command({"true"});
+  options.settings = {{"net/no/such", "1"}};
+  EXPECT_EQ(complaint(std::move(options)),
+            "cannot set net/no/such to \"1\": No such file or directory");
+}
+
+TEST_F(Namespaces, CommandKeepsItsUserAndSeesOnlyItsNetwork) {
   NamespaceOptions options = command(
       {"sh", "-c",
        "[ $(id -u) = $WAS ] && [ \"$WORD\" = word ] && ! [ -e /proc/sys/net/ipv4/conf/eth0 ]"});
@@ -143,7 +174,7 @@ TEST_F(Namespaces, PacketsOfBothFamiliesComeOutOfTheDeviceAndGoIn) {
   for (const std::string to : {"198.51.100.7:53", "[2001:db8::7]:53"}) {
     NamespaceOptions options;
     options.interface = interface();
-    // Says hello, and waits for the answer.
+    // Sends hello, and waits for the answer.
     options.work = [to] {
       const auto address = runtime::to_sockaddr(*runtime::parse_address(to), false);
       const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
@@ -167,14 +198,14 @@ TEST_F(Namespaces, PacketsOfBothFamiliesComeOutOfTheDeviceAndGoIn) {
     EXPECT_EQ(header->flow.destination, *runtime::parse_address(to));
     EXPECT_EQ(header->length.bytes(), static_cast<int64_t>(bytes.size()));
     EXPECT_EQ(bytes.size(), to[0] == '[' ? 148U : 128U);
-    // Sent back as it is with both ends exchanged; the checksums do not mind.
+    // Returned with both ends exchanged; the checksums stay valid.
     const size_t size = to[0] == '[' ? 16 : 4;
     const auto source = bytes.begin() + (to[0] == '[' ? 8 : 12);
     std::swap_ranges(source, source + static_cast<ptrdiff_t>(size),
                      source + static_cast<ptrdiff_t>(size));
     const auto ports = bytes.begin() + header->transport_offset.bytes();
     std::swap_ranges(ports, ports + 2, ports + 2);
-    // Said three times: a kernel that is busy with others' packets may drop one that comes in.
+    // Sent three times: a kernel that is busy with other packets may drop an incoming one.
     for (int i = 0; i < 3; ++i) {
       EXPECT_TRUE(process.tun().write(bytes));
       std::this_thread::sleep_for(100ms);
@@ -208,7 +239,7 @@ TEST_F(Namespaces, ADatagramLargerThanTheMtuIsRefusedOrFragmentedNeverPassed) {
   EXPECT_EQ(fragments, 3);
 }
 
-TEST_F(Namespaces, CountersTellWhatTheDeviceCouldNotTake) {
+TEST_F(Namespaces, CountersIncludeDropsOfTheDevice) {
   NamespaceOptions options;
   options.interface = interface();
   options.interface->queue_packets = 5;
@@ -229,8 +260,8 @@ TEST_F(Namespaces, CountersTellWhatTheDeviceCouldNotTake) {
 constexpr uid_t kNobody = 65'534;
 constexpr int kCannot = 77;
 
-/// Root becomes a plain user on a machine whose TUN is open to all, as most are. False when it
-/// cannot.
+/// Changes from root to an ordinary user on a machine whose TUN is open to all, as most are. False
+/// if that fails.
 bool become_nobody() {
   const bool has_tun = unshare(CLONE_NEWNS) == 0 &&
                        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -241,7 +272,7 @@ bool become_nobody() {
          prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
-TEST_F(Namespaces, APlainUserHasThemToo) {
+TEST_F(Namespaces, WorkForAnOrdinaryUser) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "all tests are a plain user's here";
   }

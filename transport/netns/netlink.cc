@@ -15,10 +15,10 @@
 namespace cress::netns {
 namespace {
 
-// The kernel's own advice for receive buffers is up to 32 KiB.
+// The kernel's documentation recommends receive buffers of up to 32 KiB.
 constexpr size_t kMessageMax = 32'768;
 
-/// 0 or an error number when this is the last message of an answer.
+/// 0 or an error number if this is the last message of an answer.
 std::optional<int> end_of_answer(const nlmsghdr& header, std::span<const char> body, bool is_dump) {
   if (header.nlmsg_type == NLMSG_ERROR && body.size() >= sizeof(int)) {
     int error = 0;

@@ -34,12 +34,12 @@ class NetlinkRequest {
   void add(uint16_t type, std::span<const uint8_t> bytes) {
     add_bytes(type, bytes.data(), bytes.size());
   }
-  /// A number in network byte order, as netfilter wants them.
+  /// A number in network byte order, as netfilter requires.
   void add_big_endian(uint16_t type, uint32_t value) { add(type, htonl(value)); }
   void add_text(uint16_t type, const std::string& text) {
     add_bytes(type, text.c_str(), text.size() + 1);
   }
-  /// Attributes added until end() are inside this one.
+  /// Attributes added until end() are nested in this one.
   size_t begin(uint16_t type) {
     const size_t at = bytes_.size();
     put(rtattr{0, type});
@@ -49,7 +49,7 @@ class NetlinkRequest {
 
   std::span<const char> finish(uint32_t sequence);
 
-  /// Told of every message of the answer but the last, which only says how it went.
+  /// Called with every message of the answer except the last, which carries only the status.
   std::function<void(const nlmsghdr&, std::span<const char> body)> on_message;
 
  private:
@@ -63,19 +63,19 @@ class NetlinkRequest {
   std::vector<char> bytes_;
 };
 
-/// Questions to the kernel and their answers (netlink, RFC 3549).
-/// Errors: numbers of the kernel's, 0 for none. Threads: none inside; one owner.
+/// Requests to the kernel and their answers (netlink, RFC 3549). Errors: errno values, 0 for
+/// success. Threads: none inside; one owner.
 class NetlinkSocket {
  public:
   /// `protocol`: NETLINK_ROUTE, ... Throws std::runtime_error.
   static NetlinkSocket open(int protocol);
-  /// Takes over an open one.
+  /// Takes ownership of an open socket.
   explicit NetlinkSocket(int fd) : fd_(fd) {}
 
-  /// One question, which asks for an acknowledgement or for a dump.
+  /// One request, which asks for an acknowledgement or for a dump.
   int exchange(NetlinkRequest& request);
-  /// Several that are done together or not at all; the first error among those that ask for an
-  /// acknowledgement.
+  /// Several requests that are applied together or not at all; returns the first error among those
+  /// that ask for an acknowledgement.
   int exchange_all(std::span<NetlinkRequest> requests);
   int handle() const { return fd_.get(); }
 

@@ -89,7 +89,7 @@ Result<PacketHeader, PacketError> parse_ipv4(std::span<const std::byte> bytes) {
   return header;
 }
 
-/// Steps over the extension headers of `packet`, from `header.transport_offset` on.
+/// Skips the extension headers of `packet`, from `header.transport_offset` on.
 std::optional<PacketError> skip_extensions(std::span<const std::byte> packet,
                                            PacketHeader& header) {
   auto at = static_cast<size_t>(header.transport_offset.bytes());

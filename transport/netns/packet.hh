@@ -15,16 +15,16 @@ enum class PacketError {
   kEmpty,
   kBadVersion,   ///< neither 4 nor 6
   kTruncated,    ///< fewer bytes than its header says
-  kBadHeader,    ///< a header shorter than the shortest there is, or longer than the packet
+  kBadHeader,    ///< a header shorter than the minimum, or longer than the packet
   kManyHeaders,  ///< more than kExtensionHeadersMax IPv6 extension headers
 };
-/// What is wrong, in a few words.
+/// The error in a few words.
 const char* describe(PacketError error);
 
 inline constexpr int kExtensionHeadersMax = 8;
 
-/// What tells one flow from another. Ports are 0 where the packet has none: other protocols than
-/// those with ports, and fragments after the first.
+/// What identifies a flow. Ports are 0 for protocols without ports and for fragments after the
+/// first.
 struct FlowKey {
   Address source;
   Address destination;
@@ -36,17 +36,17 @@ struct FlowKey {
 struct PacketHeader {
   FlowKey flow;
   int version = 4;
-  DataSize length;            ///< of the whole packet; what follows it is not part of it
+  DataSize length;            ///< of the whole packet; bytes after it are not part of it
   DataSize transport_offset;  ///< where the transport's header begins; at most `length`
   uint8_t dscp = 0;           ///< RFC 2474, 0..63
   uint8_t ecn = 0;            ///< RFC 3168, 0..3
   uint8_t hop_limit = 0;
-  bool is_fragment = false;  ///< a part of a larger packet, the first one included
+  bool is_fragment = false;  ///< part of a larger packet, including the first part
   friend bool operator==(const PacketHeader&, const PacketHeader&) = default;
 };
 
-/// Reads the headers in front of a packet, IPv6 extension headers included; checksums are not
-/// looked at. Total: any bytes give a header or one error; reads nothing beyond `bytes`.
+/// Reads the headers of a packet, including IPv6 extension headers; checksums are not verified.
+/// Total: any bytes give a header or one error; reads nothing beyond `bytes`.
 Result<PacketHeader, PacketError> parse_packet(std::span<const std::byte> bytes);
 
 /// Writes CE into the ECN field of a packet that parse_packet accepts, and corrects an IPv4

@@ -12,7 +12,7 @@
 namespace cress::netns {
 namespace {
 
-/// What a parser says of a packet: its error, or all that it read.
+/// A parser's result for a packet: its error, or all fields.
 std::string words_of(std::span<const std::byte> packet) {
   const auto parsed = parse_packet(packet);
   if (!parsed) {
@@ -27,7 +27,7 @@ std::string words_of(std::span<const std::byte> packet) {
          (h.is_fragment ? " part" : "") + (is_routable(h) ? " goes on" : " stays");
 }
 
-/// Headers whose fields lie around their limits.
+/// Headers whose fields are around their limits.
 std::vector<std::byte> draw_packet(Rng& rng, bool is_ipv6) {
   constexpr std::array kProtocols{0, 1, 6, 17, 33, 43, 44, 51, 58, 59, 60, 132, 135, 136};
   constexpr std::array kFirstBytes{0x20, 0xfd, 0xfe, 0xff, 100, 169, 223, 224, 255};
@@ -63,7 +63,7 @@ std::vector<std::byte> draw_packet(Rng& rng, bool is_ipv6) {
   return packet;
 }
 
-TEST(PacketModel, WhatIsReadOfDrawnPacketsIsAsCommitted) {
+TEST(PacketModel, RandomPacketsAreParsedAsCommitted) {
   Rng rng{7};
   std::string all;
   for (int part = 0; part < 120; ++part) {

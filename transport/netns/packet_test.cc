@@ -99,7 +99,7 @@ TEST(Packet, OnlyTheFirstFragmentHasPorts) {
   EXPECT_EQ(later6->flow.protocol, 17);
 }
 
-TEST(Packet, WhatIsWrongIsNamed) {
+TEST(Packet, ErrorIsNamed) {
   EXPECT_EQ(error_of({}), PacketError::kEmpty);
   Bytes bytes = udp4();
   bytes[0] = std::byte{0x55};
@@ -198,7 +198,7 @@ TEST(Packet, MarkSetsCeInIpv6AndLeavesOtherBytesAlone) {
   EXPECT_EQ(broken, before);
 }
 
-TEST(Packet, ARouterSendsOnWhatIsForOneAddressBeyondTheLink) {
+TEST(Packet, OnlyUnicastBeyondTheLinkIsRoutable) {
   const struct {
     const char* from;
     const char* to;

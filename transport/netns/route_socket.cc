@@ -43,8 +43,7 @@ InterfaceCounters read_counters(std::span<const char> bytes) {
 RouteSocket::RouteSocket() : socket_(NetlinkSocket::open(NETLINK_ROUTE)) {}
 
 RouteSocket::Link RouteSocket::find(const std::string& interface) {
-  ifinfomsg body{};
-  body.ifi_family = AF_UNSPEC;
+  const ifinfomsg body{};  // AF_UNSPEC: of no family
   NetlinkRequest request{RTM_GETLINK, NLM_F_ACK, body};
   request.add_bytes(IFLA_IFNAME, interface.c_str(), interface.size() + 1);
   Link link;
@@ -69,7 +68,6 @@ RouteSocket::Link RouteSocket::find(const std::string& interface) {
 
 void RouteSocket::set_up(const std::string& interface) {
   ifinfomsg body{};
-  body.ifi_family = AF_UNSPEC;
   body.ifi_index = static_cast<int>(find(interface).index);
   body.ifi_flags = body.ifi_change = IFF_UP;
   NetlinkRequest request{RTM_NEWLINK, NLM_F_ACK, body};
@@ -115,11 +113,10 @@ void RouteSocket::add_route(uint32_t index, const Prefix& prefix, const std::str
 bool RouteSocket::configure(const InterfaceOptions& options) {
   const uint32_t index = find(options.name).index;
   ifinfomsg body{};
-  body.ifi_family = AF_UNSPEC;
   body.ifi_index = static_cast<int>(index);
   {
-    // Not up yet: no address is made from the interface's identity, not even a link-local one.
-    // Without IPv6 the kernel refuses this, and nothing is lost.
+    // Not up yet: no address is derived from the interface's identity, not even a link-local one.
+    // Without IPv6 the kernel refuses this, which is harmless.
     NetlinkRequest request{RTM_NEWLINK, NLM_F_ACK, body};
     const size_t families = request.begin(IFLA_AF_SPEC);
     const size_t ipv6 = request.begin(AF_INET6);
@@ -162,8 +159,7 @@ InterfaceCounters RouteSocket::counters(const std::string& interface) {
 }
 
 std::vector<Prefix> RouteSocket::addresses() {
-  ifaddrmsg body{};
-  body.ifa_family = AF_UNSPEC;
+  const ifaddrmsg body{};  // AF_UNSPEC: of every family
   NetlinkRequest request{RTM_GETADDR, NLM_F_DUMP, body};
   std::vector<Prefix> found;
   request.on_message = [&](const nlmsghdr& header, std::span<const char> bytes) {

@@ -10,8 +10,7 @@
 
 namespace cress::netns {
 
-/// An address (port and scope 0) and how many of its bits name its network: of 32 for IPv4, of 128
-/// for IPv6.
+/// An address (port and scope 0) and its prefix length: of 32 bits for IPv4, of 128 for IPv6.
 struct Prefix {
   Address address;
   int length = 0;
@@ -21,14 +20,14 @@ struct Prefix {
 struct InterfaceOptions {
   std::string name;
   DataSize mtu{1500};
-  /// Packets that wait in the kernel for who reads the device; 0 leaves what it has.
+  /// Packets that may wait in the kernel until the device is read; 0 keeps the current value.
   uint32_t queue_packets = 0;
   std::vector<Prefix> addresses{};
-  /// What is reached through it; length 0 is everything (the default route).
+  /// Destinations reached through it; length 0 is everything (the default route).
   std::vector<Prefix> routes{};
 };
 
-/// What an interface has moved since it was made.
+/// What an interface has carried since it was created.
 struct InterfaceCounters {
   uint64_t received = 0;
   uint64_t sent = 0;
@@ -37,18 +36,18 @@ struct InterfaceCounters {
   friend bool operator==(const InterfaceCounters&, const InterfaceCounters&) = default;
 };
 
-/// Interfaces, addresses and routes of one network (rtnetlink, RFC 3549): that of the process that
-/// made the socket, also when another one holds it. Changes need CAP_NET_ADMIN there.
-/// Errors: std::runtime_error, what and why. Threads: none inside; one owner.
+/// Interfaces, addresses and routes of one network (rtnetlink, RFC 3549): the network of the
+/// process that made the socket, even if another process holds it now. Changes need CAP_NET_ADMIN
+/// there. Errors: std::runtime_error, what and why. Threads: none inside; one owner.
 class RouteSocket {
  public:
   RouteSocket();
-  /// Takes over an open one.
+  /// Takes ownership of an open socket.
   explicit RouteSocket(int fd) : socket_(fd) {}
 
-  /// MTU, queue, up, addresses, routes, in this order. Returns false where IPv6 was asked for but
-  /// the machine has none: everything else is done then. IPv6 addresses are good at once (no
-  /// duplicate address detection), and the kernel adds none of its own.
+  /// Sets MTU, queue length, up, addresses, routes, in this order. Returns false if IPv6 was
+  /// requested but the machine has none; everything else is done in that case. IPv6 addresses are
+  /// usable at once (no duplicate address detection), and the kernel adds none of its own.
   bool configure(const InterfaceOptions& options);
   void set_up(const std::string& interface);
   InterfaceCounters counters(const std::string& interface);

@@ -32,7 +32,7 @@ int open_clone() {
   return fd;
 }
 
-/// Returns the name that it was given.
+/// Returns the name that the device got.
 std::string create(int fd, const std::string& name) {
   ifreq request{};
   if (name.size() >= sizeof request.ifr_name) {

@@ -10,26 +10,27 @@
 
 namespace cress::netns {
 
-/// A network interface whose cable ends in this program: what the kernel routes into it is read
-/// here, one IP packet at a time, and what is written here arrives from it. Whole packets with
-/// their checksums: no offloads, so none is larger than the MTU. Gone with its file.
-/// Errors: the constructor throws std::runtime_error (what, why, what to do); afterwards nothing
-/// throws. Threads: none inside; one owner.
+/// A network interface whose other end is this program: packets that the kernel routes into it are
+/// read here, one IP packet at a time, and packets written here arrive from it. Whole packets with
+/// their checksums: no offloads, so none is larger than the MTU. The interface is removed when its
+/// file is closed. Errors: the constructor throws std::runtime_error (what, why, what to do);
+/// afterwards nothing throws. Threads: none inside; one owner.
 class TunDevice {
  public:
-  /// IPv4 and IPv6 have no larger packets.
+  /// The largest IPv4 or IPv6 packet.
   static constexpr size_t kPacketMax = 65'535;
 
-  /// A new interface in the calling process's network, which takes CAP_NET_ADMIN there. Of a
-  /// name with "%d" the kernel counts the number up. Not up, no addresses yet: RouteSocket.
+  /// Creates an interface in the calling process's network, which needs CAP_NET_ADMIN there. In a
+  /// name with "%d" the kernel fills in the next free number. The interface is down and has no
+  /// addresses: use RouteSocket.
   explicit TunDevice(const std::string& name = "cress%d");
-  /// Takes over an open one, whatever network it is in.
+  /// Takes ownership of an open device, in whatever network it is.
   TunDevice(int fd, std::string name);
 
-  /// The next packet, good until the next call; nothing when none waits (or the interface is down).
+  /// The next packet, valid until the next call; nullopt if none waits (or the interface is down).
   std::optional<std::span<const std::byte>> read();
-  /// False: the kernel did not take it (the interface is down, it is no IP packet, no memory). It
-  /// never blocks.
+  /// False if the kernel did not accept it (the interface is down, it is not an IP packet, no
+  /// memory). Never blocks.
   bool write(std::span<const std::byte> packet);
 
   const std::string& name() const { return name_; }

@@ -16,45 +16,45 @@ namespace cress::room {
 
 struct OutboxOptions {
   session::FlowId flow = session::kControlFlow;
-  /// News that wait or are on their way; what comes beyond is refused.
+  /// News waiting or in transit; news beyond this are refused.
   size_t news_max = 512;
   /// News are handed to the session while less than this of the flow waits there: the session's own
-  /// queue drops what is too much.
+  /// queue drops what exceeds its bound.
   DataSize queued_max{2400};
-  /// What our own queue dropped is tried again after this.
+  /// News dropped by our own queue are retried after this.
   Duration retry_after_drop = 100ms;
 };
 
-/// News for the other end of a leg that must arrive, however often their datagrams are lost: each
-/// is repeated when the session says that it was lost, until it is delivered or newer news of the
-/// same subject replace it (docs/protocol/room.md, "Control"). Order: by subject, what the other
-/// end must know first first. The flow must be opened with report_outcomes, and all its outcomes
-/// handed in; other messages may use it too. Threads: none inside; one owner. `now` never goes
-/// back.
+/// Reliable delivery of news to the other end of a leg: each is repeated when the session reports
+/// its loss, until it is delivered or newer news of the same subject replace it
+/// (docs/protocol/room.md, "Control"). Order: by subject, the most urgent kind first. The flow must
+/// be opened with report_outcomes, and all its outcomes passed in; other messages may use the flow
+/// too. Threads: none inside; one owner. `now` never goes back.
 class Outbox {
  public:
   explicit Outbox(OutboxOptions options = {}) : options_(options) {}
 
-  /// False: refused, too much waits. News of a subject that waits are always taken.
+  /// False: refused, because too many wait. News of a subject that already waits are always
+  /// accepted.
   bool put(const RoomMessage& message);
-  /// Forgets what would have been told.
+  /// Discards all news not yet delivered.
   void clear();
-  /// Of options.flow, also of messages that are not ours.
+  /// Outcomes of options.flow, including those of messages that are not ours.
   void handle_outcome(TimePoint now, const session::MessageOutcome& outcome);
-  /// Hands over what may go: call when something was put or an outcome came, before the endpoint's
+  /// Hands over the messages that may be sent: call after put or an outcome, before the endpoint's
   /// poll_transmit, and at poll_timeout.
   void flush(TimePoint now, session::Endpoint& endpoint);
-  /// When flush is wanted next of itself; kNever when only outcomes are waited for. While
-  /// something waits for the session's queue to empty, flush is wanted after each transmission.
+  /// When flush must be called next without another event; kNever if only outcomes are awaited.
+  /// While news wait for the session's queue to empty, call flush after each transmission.
   TimePoint poll_timeout() const { return retry_at_; }
 
   bool empty() const { return news_.empty(); }
   size_t size() const { return news_.size(); }
-  /// Every news of this kind (an index of RoomMessage) has been delivered.
+  /// Whether every news of this kind (an index of RoomMessage) has been delivered.
   bool delivered(size_t kind) const;
 
  private:
-  /// Kind first, then whom it is about: who joined and who left are one subject.
+  /// The kind, then the member it is about: a join and a leave of one member are one subject.
   using Subject = std::pair<size_t, MemberNumber>;
   struct News {
     std::vector<std::byte> bytes;
@@ -66,7 +66,7 @@ class Outbox {
 
   OutboxOptions options_;
   std::map<Subject, News> news_;                // at most news_max
-  std::map<session::MessageId, Subject> sent_;  // of those on their way
+  std::map<session::MessageId, Subject> sent_;  // of those in transit
   TimePoint retry_at_ = kNever;
   bool has_waiting_ = false;
 };

@@ -86,7 +86,7 @@ TEST(RoomMessage, ParseReturnsWhatWasBuilt) {
   }
 }
 
-TEST(RoomMessage, AnyBytesGiveAMessageOrAnErrorAndWhatIsGivenCanBeBuilt) {
+TEST(RoomMessage, AnyBytesGiveARebuildableMessageOrAnError) {
   Rng rng{2};
   int good = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -103,7 +103,7 @@ TEST(RoomMessage, AnyBytesGiveAMessageOrAnErrorAndWhatIsGivenCanBeBuilt) {
   EXPECT_GT(good, 1000);
 }
 
-// Protobuf's own bytes, so that fields beyond what build_room_message makes can be said.
+// Protobuf's own bytes, to build fields beyond what build_room_message makes.
 std::vector<std::byte> raw(std::initializer_list<int> bytes) {
   std::vector<std::byte> message{kRoomMessageByte};
   for (const int b : bytes) {
@@ -129,7 +129,7 @@ TEST(RoomMessage, EachFieldBeyondItsRangeIsRefused) {
   EXPECT_EQ(parse_room_message(card).error(), kOutOfRange);
 }
 
-// What becomes of a message that build_room_message would not make.
+// The outcome of a message that build_room_message would not make.
 Result<RoomMessage, RoomMessageError> parse_of(const std::function<void(pb::RoomMessage&)>& fill) {
   pb::RoomMessage message;
   fill(message);
@@ -144,7 +144,7 @@ std::optional<RoomMessageError> refusal_of(const Result<RoomMessage, RoomMessage
   return parsed ? std::nullopt : std::optional{parsed.error()};
 }
 
-// Each field of each message at its least and most, and one beyond either.
+// Each field of each message at its minimum and maximum, and one beyond either.
 TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
   struct Field {
     const char* name;
@@ -246,7 +246,7 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
   }
 }
 
-TEST(RoomMessage, AViewOfMoreThanThereCanBeIsCutToIt) {
+TEST(RoomMessage, TooLargeViewIsClamped) {
   const auto parsed = parse_of([](pb::RoomMessage& m) {
     m.mutable_view()->set_pictures(65);
     m.mutable_view()->set_height(4321);
@@ -257,7 +257,7 @@ TEST(RoomMessage, AViewOfMoreThanThereCanBeIsCutToIt) {
   EXPECT_EQ(std::get<View>(*built), (View{.pictures = 64, .height = 4320}));
 }
 
-TEST(RoomMessage, WhatTravelsIsRoundedDown) {
+TEST(RoomMessage, EncodedValuesAreRoundedDown) {
   const auto again = [](Duration duration) {
     return std::get<Farewell>(
                *parse_room_message(build_room_message(Farewell{.again_in = duration})))
@@ -272,7 +272,7 @@ TEST(RoomMessage, WhatTravelsIsRoundedDown) {
   EXPECT_EQ(std::get<VideoRate>(*rate).rate, DataRate::kilobits_per_second(1));
 }
 
-TEST(MediaHead, ParseReturnsWhatWasBuiltAndRefusesWhatIsTooShort) {
+TEST(MediaHead, ParseReturnsWhatWasBuiltAndRejectsTooShortInput) {
   Rng rng{3};
   for (int round = 0; round < 500; ++round) {
     const auto clear = random_bytes(rng, 10);
@@ -297,7 +297,7 @@ TEST(MediaHead, ParseReturnsWhatWasBuiltAndRefusesWhatIsTooShort) {
   EXPECT_FALSE(parse_sound_body(std::vector<std::byte>(12, std::byte{128})));
 }
 
-/// Two endpoints without links between them: the test carries the datagrams, or does not.
+/// Two endpoints without links between them: the test carries the datagrams, or drops them.
 class OutboxTest : public testing::Test {
  protected:
   OutboxTest() : near_(make()), far_(make()) {}
@@ -355,7 +355,7 @@ TEST_F(OutboxTest, AllNewsArriveThroughHeavyLossAndAreThenForgotten) {
   }
 }
 
-TEST_F(OutboxTest, NewerNewsReplaceOlderAndAreWhatIsHeardLast) {
+TEST_F(OutboxTest, NewerNewsReplaceOlderAndArriveLast) {
   Rng rng{5};
   outbox_.put(MemberNews{.number = 7, .card = {.revision = 1}});
   outbox_.put(VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(1)});
@@ -392,7 +392,7 @@ TEST_F(OutboxTest, RefusesNewsBeyondItsBoundButReplacesOld) {
   EXPECT_EQ(outbox_.size(), 512U);
 }
 
-/// An outbox whose session's fate the test decides.
+/// An outbox whose session's outcomes the test decides.
 class OutboxAlone : public OutboxTest {
  protected:
   using Kind = session::MessageOutcome::Kind;
@@ -433,7 +433,7 @@ TEST_F(OutboxAlone, NewsThatWereLostGoAgainAtOnce) {
   EXPECT_EQ(flush(kTimeZero), size);
   outcome(kTimeZero, 0, Kind::kLost);  // long decided
   EXPECT_EQ(flush(kTimeZero), 0);
-  outcome(kTimeZero, 1, Kind::kLost, session::kVideoFlow);  // another's
+  outcome(kTimeZero, 1, Kind::kLost, session::kVideoFlow);  // of another flow
   EXPECT_EQ(flush(kTimeZero), 0);
   outcome(kTimeZero, 1, Kind::kDelivered);
   EXPECT_TRUE(outbox_.empty());
@@ -470,7 +470,7 @@ TEST_F(OutboxAlone, NewsGoWhileLessThanTwoDatagramsWait) {
   EXPECT_EQ(outbox_.size(), 2U);
 }
 
-TEST_F(OutboxAlone, ADeliveredKindIsOneOfWhichNothingIsLeft) {
+TEST_F(OutboxAlone, KindIsDeliveredOnceNoneIsLeft) {
   const size_t news = RoomMessage{MemberNews{}}.index();
   const size_t left = RoomMessage{MemberLeft{}}.index();
   const size_t welcome = RoomMessage{Welcome{}}.index();
@@ -487,7 +487,7 @@ TEST_F(OutboxAlone, ADeliveredKindIsOneOfWhichNothingIsLeft) {
   EXPECT_TRUE(outbox_.delivered(news));
 }
 
-TEST_F(OutboxAlone, KeyFrameWishesForEachMemberAreSubjectsOfTheirOwn) {
+TEST_F(OutboxAlone, KeyFrameRequestsAreOneSubjectPerMember) {
   outbox_.put(KeyFrameWanted{3});
   outbox_.put(KeyFrameWanted{4});
   outbox_.put(KeyFrameWanted{3});
@@ -497,7 +497,7 @@ TEST_F(OutboxAlone, KeyFrameWishesForEachMemberAreSubjectsOfTheirOwn) {
   EXPECT_EQ(outbox_.size(), 3U);
 }
 
-TEST_F(OutboxAlone, TheFateOfWhatWasReplacedSaysNothingOfTheNewer) {
+TEST_F(OutboxAlone, OutcomeOfReplacedNewsDoesNotAffectTheNewer) {
   for (const Kind kind : {Kind::kDelivered, Kind::kLost, Kind::kDropped}) {
     outbox_.clear();
     EXPECT_TRUE(outbox_.empty());
@@ -513,7 +513,7 @@ TEST_F(OutboxAlone, TheFateOfWhatWasReplacedSaysNothingOfTheNewer) {
   }
 }
 
-TEST_F(OutboxAlone, WhatIsClearedIsNeitherSentNorAwaited) {
+TEST_F(OutboxAlone, ClearedNewsAreNeitherSentNorAwaited) {
   outbox_.put(SpeakerNews{.revision = 1, .number = 2});
   (void)flush(kTimeZero);
   outcome(kTimeZero, 0, Kind::kDropped);

@@ -12,7 +12,7 @@ namespace {
 
 using Parsed = Result<RoomMessage, RoomMessageError>;
 constexpr RoomMessageError kOutOfRange = RoomMessageError::kOutOfRange;
-// Ten Tbit/s in kbit/s would not fit; nobody means that.
+// Ten Tbit/s in kbit/s would not fit; such rates do not occur.
 constexpr uint32_t kKbpsMax = 1U << 30U;
 
 uint32_t kbps_of(DataRate rate) {

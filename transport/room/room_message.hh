@@ -14,37 +14,39 @@
 
 namespace cress::room {
 
-// What a member and the relay tell each other on the control flow: docs/protocol/room.md,
-// "Control". Values; who repeats what until when is the Outbox's business. Threads: none inside.
+// Messages between a member and the relay on the control flow: docs/protocol/room.md, "Control".
+// Values; the Outbox repeats them. Threads: none inside.
 
-/// A control message that begins with this byte is a room message; one below it is a call's.
+/// A control message that begins with this byte or above is a room message; one below it is a call
+/// message.
 inline constexpr std::byte kRoomMessageByte{16};
 inline constexpr size_t kCardSizeMax = 512;
 inline constexpr size_t kRoomNameSizeMax = 64;
 inline constexpr int kPresentMax = 64;
-/// The longest picture list and the tallest picture anybody may ask for: more is cut to it.
+/// Bounds on a request for video: the number of members listed and the frame height; larger values
+/// are clamped.
 inline constexpr uint32_t kPicturesMax = 64;
 inline constexpr uint32_t kHeightMax = 4320;
-/// The longest that somebody may be told to stay away.
+/// The longest time for which a member may be asked to stay away.
 inline constexpr Duration kAgainInMax = 24h;
 
-// Up.
+// From a member to the relay.
 
-/// Who this member is, sealed for the members.
+/// A member's identity, sealed for the other members.
 struct Card {
   uint32_t revision = 0;  ///< from 1; 0: no card yet
   std::vector<std::byte> sealed{};
   friend bool operator==(const Card&, const Card&) = default;
 };
-/// Whom this member looks at.
+/// Which members' video this member requests.
 struct View {
   uint32_t revision = 0;
   MemberNumber pinned = kNobody;
-  uint32_t pictures = 0;  ///< at once, at most kPicturesMax
-  uint32_t height = 0;    ///< of the tallest, pixels, at most kHeightMax
+  uint32_t pictures = 0;  ///< number at the same time, at most kPicturesMax
+  uint32_t height = 0;    ///< of the tallest frame, pixels, at most kHeightMax
   friend bool operator==(const View&, const View&) = default;
 };
-/// Nothing of that member can be shown before a key frame.
+/// No video of that member can be displayed before a key frame.
 struct KeyFrameWanted {
   MemberNumber of = kNobody;
   friend bool operator==(const KeyFrameWanted&, const KeyFrameWanted&) = default;
@@ -53,15 +55,15 @@ struct Leaving {
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };
 
-// Down.
+// From the relay to a member.
 
 struct Welcome {
   MemberNumber number = kNobody;
   uint32_t members_max = 0;
-  DataRate video_rate_max{};  ///< whole kbit/s travel
+  DataRate video_rate_max{};  ///< sent in whole kbit/s
   DataSize datagram_max{};
-  std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay means well
-  std::vector<MemberNumber> present{};  ///< who was in before; at most kPresentMax
+  std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay behaves
+  std::vector<MemberNumber> present{};  ///< the members already present; at most kPresentMax
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct MemberNews {
@@ -77,13 +79,13 @@ struct MemberLeft {
 };
 struct SpeakerNews {
   uint32_t revision = 0;
-  MemberNumber number = kNobody;  ///< kNobody: nobody has spoken yet, or who did has left
+  MemberNumber number = kNobody;  ///< kNobody: no one has spoken yet, or the last speaker has left
   friend bool operator==(const SpeakerNews&, const SpeakerNews&) = default;
 };
-/// No more video than this; none: nobody looks.
+/// Upper bound for the video rate; zero: no member requests the video.
 struct VideoRate {
   uint32_t revision = 0;
-  DataRate rate{};  ///< whole kbit/s travel
+  DataRate rate{};  ///< sent in whole kbit/s
   friend bool operator==(const VideoRate&, const VideoRate&) = default;
 };
 enum class FarewellReason : uint8_t {
@@ -95,7 +97,7 @@ enum class FarewellReason : uint8_t {
 };
 struct Farewell {
   FarewellReason reason = FarewellReason::kClosed;
-  Duration again_in{};  ///< whole milliseconds travel; at most kAgainInMax
+  Duration again_in{};  ///< sent in whole milliseconds; at most kAgainInMax
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
@@ -109,9 +111,9 @@ enum class RoomMessageError {
 };
 
 /// The message with kRoomMessageByte before it. A card or name beyond its size, or a number, rate
-/// or duration that cannot travel, is a check failure: it is our own.
+/// or duration that cannot be encoded, is a check failure: it is our own data.
 std::vector<std::byte> build_room_message(const RoomMessage& message);
-/// Total: any bytes give a message or one error. What a card holds is for the members to judge.
+/// Total: any bytes give a message or one error. The members validate the content of a card.
 Result<RoomMessage, RoomMessageError> parse_room_message(std::span<const std::byte> bytes);
 
 }  // namespace cress::room

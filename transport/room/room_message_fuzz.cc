@@ -1,5 +1,5 @@
-// Any bytes give a room message or an error; what was parsed is within its bounds, and can be built
-// and parsed again to the same. The same bytes as media heads.
+// Any bytes give a room message or an error; a parsed message is within its bounds, and can be
+// built and parsed again to the same. Also parses the same bytes as media headers.
 
 #include <cstdint>
 #include <span>

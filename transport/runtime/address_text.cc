@@ -25,7 +25,7 @@ constexpr const char* kWhatToType =
     "type IP:PORT or HOST:PORT, such as 192.0.2.7:4433, [2001:db8::7]:4433 or "
     "call.example.org:4433";
 
-/// What stands before the last colon, brackets removed, and what stands after it.
+/// The text before the last colon, without brackets, and the text after it.
 struct HostAndPort {
   std::string_view host;
   uint16_t port = 0;

@@ -52,7 +52,7 @@ TEST(AddressText, LinkLocalNamesItsInterface) {
   const auto by_number = parse_address("[fe80::1%1]:5");
   ASSERT_TRUE(by_number.has_value());
   EXPECT_EQ(by_number->scope, 1U);
-  if (by_name.has_value()) {  // every Linux but the strangest calls its first interface so
+  if (by_name.has_value()) {  // nearly every Linux names its first interface so
     EXPECT_EQ(by_name, by_number);
   }
   EXPECT_EQ(format_address(*by_number), "[fe80::1%1]:5");
@@ -60,7 +60,7 @@ TEST(AddressText, LinkLocalNamesItsInterface) {
   EXPECT_EQ(error_of("[fe80::1%]:5"), AddressError::kBadScope);
 }
 
-TEST(AddressText, WhatItWritesItReads) {
+TEST(AddressText, FormattedAddressIsParsed) {
   Rng rng{1};
   for (int i = 0; i < 20'000; ++i) {
     Address address;
@@ -99,7 +99,7 @@ TEST(AddressText, EveryMistakeHasItsName) {
   EXPECT_EQ(error_of(":5"), AddressError::kBadIp);
 }
 
-TEST(AddressText, ResolveAsksNobodyAboutNumbers) {
+TEST(AddressText, ResolveNeedsNoNameServerForNumbers) {
   EXPECT_EQ(resolve("[::1]:9"), std::vector<Address>{*parse_address("[::1]:9")});
   EXPECT_EQ(resolve("127.0.0.1:9"), std::vector<Address>{*parse_address("127.0.0.1:9")});
 }
@@ -115,7 +115,7 @@ TEST(AddressText, ResolveKnowsLocalhostOnce) {
   }
 }
 
-TEST(AddressText, ARefusalSaysWhatWasWrongAndWhatToType) {
+TEST(AddressText, RefusalNamesTheErrorAndTheSyntax) {
   for (const char* text : {"", "nowhere.invalid:5", "nowhere.invalid", "host:70000", "::1:5",
                            "[::1%no-such]:5", "[localhost]:5", ":5"}) {
     const std::string refusal = refusal_of(text);

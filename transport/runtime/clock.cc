@@ -24,13 +24,13 @@ TimePoint MonotonicClock::now() const {
 
 MonotonicClock::Reading MonotonicClock::read_both() const {
   // The wall clock first: a pause between the two then makes a stamp look newer, up to `now`. That
-  // is the lesser evil: an effect told late, rather than before its cause.
+  // is the lesser evil: an effect reported late, rather than before its cause.
   const Duration wall = read_clock(CLOCK_REALTIME);
   return {now(), wall};
 }
 
 Duration MonotonicClock::slept() {
-  // A pause between two readings looks like sleep: the narrowest of a few pairs has none.
+  // A pause between two readings looks like suspend: the closest of a few pairs has none.
   constexpr int kTries = 5;
   Duration narrowest = Duration::max();
   Duration slept{};
@@ -57,7 +57,7 @@ void ArrivalClock::not_before(TimePoint now) { floor_ = std::max(floor_, now); }
 Duration SleepDetector::update(Duration slept) {
   const Duration jump = slept - slept_;
   if (jump < kSleepMin) {
-    return Duration{};  // the mark stays: many short sleeps add up to a long one
+    return Duration{};  // the mark stays: many short suspends add up to a long one
   }
   slept_ = slept;
   return jump;

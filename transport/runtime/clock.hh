@@ -5,55 +5,55 @@
 namespace cress::runtime {
 
 /// The only reader of CLOCK_MONOTONIC: the time of a run, counted from the clock's construction
-/// (kTimeZero). It stands still while the machine sleeps.
-/// Threads: any; const. One clock serves a whole program.
+/// (kTimeZero). It does not advance while the machine is suspended. Threads: any; const. One clock
+/// serves a whole program.
 class MonotonicClock {
  public:
   MonotonicClock();
 
   TimePoint now() const;
-  /// CLOCK_MONOTONIC at kTimeZero: for those who must tell the kernel or Asio when.
+  /// CLOCK_MONOTONIC at kTimeZero: for code that passes absolute times to the kernel or Asio.
   Duration origin() const { return origin_; }
 
-  /// The wall clock beside ours, read as nearly at once as can be.
+  /// The wall clock and ours, read as close together as possible.
   struct Reading {
     TimePoint now;
     Duration wall{};  ///< CLOCK_REALTIME since 1970
   };
   Reading read_both() const;
 
-  /// How long the machine has slept since it was started: CLOCK_BOOTTIME less CLOCK_MONOTONIC,
-  /// within the microsecond or so that reading both takes.
+  /// How long the machine has been suspended since boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, to
+  /// within about a microsecond, the time between the two reads.
   static Duration slept();
 
  private:
   Duration origin_;
 };
 
-/// Turns the kernel's receive stamps, which are CLOCK_REALTIME, into our time. The wall clock may
-/// have been stepped between stamp and reading, so that what comes out is bounded: never later than
-/// `reading.now`, never before the last one given, never before what `not_before` said.
-/// Threads: none inside; one owner, one per socket.
+/// Converts the kernel's receive stamps, which are CLOCK_REALTIME, to our time. The wall clock may
+/// have been stepped between stamp and reading, so the result is clamped: never later than
+/// `reading.now`, never before the last result, never before not_before()'s time. Threads: none
+/// inside; one owner, one per socket.
 class ArrivalClock {
  public:
   /// `reading`: taken after the stamped datagrams were received.
   TimePoint arrival(Duration stamp, const MonotonicClock::Reading& reading);
-  /// The socket was empty at `now`: whatever is received from here on came later.
+  /// The socket was empty at `now`: datagrams received from here on arrived later.
   void not_before(TimePoint now);
 
  private:
   TimePoint floor_{TimePoint::min()};
 };
 
-/// Tells when the machine slept. Pure: it is given MonotonicClock::slept() now and then.
-/// Threads: none inside; one owner.
+/// Detects that the machine was suspended. Pure: the caller passes MonotonicClock::slept() from
+/// time to time. Threads: none inside; one owner.
 class SleepDetector {
  public:
-  /// Shorter than any suspend to memory and back, longer than any error of reading two clocks.
+  /// Shorter than any suspend to memory and resume, longer than any error of reading two clocks.
   static constexpr Duration kSleepMin = 100ms;
 
   explicit SleepDetector(Duration slept) : slept_(slept) {}
-  /// How long the machine slept since the last call; 0 when it did not.
+  /// How long the machine was suspended since the last call; 0 if it was not.
   Duration update(Duration slept);
 
  private:

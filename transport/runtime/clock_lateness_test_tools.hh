@@ -13,13 +13,13 @@
 
 namespace cress::runtime {
 
-/// How late sleeps of 5 ms end, in a thread of its own: what the rest of the machine takes from a
-/// program. The only reason for which a test of measured delays may skip: what the product does
-/// (pictures per second, delays) must fail the test when it is bad, whatever the machine does.
-/// Threads: any may ask.
+/// How late sleeps of 5 ms end, measured in a thread of its own: how much other load on the machine
+/// delays a program. This is the only reason for which a test of measured delays may skip: when the
+/// product's own frame rate or delay is bad the test must fail, whatever the machine does. Threads:
+/// any may call.
 class ClockLateness {
  public:
-  /// Beyond this, delays say more of the machine than of the product.
+  /// Beyond this, measured delays depend on the machine more than on the product.
   static constexpr Duration kMax = 4ms;
 
   ClockLateness() = default;
@@ -30,7 +30,7 @@ class ClockLateness {
   ClockLateness(const ClockLateness&) = delete;
   ClockLateness& operator=(const ClockLateness&) = delete;
 
-  /// The 99th percentile since the last question.
+  /// The 99th percentile since the last call.
   Duration p99() {
     std::vector<Duration> late;
     {

@@ -18,7 +18,7 @@ TEST(MonotonicClock, BeginsAtZeroAndNeverGoesBack) {
   EXPECT_LT(last, kTimeZero + 1h);
 }
 
-TEST(MonotonicClock, ReadsTheWallClockBesideItself) {
+TEST(MonotonicClock, ReadsTheWallClockAtTheSameTime) {
   const MonotonicClock clock;
   const auto first = clock.read_both();
   const auto second = clock.read_both();
@@ -38,13 +38,13 @@ TEST(ArrivalClock, AStampOfTheFutureIsThePresent) {
   EXPECT_EQ(arrivals.arrival(2'000'000s, {kTimeZero + 10s, 1'000'000s}), kTimeZero + 10s);
 }
 
-TEST(ArrivalClock, AWallClockSetForwardByAnHourMakesNothingOlderThanTheEmptySocket) {
+TEST(ArrivalClock, WallClockStepNeverPredatesTheEmptySocket) {
   ArrivalClock arrivals;
   arrivals.not_before(kTimeZero + 9'980ms);
   EXPECT_EQ(arrivals.arrival(1'000'000s, {kTimeZero + 10s, 1'003'600s}), kTimeZero + 9'980ms);
 }
 
-TEST(ArrivalClock, WhateverTheWallClockDoesTimesAscendAndNoneIsOfTheFuture) {
+TEST(ArrivalClock, ArrivalTimesAscendDespiteTheWallClock) {
   Rng rng{7};
   ArrivalClock arrivals;
   MonotonicClock::Reading reading{kTimeZero, 1'000'000s};
@@ -61,7 +61,7 @@ TEST(ArrivalClock, WhateverTheWallClockDoesTimesAscendAndNoneIsOfTheFuture) {
   }
 }
 
-TEST(SleepDetector, TellsASleepOnceAndErrorsOfReadingNever) {
+TEST(SleepDetector, ReportsASuspendOnceAndNoReadingErrors) {
   SleepDetector detector{5s};
   EXPECT_EQ(detector.update(5s + 20us), Duration{});
   EXPECT_EQ(detector.update(5s - 20us), Duration{});
@@ -78,7 +78,7 @@ TEST(SleepDetector, ManyShortSleepsAddUpToOne) {
   EXPECT_EQ(told, 1s);
 }
 
-TEST(SleepDetector, AMachineThatIsAwakeSeesNoSleep) {
+TEST(SleepDetector, NoSuspendIsReportedWhileAwake) {
   SleepDetector detector{MonotonicClock::slept()};
   for (int i = 0; i < 1000; ++i) {
     ASSERT_EQ(detector.update(MonotonicClock::slept()), Duration{});

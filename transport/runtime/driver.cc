@@ -13,15 +13,15 @@ namespace {
 
 // As in the World: a machine that asks for a time-out at one instant again and again is a bug.
 constexpr int kTimeoutsAtOneInstantMax = 100'000;
-// Likewise one whose outputs never end.
+// Likewise one with endless outputs.
 constexpr int kTransmitsOfOneDrainMax = 1'000'000;
 constexpr int kRoundsOfOneDrainMax = 100'000;
-// What is received before timers and other files get their turn.
+// Datagrams received before timers and other files get their turn.
 constexpr int kBatchesOfOneStepMax = 16;
 
 }  // namespace
 
-/// Marks the time in which the machine is being called: no call may begin another.
+/// Marks the time in which the machine is being called: no other call may begin.
 class Driver::Stepping {
  public:
   explicit Stepping(Driver& driver) : driver_(driver) {
@@ -59,8 +59,8 @@ void Driver::wake(const std::function<void(TimePoint now)>& change) {
   run_due();
   if (change) {
     change(now_);
-    // Coding a picture takes its time: what arrived meanwhile keeps its own, and what is sent after
-    // it is sent now, and stamped so.
+    // Encoding a frame takes time: datagrams that arrived meanwhile keep their own times, and what
+    // is sent after it is sent now, and stamped so.
     receive_pending();
     advance_to_present();
   }
@@ -69,7 +69,7 @@ void Driver::wake(const std::function<void(TimePoint now)>& change) {
   timer_.arm(parts_.machine.poll_timeout());
 }
 
-/// A short sleep costs less than coming back from the loop for each datagram; and the more there is
+/// A short sleep costs less than returning from the loop for each datagram; and the more there is
 /// to do, the less it costs to do it together.
 void Driver::gather() {
   if (options_.gather > Duration{}) {
@@ -87,7 +87,7 @@ void Driver::gather() {
   }
 }
 
-/// At the end of a step that gathered.
+/// Call at the end of a step that gathered.
 void Driver::note_busy() {
   constexpr Duration kSpan = 20ms;
   ended_at_ = parts_.clock.now();
@@ -100,7 +100,7 @@ void Driver::note_busy() {
 
 void Driver::step() {
   const Stepping stepping{*this};
-  // Where there is something to do at each step, going back to the loop between them tells nothing.
+  // If there is something to do at each step, returning to the loop between them has no use.
   constexpr int kSteps = 4;
   constexpr double kBusy = 0.3;
   for (int left = kSteps; step_once() && busy_share_ > kBusy && !blocked_ && left > 1; --left) {
@@ -108,7 +108,7 @@ void Driver::step() {
   timer_.arm(parts_.machine.poll_timeout());
 }
 
-/// Returns whether there was something to do, where steps gather.
+/// Returns whether there was something to do, if steps gather.
 bool Driver::step_once() {
   gather();
   const uint64_t done = stats_.datagrams_received + stats_.datagrams_sent;
@@ -116,9 +116,9 @@ bool Driver::step_once() {
   if (!begun_) {
     begun_ = true;
     advance_to_present();
-    drain();  // a new machine may have something to say before anything happens
+    drain();  // a new machine may have something to send before any event
   }
-  // With more to receive the present is not yet the machine's: the loop comes back at once.
+  // With more to receive the machine's time is not yet the present: the loop returns at once.
   if (all_received) {
     run_due();
   } else if (is_undrained_) {
@@ -140,12 +140,12 @@ void Driver::advance_to_present() {
   }
 }
 
-/// Returns whether all that waited was taken.
+/// Returns whether everything waiting was taken.
 bool Driver::receive_pending() {
   bool more = true;
   for (int i = 0; i < kBatchesOfOneStepMax && more; ++i) {
     if (is_undrained_) {
-      drain();  // of batches that follow each other each is answered
+      drain();  // of consecutive batches each is answered
     }
     const ReceiveBatch batch = parts_.socket.receive_batch();
     more = batch.more;
@@ -182,7 +182,7 @@ void Driver::handle_batch(const ReceiveBatch& batch) {
   }
 }
 
-/// Time-outs that were due before a datagram arrived come before it, at their own time.
+/// Time-outs due before a datagram's arrival are handled before it, at their own times.
 void Driver::replay_timeouts(TimePoint before) {
   for (;;) {
     const TimePoint due = parts_.machine.poll_timeout();
@@ -249,7 +249,7 @@ void Driver::flush() {
   if (waiting_.empty() || blocked_) {
     return;
   }
-  // Each peer's in their order, side by side: so the kernel has the least work.
+  // Grouped by peer, each peer's in order: this is the least work for the kernel.
   std::ranges::stable_sort(waiting_, {}, &Transmit::to);
   const SendReport report = parts_.socket.send_batch(waiting_);
   stats_.datagrams_sent += report.sent;

@@ -18,26 +18,27 @@ struct DriverStats {
   uint64_t datagrams_truncated = 0;  ///< longer than the socket's buffers: not handed over
   uint64_t datagrams_sent = 0;
   uint64_t send_too_large = 0;   ///< larger than the MTU
-  uint64_t send_unroutable = 0;  ///< no network, or none that leads there
+  uint64_t send_unroutable = 0;  ///< no network, or no route to that address
   uint64_t send_no_buffer = 0;   ///< the interface's queue was full
-  uint64_t send_overflow = 0;    ///< the socket stayed full, and kWaitingMax waited already
-  uint64_t path_errors = 0;      ///< told by the network
+  uint64_t send_overflow =
+      0;  ///< the socket's buffer stayed full, and kWaitingMax datagrams were already waiting
+  uint64_t path_errors = 0;  ///< reported by the network
   uint64_t timeouts = 0;
-  /// The worst lateness of a time-out, for whatever reason: a busy application, a busy machine.
+  /// The largest delay of a time-out, whatever the cause: a busy application or a busy machine.
   Duration timeout_lateness_max{};
   friend bool operator==(const DriverStats&, const DriverStats&) = default;
 };
 
-/// Steps one machine over a real socket in real time: the twin of sim::World, and the only other
-/// place with that loop. One change, then drain, then sleep until poll_timeout.
+/// Steps one machine over a real socket in real time. sim::World does the same in simulation; no
+/// other code contains this loop. After one change it drains the outputs, then sleeps until
+/// poll_timeout.
 ///
 /// Time: a datagram is handed over with its kernel receive time. While the application is busy
-/// (encoding a picture) datagrams wait in the kernel; afterwards what happened meanwhile, datagrams
-/// and time-outs that were due between them, is replayed in its order and at its times, before
-/// anything happens at the present. `now` never goes back.
-/// Errors: what the network does is counted and goes on; exceptions of the machine leave
-/// EventLoop::run(). A machine that asks for the same instant without end fails a check, as in the
-/// World. Threads: the loop's.
+/// (encoding a frame) datagrams wait in the kernel; afterwards the datagrams and the time-outs that
+/// were due between them are processed in order, each with its own time, before anything is
+/// processed at the present time. `now` never goes back. Errors: network errors are counted and the
+/// driver continues; exceptions of the machine leave EventLoop::run(). A machine that asks for the
+/// same instant without end fails a check, as in the World. Threads: the loop's.
 class Driver {
  public:
   /// All borrowed; they must outlive the driver.
@@ -49,33 +50,35 @@ class Driver {
   };
 
   struct Options {
-    /// Between two steps at least: under load what came meanwhile is taken, answered and sent
-    /// together, for a fraction of the processor's time. Whatever else the loop has to do waits for
-    /// up to four times as long. 0: each datagram at once.
+    /// The minimum interval between two steps: under load, datagrams that arrive meanwhile are
+    /// received, answered and sent together, which costs a fraction of the processor time. Other
+    /// work of the loop is delayed by up to four times as long. 0: each datagram is processed at
+    /// once.
     Duration gather{};
-    /// The same where the steps take half of the time or more; in between as long as they are busy.
+    /// The interval when steps take half of the time or more; for lower loads it is interpolated.
     /// At least `gather`.
     Duration gather_busy{};
-    /// What was received with one system call is one change: time-outs that were due meanwhile come
-    /// after it, and outputs are polled once. For a machine with many peers, to whom a fraction of
-    /// a millisecond is nothing: it then answers each of them once.
+    /// Datagrams received by one system call count as one change: time-outs due between them are
+    /// handled after them, and outputs are polled once. For a machine with many peers, which can
+    /// accept a delay of a fraction of a millisecond: it then sends each of them one answer.
     bool takes_batches = false;
   };
 
   /// Datagrams that wait for room in the socket's buffer; later ones are dropped.
   static constexpr size_t kWaitingMax = 1024;
 
-  /// The machine's `now` begins here, whatever waits in the socket is older; the first step is the
-  /// first thing that run() does.
+  /// The machine's `now` begins here; datagrams already in the socket are older. The first step is
+  /// the first thing that run() does.
   explicit Driver(Parts parts) : Driver(parts, Options{}) {}
   Driver(Parts parts, Options options);
   ~Driver();
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  /// The application changes its machine: a picture was captured, the user hung up. What arrived
-  /// until now is handed over first, then `change` (may be empty) is called with the present, then
-  /// drained. Not from inside a call of the machine: there, the change can be made directly.
+  /// For when the application changes its machine: a frame was captured, the user hung up.
+  /// Datagrams that have arrived are handed over first, then `change` (may be empty) is called with
+  /// the present time, then outputs are drained. Not from inside a call of the machine: there, the
+  /// change can be made directly.
   void wake(const std::function<void(TimePoint now)>& change = {});
 
   const DriverStats& stats() const { return stats_; }
@@ -105,10 +108,10 @@ class Driver {
   const TimePoint start_;
   TimePoint now_;
   TimePoint stepped_at_;
-  // How busy the steps are, where they gather.
+  // The share of time spent in steps, used with `gather`.
   TimePoint ended_at_;    // the last step
-  TimePoint span_since_;  // of which the share is taken next
-  Duration idle_{};       // within it
+  TimePoint span_since_;  // start of the span over which the share is measured
+  Duration idle_{};       // idle time within it
   double busy_share_ = 0;
   bool begun_ = false;
   bool stepping_ = false;

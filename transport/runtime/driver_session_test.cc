@@ -14,8 +14,8 @@
 namespace cress::runtime {
 namespace {
 
-/// A session's end as a machine of the driver: keeps the window full when asked to, counts what
-/// comes.
+/// A session's end as a machine of the driver: keeps the window full when asked to, counts
+/// arrivals.
 class SessionEnd final : public Machine {
  public:
   SessionEnd(TimePoint start, Address peer, bool saturates)
@@ -114,8 +114,8 @@ TEST_P(SessionOver, ASaturatingSessionFillsItsWindowOverRealSocketsInRealTime) {
   const auto lost = left.outcomes(session::MessageOutcome::Kind::kLost);
   EXPECT_GT(right.received(), DataSize{200'000}) << "less than 0.8 Mbit/s over loopback";
   EXPECT_GT(delivered, 200);
-  // Loopback is as fast as this machine, and has no other limit than the receiver's buffer: a
-  // saturating sender finds it. What is lost was dropped there, or had no room to leave.
+  // Loopback is as fast as this machine, and limited only by the receiver's buffer: a saturating
+  // sender fills it. Lost datagrams were dropped there, or could not be sent for lack of buffer.
   EXPECT_LE(static_cast<uint64_t>(lost), right_socket.dropped_by_kernel() +
                                              left_driver.stats().send_overflow +
                                              left_driver.stats().send_no_buffer);

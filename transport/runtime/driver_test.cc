@@ -35,8 +35,8 @@ std::string nth_text(int i) {
   return std::to_string(i) + std::string(static_cast<size_t>(i % 100), '.');
 }
 
-/// Writes down every call with its time, checks that time never goes back, and does what the test
-/// has put in.
+/// Records every call with its time, checks that time never goes back, and executes the test's
+/// callbacks.
 class Notebook final : public Machine {
  public:
   struct Entry {
@@ -154,7 +154,7 @@ class DriverTest : public ::testing::Test {
   Driver driver_{{.clock = clock_, .loop = loop_, .socket = socket_, .machine = machine_}};
 };
 
-TEST_F(DriverTest, ANewMachineSpeaksFirst) {
+TEST_F(DriverTest, NewMachineIsPolledFirst) {
   machine_.out.push_back(message(peer_.local_address(), "hello"));
   run_for(10ms);
   EXPECT_EQ(peer_received(1), std::vector<std::string>{"hello"});
@@ -183,7 +183,7 @@ TEST_F(DriverTest, EachDatagramIsAnsweredBeforeTheNextIsHandedOver) {
   EXPECT_EQ(driver_.stats().datagrams_received, 100U);
 }
 
-TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
+TEST_F(DriverTest, BatchIsOneChangeOnRequest) {
   UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
   Notebook machine;
   Driver driver{{.clock = clock_, .loop = loop_, .socket = socket, .machine = machine},
@@ -215,7 +215,7 @@ TEST_F(DriverTest, ABatchIsOneChangeWhereThatIsWanted) {
 }
 
 TEST_F(DriverTest, StepsGatherForLongerTheBusierTheyAre) {
-  // Of a machine that wants to be called all the time, and takes so long for it.
+  // A machine that wants to be called all the time, with calls that take this long.
   const auto usual_gap = [&](Duration work) {
     UdpSocket socket{clock_, {.bind = address("127.0.0.1:0")}};
     Notebook machine;
@@ -259,9 +259,9 @@ TEST_F(DriverTest, TimeoutsComeAtTheirTimeAndGoOn) {
   EXPECT_EQ(driver_.stats().timeouts, 10U);
 }
 
-TEST_F(DriverTest, WhatArrivesWhileTheApplicationIsBusyKeepsItsTime) {
-  // The first stamps after a socket's birth may be made at reading: the kernel takes a moment to
-  // begin stamping. Hence a few tries.
+TEST_F(DriverTest, ArrivalsWhileBusyKeepTheirTimes) {
+  // The first stamps of a new socket may be made at reading: the kernel takes a moment to begin
+  // stamping. Hence a few tries.
   constexpr Duration kBusy = 20ms;
   bool kept = false;
   for (int i = 0; i < 50 && !kept; ++i) {
@@ -282,7 +282,7 @@ TEST_F(DriverTest, WhatArrivesWhileTheApplicationIsBusyKeepsItsTime) {
   EXPECT_TRUE(kept) << "datagrams are stamped when they are read, not when they arrive";
 }
 
-TEST_F(DriverTest, WhatWasMissedIsReplayedInTheOrderOfItsTimes) {
+TEST_F(DriverTest, MissedEventsAreReplayedInOrder) {
   bool kept = false;
   for (int i = 0; i < 50 && !kept; ++i) {
     machine_.entries.clear();
@@ -337,7 +337,7 @@ TEST_F(DriverTest, AWakeInsideACallOfTheMachineIsABug) {
   EXPECT_DEATH(driver_.wake(), "stepped from inside");
 }
 
-TEST_F(DriverTest, AMachineThatAsksForThePastForEverFailsACheckInsteadOfSpinning) {
+TEST_F(DriverTest, EndlessPastTimeoutsFailACheckInsteadOfSpinning) {
   machine_.on_timeout = [&](TimePoint) { machine_.due = kTimeZero; };
   machine_.due = kTimeZero;
   EXPECT_DEATH(run(), "keeps asking for the same instant");
@@ -358,7 +358,7 @@ TEST_F(DriverTest, LongDatagramsAreCountedAndNotHandedOver) {
   EXPECT_EQ(driver_.stats().datagrams_truncated, 1U);
 }
 
-TEST_F(DriverTest, WhatCannotBeSentIsCountedAndTheRestGoes) {
+TEST_F(DriverTest, UnsendableDatagramIsCountedAndTheRestSent) {
   driver_.wake([&](TimePoint) {
     machine_.out.push_back(message(peer_.local_address(), std::string(70'000, 'x')));
     machine_.out.push_back(message(peer_.local_address(), "fits"));
@@ -392,12 +392,12 @@ TEST_F(DriverTest, ExceptionsOfTheMachineLeaveTheRunAndItCanGoOn) {
     loop_.stop();
   };
   EXPECT_THROW(loop_.run(), std::runtime_error);
-  peer_sends("good");  // what was received together with the bad one is lost, as on a network
+  peer_sends("good");  // datagrams received together with the bad one are lost, as on a network
   run();
   EXPECT_EQ(machine_.whats().back(), "got good");
 }
 
-/// The texts of the UDP datagrams in the frames that wait at the end of an Ethernet.
+/// The texts of the UDP datagrams in the frames waiting at the end of an Ethernet.
 std::vector<std::string> read_wire(int fd) {
   constexpr size_t kEthernet = 14;
   constexpr size_t kHeaders = kEthernet + 20 + 8;
@@ -413,7 +413,7 @@ std::vector<std::string> read_wire(int fd) {
 }
 
 /// Sends `count` datagrams through a socket whose buffer is full after some twenty, until the
-/// neighbour is found; returns what went over the wire.
+/// neighbour is found; returns those seen on the wire.
 std::vector<std::string> send_through_a_full_socket(PrivateNetwork& network, int count,
                                                     DriverStats& stats) {
   const auto wire = network.add_ethernet();
@@ -466,7 +466,7 @@ TEST(Driver, AFullSocketIsWaitedForAndNothingIsLostOrReordered) {
   EXPECT_EQ(stats.send_overflow, 0U);
 }
 
-TEST(Driver, WhatWaitsForAFullSocketIsBounded) {
+TEST(Driver, WaitingDatagramsForAFullSocketAreBounded) {
   std::vector<std::string> texts;
   DriverStats stats;
   PrivateNetwork::run(
@@ -479,7 +479,7 @@ TEST(Driver, WhatWaitsForAFullSocketIsBounded) {
   EXPECT_EQ(texts.size(), stats.datagrams_sent);
 }
 
-TEST(Driver, WithoutANetworkItGoesOnAndSoDoesTheTalkWhenTheNetworkIsBack) {
+TEST(Driver, ContinuesWithoutANetworkUntilItReturns) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -493,7 +493,7 @@ TEST(Driver, WithoutANetworkItGoesOnAndSoDoesTheTalkWhenTheNetworkIsBack) {
     left.due = clock.now();
     const Driver left_driver{{clock, loop, left_socket, left}};
     const Driver right_driver{{clock, loop, right_socket, right}};
-    // A beat every 2 ms; the network is away for beats 21 to 60.
+    // A beat every 2 ms; the network is down for beats 21 to 60.
     int beats = 0;
     left.on_timeout = [&](TimePoint now) {
       ++beats;

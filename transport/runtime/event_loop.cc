@@ -3,7 +3,8 @@
 #define ASIO_STANDALONE
 #define ASIO_NO_DEPRECATED
 #ifdef __SANITIZE_THREAD__
-// gcc's thread sanitizer does not know fences. Asio's only add to the mutex of its queue.
+// gcc's thread sanitizer does not support fences. Asio's are only an addition to the mutex of its
+// queue.
 #define ASIO_DISABLE_FENCED_BLOCK
 #endif
 #include <algorithm>
@@ -173,8 +174,9 @@ struct EventLoop::Timer::State {
   EventLoop::Impl& loop;
   asio::steady_timer timer;
   std::function<void()> callback;
-  TimePoint at = kNever;    // kNever: not armed
-  uint64_t generation = 0;  // a wait that is already over, but not yet told, belongs to an old one
+  TimePoint at = kNever;  // kNever: not armed
+  uint64_t generation =
+      0;  // an expired wait that was not yet reported belongs to an old generation
 };
 
 EventLoop::Timer::Timer(EventLoop& loop, std::function<void()> callback)

@@ -9,11 +9,11 @@
 
 namespace cress::runtime {
 
-/// One thread that sleeps until a file is readable, a time has come, a signal was raised or another
-/// thread posted work, and then calls back (Asio: epoll, and timerfd for timers of microseconds).
-/// Callbacks run one at a time inside run(); an exception of theirs leaves run(), which may then be
-/// called again. Threads: post() and stop() from any; all else from the one that runs it, or
-/// before.
+/// One thread that sleeps until a file is readable, a timer expires, a signal is raised or another
+/// thread posts work, and then calls back (Asio: epoll, and timerfd for timers of microseconds).
+/// Callbacks run one at a time inside run(). An exception from a callback leaves run(), which may
+/// then be called again. Threads: post() and stop() from any; everything else from the thread that
+/// calls run(), or before it.
 class EventLoop {
  public:
   /// `clock` is borrowed and must outlive the loop. Throws std::system_error when the kernel gives
@@ -25,27 +25,27 @@ class EventLoop {
 
   /// Calls back until stop().
   void run();
-  /// Ends run() after the callback that is running; without one, ends the next run() at once.
+  /// Ends run() after the current callback; if run() is not active, ends the next run() at once.
   void stop();
-  /// Has `work` called in the loop's thread, in order of posting. At most kPostedMax wait: beyond
-  /// that it is not taken, and the answer is false.
+  /// Calls `work` in the loop's thread, in order of posting. At most kPostedMax wait: beyond that
+  /// `work` is not accepted and post() returns false.
   bool post(std::function<void()> work);
   static constexpr size_t kPostedMax = 65'536;
 
-  /// Calls back whenever `fd` has something to read (or an error to tell), again and again while it
-  /// does. The loop borrows `fd`: forget() it before it is closed. One callback per fd. Throws
-  /// std::system_error for what epoll cannot watch (a regular file).
+  /// Calls back whenever `fd` is readable or has an error, repeatedly while it is. The loop borrows
+  /// `fd`: call forget() before closing it. One callback per fd. Throws std::system_error for files
+  /// that epoll cannot watch (a regular file).
   void on_readable(int fd, std::function<void()> callback);
-  /// Calls back once, when `fd`, which on_readable() watches, takes bytes again.
+  /// Calls back once, when `fd`, which on_readable() watches, is writable again.
   void when_writable(int fd, std::function<void()> callback);
-  /// No callback of `fd` is begun after this.
+  /// After this no callback of `fd` begins.
   void forget(int fd);
 
-  /// Calls back with SIGINT or SIGTERM instead of the process's end, each time one is raised. One
-  /// loop of a program may ask for this, once.
+  /// Calls back on SIGINT or SIGTERM instead of ending the process, each time one is raised. Only
+  /// one loop of a program may use this, once.
   void on_signals(std::function<void(int signal)> callback);
 
-  /// Calls back once at a time, or a little later. The loop is borrowed and must outlive it.
+  /// Calls back once at a given time, or slightly later. The loop is borrowed and must outlive it.
   class Timer {
    public:
     Timer(EventLoop& loop, std::function<void()> callback);
@@ -53,14 +53,14 @@ class EventLoop {
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
 
-    /// Replaces the time armed before. A past time is as good as the present, kNever cancels.
+    /// Replaces the time set before. A past time fires at once, kNever cancels.
     void arm(TimePoint at);
-    /// No callback is begun after this.
+    /// After this no callback begins.
     void cancel();
 
    private:
     struct State;
-    std::shared_ptr<State> state_;  // shared with the wait that is under way
+    std::shared_ptr<State> state_;  // shared with the pending wait
   };
 
  private:

@@ -95,7 +95,7 @@ TEST_F(EventLoopTest, ATimerRearmedOutOfItsOwnCallbackGoesOn) {
     if (++fired == 50) {
       loop_.stop();
     }
-    timer->arm(clock_.now());  // a past time is as good as the present
+    timer->arm(clock_.now());  // a past time fires at once
   });
   timer->arm(kTimeZero);
   run();
@@ -127,7 +127,7 @@ TEST_F(EventLoopTest, AReadableFileCallsBackUntilItIsRead) {
   const Pipe pipe;
   std::string got;
   loop_.on_readable(pipe.read_end->get(), [&] {
-    got += pipe.take();  // one of the three bytes a call
+    got += pipe.take();  // one of the three bytes per call
     if (got.size() == 4) {
       loop_.stop();
     }
@@ -153,7 +153,7 @@ TEST_F(EventLoopTest, AForgottenFileIsSilentAndStaysOpen) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(pipe.take(), 'a');
   loop_.on_readable(pipe.read_end->get(), [&] { loop_.stop(); });
-  run();  // watched anew, it calls again: 'b' is still there
+  run();  // watched again, it calls again: 'b' is still there
 }
 
 TEST_F(EventLoopTest, AFullFileCallsBackOnceWhenItTakesBytesAgain) {

@@ -9,8 +9,8 @@
 
 namespace cress::runtime {
 
-/// Runs `loop` until `done`, which is asked every 10 ms, or until `most` is over: on a machine that
-/// is very busy, in vain. Gives whether it is done.
+/// Runs `loop` until `done`, which is checked every 10 ms, returns true or `most` has passed.
+/// Returns whether it is done.
 inline bool run_until(const MonotonicClock& clock, EventLoop& loop,
                       const std::function<bool()>& done, Duration most = 30s) {
   const TimePoint end = clock.now() + most;
@@ -30,7 +30,7 @@ inline bool run_until(const MonotonicClock& clock, EventLoop& loop,
   return reached;
 }
 
-/// An event loop in a thread.
+/// An event loop in a thread of its own.
 class LoopThread {
  public:
   LoopThread() : thread_([this] { loop_.run(); }) {}
@@ -40,7 +40,7 @@ class LoopThread {
 
   const MonotonicClock& clock() const { return clock_; }
   EventLoop& loop() { return loop_; }
-  /// Has `work` done in the thread, and waits for it.
+  /// Runs `work` in the thread, and waits for it.
   void run(const std::function<void()>& work) {
     std::promise<void> done;
     loop_.post([&] {

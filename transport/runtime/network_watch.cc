@@ -26,9 +26,9 @@
 namespace cress::runtime {
 namespace {
 
-// rtnetlink's own advice for receive buffers is 8 KiB to 32 KiB: a dump's part fits.
+// rtnetlink's documentation recommends receive buffers of 8 KiB to 32 KiB: one part of a dump fits.
 constexpr size_t kMessageMax = 32'768;
-// A machine of more addresses is told of repetitions too.
+// On a machine with more addresses repetitions are reported too.
 constexpr size_t kAddressesMax = 4096;
 constexpr Duration kSleepCheckInterval = 1s;
 
@@ -80,7 +80,8 @@ AddressNews read_address(const nlmsghdr& message) {
   return news;
 }
 
-/// Routes that come and go with addresses, or that the kernel only keeps for itself, are no news.
+/// Routes that come and go with addresses, or that the kernel keeps only for itself, are not
+/// reported.
 bool is_real_route(const nlmsghdr& message) {
   rtmsg body{};
   if (message.nlmsg_len < NLMSG_LENGTH(sizeof body)) {
@@ -100,7 +101,8 @@ class NetworkWatch::Impl {
         on_change_(std::move(on_change)),
         netlink_(opened(socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE),
                         "open netlink")),
-        // This clock goes on in sleep, so that the timer is due the moment the machine wakes.
+        // This clock continues during suspend, so that the timer is due the moment the machine
+        // resumes.
         sleep_timer_(
             opened(timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC), "make a timer")),
         sleep_(MonotonicClock::slept()),
@@ -128,15 +130,14 @@ class NetworkWatch::Impl {
       throw std::runtime_error("cannot watch the network: " +
                                std::system_category().message(errno));
     }
-    // The addresses there are now: told like news, and known when they are repeated.
+    // The current addresses: received like changes, and known when they are repeated.
     struct {
       nlmsghdr header;
       ifaddrmsg body;
-    } request{};
+    } request{};  // AF_UNSPEC: of every family
     request.header.nlmsg_len = sizeof request;
     request.header.nlmsg_type = RTM_GETADDR;
     request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    request.body.ifa_family = AF_UNSPEC;
     if (send(netlink_.get(), &request, sizeof request, 0) < 0) {
       throw std::runtime_error("cannot ask for this machine's addresses: " +
                                std::system_category().message(errno));
@@ -176,7 +177,8 @@ class NetworkWatch::Impl {
         if (errno != ENOBUFS) {
           break;
         }
-        change.addresses = change.routes = true;  // the kernel dropped some: anything may be new
+        change.addresses = change.routes =
+            true;  // the kernel dropped some: anything may have changed
         continue;
       }
       if (from.nl_pid == 0) {  // the kernel's, no other program's

@@ -8,20 +8,20 @@
 
 namespace cress::runtime {
 
-/// What made the paths of this machine different; several at once are told at once.
+/// A change of this machine's network paths; several simultaneous changes are reported together.
 struct NetworkChange {
-  bool addresses = false;  ///< an address came, went, or became usable
+  bool addresses = false;  ///< an address was added, removed, or became usable
   bool routes = false;
-  Duration slept{};  ///< the machine was asleep for so long; 0 when it was not
+  Duration slept{};  ///< how long the machine was suspended; 0 if it was not
   friend bool operator==(const NetworkChange&, const NetworkChange&) = default;
 };
 
-/// Tells when it is worth trying at once what has just failed: the kernel's news about addresses
-/// and routes (rtnetlink), within milliseconds, and that the machine woke from sleep, within a
-/// second. What the kernel merely repeats (router advertisements do, every few seconds) is not
-/// told. Needs no rights.
-/// Errors: the constructor throws std::runtime_error; afterwards missed news are told as a change.
-/// Threads: the loop's. Loop and clock are borrowed and must outlive it.
+/// Reports when an operation that has just failed is worth retrying at once: changes of addresses
+/// and routes from the kernel (rtnetlink), within milliseconds, and resume from suspend, within a
+/// second. Mere repetitions by the kernel (for router advertisements, every few seconds) are not
+/// reported. Needs no privileges. Errors: the constructor throws std::runtime_error; afterwards
+/// lost notifications are reported as a change. Threads: the loop's. Loop and clock are borrowed
+/// and must outlive it.
 class NetworkWatch {
  public:
   NetworkWatch(EventLoop& loop, std::function<void(const NetworkChange&)> on_change);

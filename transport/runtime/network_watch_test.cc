@@ -25,7 +25,7 @@ bool run_until(EventLoop& loop, const MonotonicClock& clock, const std::function
   return done();
 }
 
-TEST(NetworkWatch, AnAddressThatComesOrGoesIsTold) {
+TEST(NetworkWatch, AddedOrRemovedAddressIsReported) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -45,7 +45,7 @@ TEST(NetworkWatch, AnAddressThatComesOrGoesIsTold) {
   }
 }
 
-TEST(NetworkWatch, AnInterfaceThatFallsAndRisesIsTold) {
+TEST(NetworkWatch, InterfaceDownAndUpIsReported) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
@@ -64,13 +64,13 @@ TEST(NetworkWatch, AnInterfaceThatFallsAndRisesIsTold) {
   }
 }
 
-TEST(NetworkWatch, AQuietNetworkTellsNothing) {
+TEST(NetworkWatch, QuietNetworkReportsNothing) {
   const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
     const MonotonicClock clock;
     EventLoop loop{clock};
     network.set_second_address("192.0.2.1");
     const NetworkWatch watch{loop, [](const NetworkChange&) { FAIL() << "nothing has changed"; }};
-    // Long enough for the answer about the addresses there are, and for one look for sleep.
+    // Long enough for the answer with the current addresses, and for one check for suspend.
     const TimePoint end = clock.now() + 1200ms;
     EXPECT_TRUE(run_until(loop, clock, [&] { return clock.now() >= end; }));
   });
@@ -79,7 +79,7 @@ TEST(NetworkWatch, AQuietNetworkTellsNothing) {
   }
 }
 
-TEST(NetworkWatch, NeedsNoRightsToBegin) {
+TEST(NetworkWatch, NeedsNoPrivileges) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   EXPECT_NO_THROW((NetworkWatch{loop, [](const NetworkChange&) {}}));

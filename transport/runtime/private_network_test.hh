@@ -24,13 +24,13 @@
 
 namespace cress::runtime {
 
-/// For tests: a network of the test's own (a network namespace) in which only the loopback
-/// interface exists, so that its state, MTU and addresses may be changed without touching the
-/// machine's. What fails or throws fails the test.
+/// For tests: a network namespace of the test's own in which only the loopback interface exists, so
+/// that its state, MTU and addresses may be changed without affecting the machine's. Any failure or
+/// exception fails the test.
 class PrivateNetwork {
  public:
-  /// Calls `work` in a thread inside a new such network, loopback up, and waits for it. Returns
-  /// false, without calling, where that is not allowed (it takes root's rights).
+  /// Calls `work` in a thread inside such a new network, loopback up, and waits for it. Returns
+  /// false, without calling, if that is not permitted (it needs root).
   static bool run(const std::function<void(PrivateNetwork&)>& work) {
     bool allowed = false;
     std::thread thread{[&] {
@@ -69,9 +69,9 @@ class PrivateNetwork {
     request.ifr_flags = 0;
     change(SIOCSIFFLAGS, request);
   }
-  /// An Ethernet of one wire, "tap0", 198.51.100.1/24: the answer reads, frame by frame, what was
-  /// sent into it. Nobody answers there when a neighbour is looked for, so that what is sent to
-  /// 198.51.100.2 waits in its socket's buffer until set_neighbour().
+  /// A simulated Ethernet "tap0" with address 198.51.100.1/24: the returned file gives, frame by
+  /// frame, what was sent into it. No neighbour answers there, so data sent to 198.51.100.2 waits
+  /// in its socket's buffer until set_neighbour().
   std::unique_ptr<FileDescriptor> add_ethernet() {
     auto wire = std::make_unique<FileDescriptor>(open("/dev/net/tun", O_RDWR | O_NONBLOCK));
     ifreq request = named("tap0");
@@ -82,7 +82,7 @@ class PrivateNetwork {
     set_address(SIOCSIFADDR, "tap0", "198.51.100.1");
     set_address(SIOCSIFNETMASK, "tap0", "255.255.255.0");
     request = named("tap0");
-    request.ifr_qlen = 10'000;  // frames that wait to be read
+    request.ifr_qlen = 10'000;  // frames that may wait to be read
     change(SIOCSIFTXQLEN, request);
     request = named("tap0");
     request.ifr_flags = IFF_UP | IFF_RUNNING;

@@ -54,7 +54,7 @@ void timer_lateness(benchmark::State& state) {
 }
 BENCHMARK(timer_lateness)->Iterations(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Datagrams a second of one core through loopback, sending and receiving together.
+/// Datagrams per second of one core through loopback, sending and receiving together.
 void loopback_in_batches(benchmark::State& state) {
   const auto batch = static_cast<size_t>(state.range(0));
   const MonotonicClock clock;

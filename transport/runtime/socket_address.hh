@@ -9,15 +9,15 @@
 
 namespace cress::runtime {
 
-/// An address as a system call takes it. `ipv4_socket`: the socket is AF_INET, so that an IPv4
-/// address must be written as one; no value where such a socket cannot reach it.
+/// An address in the form of a system call. `ipv4_socket`: the socket is AF_INET, so an IPv4
+/// address must be written as such; nullopt if such a socket cannot reach the address.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
 };
 std::optional<SocketAddress> to_sockaddr(const Address& address, bool ipv4_socket);
 
-/// No value for families other than AF_INET and AF_INET6. `any` must be the head of as many bytes
+/// nullopt for families other than AF_INET and AF_INET6. `any` must be the start of as many bytes
 /// as its family needs.
 std::optional<Address> from_sockaddr(const sockaddr& any);
 std::optional<Address> from_sockaddr(const sockaddr_storage& any);

@@ -4,12 +4,12 @@
 
 namespace cress::runtime {
 
-/// Gives back to the system, once a minute, the memory that a bad moment needed and that has been
-/// free since: glibc keeps it otherwise (an hour of blackouts: 14 % of a call's resident memory,
-/// docs/experiments/0012). Elsewhere it does nothing. Threads: none inside; one owner.
+/// Returns memory to the system, once a minute, that a load peak needed and that has been free
+/// since: glibc otherwise keeps it (an hour of blackouts: 14 % of a call's resident memory,
+/// docs/experiments/0012). Does nothing on other C libraries. Threads: none inside; one owner.
 class SpareMemory {
  public:
-  /// As often as is convenient.
+  /// May be called as often as is convenient.
   void tick(TimePoint now);
 
  private:

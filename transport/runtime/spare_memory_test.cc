@@ -19,7 +19,7 @@ int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-/// Much memory of which all but a hundredth is free again, in pieces between what is in use.
+/// Much memory of which all but a hundredth is free again, in pieces between used ones.
 struct Holes {
   static constexpr size_t kPiece = 2000;
   static constexpr int64_t kTotal = 64 << 20;
@@ -36,7 +36,7 @@ struct Holes {
   std::vector<std::unique_ptr<std::string>> pieces;
 };
 
-TEST(SpareMemory, WhatIsFreeBetweenWhatIsInUseIsGivenBack) {
+TEST(SpareMemory, FreeMemoryBetweenUsedBlocksIsReturned) {
 #if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "another allocator";
 #elif defined(__has_feature)

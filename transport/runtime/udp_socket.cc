@@ -28,23 +28,23 @@ namespace cress::runtime {
 namespace {
 
 // A receive stamp, a destination address, the count of drops and the size of merged datagrams, with
-// room for one we did not ask for.
+// room for one that we did not request.
 constexpr size_t kReceiveControlSize =
     CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
     CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t)) + CMSG_SPACE(sizeof(int));
 constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t));
-// Of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit an IP
-// packet, and the kernel cuts no more than 64.
+// Limits of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit
+// an IP packet, and the kernel cuts no more than 64.
 constexpr size_t kSegmentedBytesMax = 60'000;
-// What merged datagrams are together at most: an IP packet.
+// The maximum total of merged datagrams: an IP packet.
 constexpr size_t kMergedBytesMax = 65'536;
 static_assert(kBatchMax <= 64);
-// A socket error and the address of who reported it.
+// A socket error and the address of the host that reported it.
 constexpr size_t kErrorControlSize = 512;
 
-// Peers whose asked address is remembered, each in the place that its own address says; whoever
-// comes to that place later takes it. So a flood of false senders costs neither memory nor time,
-// and whom it drives out is known again by the next datagram.
+// Peers whose asked address is remembered, each in a place derived from its own address; a later
+// peer of that place replaces it. So a flood of forged senders costs neither memory nor time, and a
+// displaced peer is known again with its next datagram.
 constexpr size_t kAskedPlaces = 4096;
 
 size_t place_of(const Address& address) {
@@ -148,8 +148,8 @@ void count_failure(int error, SendReport& report) {
       ++report.no_buffer;
       break;
     default:
-      // ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EPERM of a firewall, EINVAL of an
-      // address that cannot be, ...: whatever it is, the next route may be better.
+      // ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EPERM from a firewall, EINVAL for an
+      // invalid address, ...: whatever it is, the next route may be better.
       ++report.unroutable;
       break;
   }
@@ -185,15 +185,15 @@ class UdpSocket::Impl {
     size_t datagrams = 1;
     alignas(cmsghdr) std::array<std::byte, kSendControlSize> control{};
   };
-  /// The address of ours that `peer` wrote to.
+  /// Our address to which `peer` wrote.
   struct Asked {
     Address peer;
     Ip own{};
   };
-  struct Told {  // by the control messages of one datagram
+  struct Told {  // from the control messages of one datagram
     std::optional<Duration> stamp;
     std::optional<Ip> asked;
-    size_t merged_size = 0;  // of each but the last; 0: it is one
+    size_t merged_size = 0;  // of each except the last; 0: not merged
   };
 
   Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options);
@@ -218,7 +218,7 @@ class UdpSocket::Impl {
   bool ipv4_only_;
   bool remembers_asked_;
   ArrivalClock arrivals_;
-  // Of kBatchMax parts; pages that nothing was ever written to cost nothing.
+  // For kBatchMax parts; pages never written to cost nothing.
   std::unique_ptr<std::byte[]> buffer_;
   std::vector<Slot> slots_{kBatchMax};
   std::array<mmsghdr, kBatchMax> receive_headers_{};
@@ -227,8 +227,8 @@ class UdpSocket::Impl {
   std::array<iovec, kBatchMax> send_parts_{};
   std::array<mmsghdr, kBatchMax> send_headers_{};
   bool may_cut_ = true;       // the kernel cuts messages into datagrams
-  size_t singles_ = 0;        // the next so many datagrams go one by one
-  std::vector<Asked> asked_;  // kAskedPlaces, or none where that is not wanted
+  size_t singles_ = 0;        // this many datagrams are sent one by one
+  std::vector<Asked> asked_;  // kAskedPlaces, or none if it is not wanted
   std::deque<PathError> path_errors_;
   uint64_t path_errors_dropped_ = 0;
   uint64_t dropped_by_kernel_ = 0;
@@ -256,14 +256,14 @@ UdpSocket::Impl::Impl(Opened opened, const MonotonicClock& clock, const UdpSocke
   set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, "forbid fragments of");
   set(IPPROTO_IP, IP_RECVERR, 1, "ask path errors of");
   if (remembers_asked_) {
-    // A dual-stack socket tells IPv4 destinations in the same message, as mapped addresses.
+    // A dual-stack socket reports IPv4 destinations in the same message, as mapped addresses.
     set(ipv4_only_ ? IPPROTO_IP : IPPROTO_IPV6, ipv4_only_ ? IP_PKTINFO : IPV6_RECVPKTINFO, 1,
         "ask destinations of");
     asked_.resize(kAskedPlaces);
   }
   set_buffers();
   if (options_.first_bytes) {
-    set_filter(*options_.first_bytes);  // before any datagram can come
+    set_filter(*options_.first_bytes);  // before any datagram can arrive
   }
   bind_address();
   const int merges = 1;
@@ -288,7 +288,7 @@ void UdpSocket::Impl::set(int level, int name, int value, const char* what) {
 void UdpSocket::Impl::set_buffers() {
   const auto ask = [this](int force, int name, DataSize size) {
     const int bytes = narrow<int>(size.bytes());
-    // Root may go beyond the machine's limit; anybody else is given the limit.
+    // Root may exceed the machine's limit; other users get the limit.
     if (setsockopt(fd_.get(), SOL_SOCKET, force, &bytes, sizeof bytes) != 0) {
       set(SOL_SOCKET, name, bytes, "size the buffer of");
     }
@@ -319,7 +319,7 @@ void UdpSocket::Impl::set_filter(const FirstBytes& allowed) {
 
 void UdpSocket::Impl::bind_address() {
   Address address = options_.bind;
-  if (ipv4_only_ && !address.is_ipv4()) {  // all addresses: of the one family there is
+  if (ipv4_only_ && !address.is_ipv4()) {  // all addresses: of the one family that exists
     address.ip[10] = address.ip[11] = 0xff;
   }
   const auto where = to_sockaddr(address, ipv4_only_);
@@ -355,8 +355,8 @@ UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
       const auto stamp = payload_of<timespec>(*message);
       told.stamp = std::chrono::seconds{stamp.tv_sec} + Duration{stamp.tv_nsec};
     } else if (message->cmsg_level == SOL_SOCKET && message->cmsg_type == SO_RXQ_OVFL) {
-      // Datagrams that came by two processors at once may be queued in another order than that in
-      // which they read the count: an older count is no news, and not 2^32 drops.
+      // Datagrams that arrived on two processors at once may be queued in another order than that
+      // in which they read the count: an older count is not new, and not 2^32 drops.
       const auto counter = payload_of<uint32_t>(*message);
       const auto more = static_cast<int32_t>(counter - drops_counter_);
       if (more > 0) {
@@ -405,7 +405,7 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
   const int count = recvmmsg(fd_.get(), receive_headers_.data(), narrow<unsigned>(count_max),
                              MSG_DONTWAIT, nullptr);
   if (count <= 0) {
-    // Nothing waits, or an error told by the network came first: then what waits is next.
+    // Nothing waits, or an error reported by the network came first: then what waits is next.
     const bool more = count < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
     if (!more) {
       arrivals_.not_before(before);
@@ -466,7 +466,7 @@ bool UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& head
   return true;
 }
 
-/// How many of the first are one message for the kernel: to one address, of one size, but for the
+/// How many of the first form one message for the kernel: to one address, of one size, except the
 /// last, which may be smaller.
 size_t UdpSocket::Impl::run_length(std::span<const Transmit> datagrams) const {
   const Transmit& first = datagrams.front();
@@ -495,7 +495,7 @@ void UdpSocket::Impl::cut(size_t size, SendSlot& slot, msghdr& header) {
   header.msg_controllen += CMSG_SPACE(sizeof segment);
 }
 
-/// Fills headers for the head of `datagrams`, up to the first that this socket cannot address;
+/// Fills headers for the front of `datagrams`, up to the first that this socket cannot address;
 /// returns how many.
 size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
   const size_t count = std::min(datagrams.size(), kBatchMax);
@@ -531,8 +531,8 @@ size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
   return headers;
 }
 
-/// An error at a datagram is not always that datagram's: it may have been told by the network about
-/// an earlier one, or be due to a source address that this machine has lost.
+/// An error at a datagram is not always that datagram's: the network may have reported it for an
+/// earlier one, or a source address may have disappeared from this machine.
 bool UdpSocket::Impl::may_retry(msghdr& header, int error) {
   const bool of_an_earlier_one = drain_errors() > 0;
   const bool of_its_source = header.msg_control != nullptr && error != EMSGSIZE;
@@ -571,8 +571,8 @@ void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
       return;
     }
     if (send_slots_[done].datagrams > 1) {
-      // Whatever it is, it is told of each by itself; an interface that cannot be cut for (EIO)
-      // will not be asked again.
+      // Whatever the error, each is then tried by itself; an interface that cannot cut (EIO) will
+      // not be asked again.
       may_cut_ = may_cut_ && error != EIO;
       singles_ = send_slots_[done].datagrams;
       return;
@@ -602,9 +602,9 @@ SendReport UdpSocket::Impl::send(std::span<const Transmit> datagrams) {
   return report;
 }
 
-/// Empties the error queue; returns how many of its errors the network told.
+/// Empties the error queue; returns how many of its errors came from the network.
 size_t UdpSocket::Impl::drain_errors() {
-  // The kernel bounds the queue by the receive buffer; this bounds one visit.
+  // The kernel bounds the queue by the receive buffer; this bounds one call.
   constexpr int kVisitMax = 1024;
   size_t from_network = 0;
   for (int i = 0; i < kVisitMax; ++i) {

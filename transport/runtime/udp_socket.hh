@@ -14,10 +14,10 @@
 
 namespace cress::runtime {
 
-/// The most datagrams one system call moves.
+/// The most datagrams that one system call moves.
 inline constexpr size_t kBatchMax = 64;
 
-/// First bytes from `least` to `most`.
+/// A range of accepted first bytes, `least` to `most`.
 struct FirstBytes {
   std::byte least{};
   std::byte most{};
@@ -26,59 +26,59 @@ struct FirstBytes {
 struct UdpSocketOptions {
   /// All zero: every address of the machine, both families, any free port.
   Address bind{};
-  /// Longer ones arrive truncated, and are marked so. In 1..65535.
+  /// Longer datagrams arrive truncated and are marked so. In 1..65535.
   DataSize datagram_max{2048};
-  /// What to ask of the kernel; what it gave is receive_buffer(). 4 MiB hold a fifth of a second at
-  /// 100 Mbit/s, small datagrams' bookkeeping included: longer than any encoder keeps us busy.
+  /// The size requested from the kernel; receive_buffer() returns the granted size. 4 MiB hold a
+  /// fifth of a second at 100 Mbit/s, including the kernel's overhead for small datagrams: longer
+  /// than any encoder keeps us busy.
   DataSize receive_buffer{4 << 20};
   DataSize send_buffer{1 << 20};
-  /// Where the machine has no IPv6 this is so by itself.
+  /// Set automatically on a machine without IPv6.
   bool ipv4_only = false;
-  /// On a machine of several addresses, a socket bound to all of them answers each peer from the
-  /// address which that peer wrote to. For those who are called; who calls leaves the choice to the
+  /// On a machine with several addresses, a socket bound to all of them answers each peer from the
+  /// address to which that peer wrote. For the called side; a caller leaves the choice to the
   /// routes, which change when the network does.
   bool answer_from_asked = true;
-  /// Datagrams that begin otherwise, or are empty, are of no use: the kernel drops them before they
-  /// take room in its buffer or wake anybody.
+  /// Datagrams with another first byte, or empty ones, are useless: the kernel drops them before
+  /// they take room in its buffer or wake the program.
   std::optional<FirstBytes> first_bytes{};
-  /// Datagrams of one sender and one size that came at one moment are carried through the kernel as
-  /// one (UDP_GRO, where the kernel has it), for a fraction of the processor's time. They have one
-  /// arrival time. For those to whom many send; takes 4 MiB of address space.
+  /// Datagrams of one sender and one size that arrived together are carried through the kernel as
+  /// one (UDP_GRO, where the kernel has it), for a fraction of the processor time. They share one
+  /// arrival time. For sockets with many senders; takes 4 MiB of address space.
   bool takes_merged = false;
 };
 
 struct ReceivedDatagram {
   Address from;
-  /// When the kernel received it, on our clock: in ascending order, never after the call's return.
+  /// When the kernel received it, on our clock: ascending, never after the call's return.
   TimePoint arrival{};
-  /// In the socket's buffers: good until the next receive_batch.
+  /// In the socket's buffers: valid until the next receive_batch.
   std::span<const std::byte> bytes;
   bool truncated = false;  ///< it was longer than `datagram_max`
 };
 
 struct ReceiveBatch {
   /// At most kBatchMax, with takes_merged up to 64 times as many; the oldest first; owned by the
-  /// socket, good until the next receive_batch.
+  /// socket, valid until the next receive_batch.
   std::span<const ReceivedDatagram> datagrams;
-  bool more = false;  ///< the batch was full: the kernel may hold others
+  bool more = false;  ///< the batch was full: the kernel may hold more
 };
 
-/// What became of a list of datagrams; the first `taken` of them are done with.
+/// The result of sending a list of datagrams; the first `taken` of them are finished.
 struct SendReport {
   size_t taken = 0;
   size_t sent = 0;        ///< of the taken: handed to the network
   size_t too_large = 0;   ///< of the taken: larger than the interface's or the path's MTU
   size_t unroutable = 0;  ///< of the taken: no route, no such address, forbidden by a firewall
   size_t no_buffer = 0;   ///< of the taken: the interface's queue was full
-  bool blocked = false;   ///< the socket's buffer is full: the others may be tried again later
+  bool blocked = false;   ///< the socket's buffer is full: the rest may be retried later
   friend bool operator==(const SendReport&, const SendReport&) = default;
 };
 
 /// One UDP socket for IPv6 and IPv4 (recvmmsg, sendmmsg), bound, non-blocking; datagrams are never
-/// fragmented, and the kernel's idea of the path's MTU does not hold probes back
-/// (IP_PMTUDISC_PROBE).
-/// Errors: the constructor throws std::runtime_error (what, where, what to do); afterwards nothing
-/// throws, what the network does comes back as values. Threads: none inside; one owner.
+/// fragmented, and the kernel's own path MTU does not block probes (IP_PMTUDISC_PROBE). Errors: the
+/// constructor throws std::runtime_error (what, where, what to do); afterwards nothing throws;
+/// network errors are returned as values. Threads: none inside; one owner.
 class UdpSocket {
  public:
   /// `clock` is borrowed and must outlive the socket.
@@ -89,29 +89,28 @@ class UdpSocket {
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;
 
-  /// What has arrived, at most `count_max` (1..kBatchMax) datagrams, those that came as one counted
-  /// once; none when nothing waits.
+  /// Datagrams that have arrived, at most `count_max` (1..kBatchMax), where datagrams merged by the
+  /// kernel count once; empty if none waits.
   ReceiveBatch receive_batch(size_t count_max = kBatchMax);
   /// Sends in order. A datagram that cannot be sent is counted and the next one tried; only a full
-  /// buffer stops it. Neighbours of one size to one address cost the kernel little more than one
-  /// (UDP_SEGMENT).
+  /// buffer stops it. Consecutive datagrams of one size to one address cost the kernel little more
+  /// than one (UDP_SEGMENT).
   SendReport send_batch(std::span<const Transmit> datagrams);
-  /// Next of the errors that came back, oldest first. At most kPathErrorsMax wait, later ones are
-  /// only counted.
+  /// The next path error, oldest first. At most kPathErrorsMax wait; later ones are only counted.
   std::optional<PathError> poll_path_error();
   static constexpr size_t kPathErrorsMax = 64;
 
-  /// The network has changed: forgets which address each peer wrote to.
+  /// After a network change: forgets to which address each peer wrote.
   void forget_asked_addresses();
 
-  /// As bound, with the port that was given.
+  /// The bound address, with the assigned port.
   Address local_address() const;
   bool is_ipv4_only() const;
-  /// What the kernel granted, of payload and its own bookkeeping together (it doubles what is asked
-  /// to make room for that; this is the half).
+  /// The size that the kernel granted, for payload and its own overhead together (the kernel
+  /// doubles the request for its overhead; this is half).
   DataSize receive_buffer() const;
-  /// Datagrams that arrived while that buffer was full, or began with a wrong byte, as far as later
-  /// arrivals have told.
+  /// Datagrams that arrived while that buffer was full, or that had a wrong first byte, as far as
+  /// later arrivals have reported.
   uint64_t dropped_by_kernel() const;
   /// Path errors beyond kPathErrorsMax.
   uint64_t path_errors_dropped() const;

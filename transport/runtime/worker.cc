@@ -67,7 +67,7 @@ class Worker::Thread {
         task->error = std::current_exception();
       }
       shared->finish(*std::move(task));
-      // Refused: a call that is posted already takes this one too.
+      // Refused: a call that is already posted takes this one too.
       (void)loop.post([weak = std::weak_ptr{shared}] {
         if (const auto alive = weak.lock()) {
           take_finished(*alive);

@@ -8,27 +8,28 @@
 
 namespace cress::runtime {
 
-/// One thread beside an EventLoop's, for what takes too long between two datagrams. It is scheduled
-/// as the loop's is. A lower place in line would be no favour: whoever else keeps the machine busy
-/// then stops it while it holds a lock (the allocator's), and the loop waits for both (measured:
-/// docs/experiments/0008).
-/// Threads: of the loop's; `work` alone is called in the other.
+/// One thread in addition to an EventLoop's, for work that takes too long between two datagrams. It
+/// has the loop's scheduling priority. A lower priority would hurt: another busy program then
+/// preempts it while it holds a lock (the allocator's), and the loop waits for both (measured:
+/// docs/experiments/0008). Threads: of the loop's; only `work` is called in the other.
 class Worker {
  public:
-  /// `loop` is borrowed and must outlive it. At most `waiting_max` wait to be done.
+  /// `loop` is borrowed and must outlive it. At most `waiting_max` jobs wait.
   Worker(EventLoop& loop, size_t waiting_max);
-  /// Waits for what is being done; what waits is forgotten, and no `done` is called any more.
+  /// Waits for the job that is running; waiting jobs are discarded, and no further `done` is
+  /// called.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// `work` is called there, in order of adding, then `done` in the loop's thread. What `work`
-  /// throws leaves EventLoop::run() in place of that. False: too many wait, it was not taken.
+  /// Calls `work` in the worker's thread, in order of adding, then `done` in the loop's thread. If
+  /// `work` throws, the exception leaves EventLoop::run() and `done` is not called. False: too many
+  /// wait, the job was not accepted.
   bool add(std::function<void()> work, std::function<void()> done);
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // with calls that are posted to the loop
+  std::shared_ptr<Shared> shared_;  // shared with calls that are posted to the loop
   size_t waiting_max_;
   class Thread;
   std::unique_ptr<Thread> thread_;

@@ -36,7 +36,7 @@ TEST(Worker, WorksElsewhereInOrderAndIsDoneHere) {
   EXPECT_EQ(done, worked);
 }
 
-TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
+TEST(Worker, ExcessIsRejectedAndWaitingTasksAreDiscarded) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   int done = 0;
@@ -57,7 +57,7 @@ TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
     EXPECT_TRUE(worker.add([&] { ++worked; }, [&] { ++done; }));
     EXPECT_TRUE(worker.add([&] { ++worked; }, [&] { ++done; }));
     EXPECT_FALSE(worker.add([&] { ++worked; }, [&] { ++done; }));
-    // Its end comes while the first is at work: it is waited for.
+    // The destructor runs while the first task does: it waits for it.
     may_end.set_value();
   }
   EXPECT_GE(worked, 1);
@@ -67,7 +67,7 @@ TEST(Worker, WhatIsTooMuchIsRefusedAndWhatWaitsAtItsEndIsForgotten) {
       << "it is gone";
 }
 
-TEST(Worker, WhatWorkThrowsLeavesTheLoop) {
+TEST(Worker, ExceptionOfWorkLeavesTheLoop) {
   const MonotonicClock clock;
   EventLoop loop{clock};
   Worker worker{loop, 2};

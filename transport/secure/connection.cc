@@ -9,24 +9,24 @@
 namespace cress::secure {
 namespace {
 
-/// Everybody with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core.
+/// Any sender with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core.
 constexpr TokenBucket::Options kCookies{.per_second = 20'000, .burst = 2'000};
-/// Hellos that are looked at; each costs the computing of a cookie or two, 2 us.
+/// Hellos that are processed; each costs one or two cookie computations, 2 us.
 constexpr TokenBucket::Options kHellos{.per_second = 40'000, .burst = 4'000};
 /// A handshake costs about half a millisecond: 100 of them are 5 % of a core.
 constexpr TokenBucket::Options kHandshakes{.per_second = 100, .burst = 50};
-/// Of one network, so that a single troublemaker does not use up what is there for all.
+/// For one network, so that a single attacker does not use up the budget of all.
 constexpr TokenBucket::Options kHandshakesOfNetwork{.per_second = 5, .burst = 10};
 constexpr size_t kNetworks = 64;
 
-/// While a call is silent: 400 bytes a second, and a listener that is back is found within a second
-/// by round trips of up to 100 ms.
+/// While a call is silent: 400 bytes per second, and a listener that is back is found within a
+/// second for round trips of up to 100 ms.
 constexpr Duration kRejoinRepeat = 500ms;
-/// After a refusal. Not at once: what is in the way takes its time to go.
+/// After a refusal. Not at once: its cause takes time to disappear.
 constexpr Duration kRejoinSpacing = 1s;
-/// A listener lets a newcomer in, or tells it that the line is busy, in far less.
+/// A listener admits a newcomer, or reports that it is busy, in far less.
 constexpr Duration kNextMax = 10s;
-/// Somebody on the line who is heard this long after a newcomer came is alive.
+/// A connected peer from which a datagram arrives this long after a newcomer is alive.
 constexpr Duration kAliveAfter = 500ms;
 constexpr Duration kLinger = 3s;
 constexpr Duration kReplacedLinger = 60s;
@@ -44,7 +44,7 @@ std::array<std::byte, 22> bytes_of(const Address& address) {
   return out;
 }
 
-/// IPv4 /24 or IPv6 /48: what one subscriber may write from.
+/// IPv4 /24 or IPv6 /48: the range from which one subscriber may send.
 std::span<const std::byte> network_of(const Address& address, std::span<const std::byte> bytes) {
   return address.is_ipv4() ? bytes.first(15) : bytes.first(6);
 }
@@ -61,7 +61,7 @@ struct Connection::Limits {
     return network.take(now) && handshakes.take(now);
   }
 
-  Secret key;  // which networks share a bucket is nobody's to choose
+  Secret key;  // an attacker cannot choose which networks share a bucket
   TokenBucket hellos{kHellos};
   TokenBucket cookies{kCookies};
   TokenBucket handshakes{kHandshakes};
@@ -112,11 +112,13 @@ void Connection::handle_session(TimePoint now, const Address& from,
   const auto opened = peer_->handle_datagram(now, from, bytes);
   if (opened) {
     ++stats_.records_opened;
+    drain_peer(now);
     if (connected_) {
-      joining_.reset();  // it lives, and so does the call
+      if (std::exchange(joining_, nullptr) != nullptr) {  // it lives, and so does the call
+        replaced_itself_until_ = now + options_.replace_after;
+      }
       rejoin_refusal_.reset();
     }
-    drain_peer(now);
     decide_waiting(now);
   } else if (next_ != nullptr && next_->handle_datagram(now, from, bytes)) {
     ++stats_.records_opened;
@@ -126,7 +128,7 @@ void Connection::handle_session(TimePoint now, const Address& from,
   }
 }
 
-/// Somebody who was refused or replaced, and may not know yet.
+/// A peer that was refused or replaced, and may not know yet.
 bool Connection::handle_leaving(TimePoint now, const Address& from,
                                 std::span<const std::byte> bytes) {
   return std::any_of(leaving_.begin(), leaving_.end(), [&](const auto& leaving) {
@@ -170,8 +172,8 @@ void Connection::handle_handshake(TimePoint now, const Address& from,
       return;
     }
     if (peer_ != nullptr) {
-      // Ahead of the handshake's answer: if the other end still has the call, it hears that we do
-      // too before it could take the newcomer for one who has lost it.
+      // Sent before the handshake's answer: if the other end still has the call, it learns that we
+      // do too before it could mistake the newcomer for one that has lost it.
       peer_->ping(now);
     }
     settle_joining(now);
@@ -217,7 +219,7 @@ void Connection::handle_hello(TimePoint now, const Address& from, const HelloGat
     ++stats_.rate_limited;
     return;
   }
-  // The same address again with another hello: a new attempt, the one before is forgotten.
+  // The same address with another hello: a new attempt, the one before is discarded.
   std::erase_if(pending_, [&](const Pending& pending) { return pending.from == from; });
   if (pending_.size() == kPendingMax) {
     pending_.erase(pending_.begin());
@@ -276,13 +278,13 @@ void Connection::settle_joining(TimePoint now) {
     if (peer_ == nullptr) {
       finish(CloseReason::kWrongSecret);
     } else {
-      // Nobody has proven to be the listener, so this ends no call; silence will.
+      // The sender has not proven to be the listener, so this ends no call; silence will.
       delay_rejoin(now, CloseReason::kWrongSecret);
     }
   }
 }
 
-/// When to knock anew; kNever while there is no need, or it is done already.
+/// When to start a new handshake; kNever if none is needed, or one is in progress.
 TimePoint Connection::rejoin_at() const {
   const bool may = options_.role == Role::kJoiner && is_connected() && joining_ == nullptr &&
                    next_ == nullptr && peer_->unanswered_since().has_value();
@@ -297,7 +299,7 @@ void Connection::delay_rejoin(TimePoint now, CloseReason because) {
   rejoin_refusal_ = because;
 }
 
-/// The call made anew, beside the silent one.
+/// The new call, next to the silent one.
 void Connection::drain_next(TimePoint now) {
   if (next_ == nullptr) {
     return;
@@ -307,7 +309,7 @@ void Connection::drain_next(TimePoint now) {
     joining_.reset();
     rejoin_refusal_.reset();
     connected_ = false;
-    drain_peer(now);  // tells of it
+    drain_peer(now);  // reports it
     return;
   }
   while (const auto event = next_->poll_event()) {
@@ -338,7 +340,7 @@ void Connection::settle_pending(TimePoint now, Pending& pending) {
       return;
     case Handshake::State::kWrongSecret:
       ++stats_.wrong_secret;
-      pending.forget_at = now + 1s;  // the alert may have to be said again
+      pending.forget_at = now + 1s;  // the alert may have to be repeated
       return;
     case Handshake::State::kFailed:
       ++stats_.handshakes_failed;
@@ -353,7 +355,7 @@ void Connection::let_in(TimePoint now, Pending& pending) {
   pending.complete_at.reset();
   pending.forget_at = now + kLastFlightKept;
   events_.emplace_back(Connected{pending.from});
-  peer_->handle_timeout(now);  // its first ping tells the joiner that it is in
+  peer_->handle_timeout(now);  // its first ping shows the joiner that it is admitted
 }
 
 void Connection::refuse(TimePoint now, Pending& pending) {
@@ -364,7 +366,7 @@ void Connection::refuse(TimePoint now, Pending& pending) {
         CloseCode::kBusy, kLinger);
 }
 
-/// A newcomer has the right link. Is who was on the line still there?
+/// A newcomer has the right link. Is the connected peer still alive?
 void Connection::decide_waiting(TimePoint now) {
   for (Pending& pending : pending_) {
     if (!pending.complete_at) {
@@ -389,7 +391,7 @@ void Connection::forget_pending(TimePoint now) {
   });
 }
 
-// ---- the running call
+// ---- the current call
 
 void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code, Duration linger) {
   peer->close(now, code, linger);
@@ -401,6 +403,9 @@ void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code
 
 void Connection::finish(CloseReason reason) {
   is_finished_ = true;
+  if (is_replaced_ && (reason == CloseReason::kBusy || reason == CloseReason::kNoAnswer)) {
+    reason = CloseReason::kReplaced;
+  }
   joining_.reset();
   pending_.clear();
   peer_.reset();
@@ -415,6 +420,7 @@ void Connection::drain_peer(TimePoint now) {
   }
   if (!connected_ && peer_->was_heard() && !peer_->is_over()) {
     connected_ = true;
+    is_replaced_ = false;
     events_.emplace_back(Connected{peer_->path()});
   }
   while (const auto event = peer_->poll_event()) {
@@ -435,11 +441,23 @@ void Connection::handle_close(TimePoint now, CloseReason reason) {
     events_.emplace_back(Closed{reason});
     decide_waiting(now);
   } else if (reason == CloseReason::kReplaced && next_ != nullptr) {
-    // By ourselves: the good-bye to the old call was faster than the welcome to the new one.
+    // Closed by ourselves: the close of the old call arrived before the confirmation of the new
+    // one.
     peer_ = std::exchange(next_, nullptr);
     connected_ = false;
     give_up_at_ = now + kNextMax;
     drain_peer(now);
+  } else if (reason == CloseReason::kReplaced &&
+             (joining_ != nullptr || now < replaced_itself_until_)) {
+    // Perhaps by ourselves, and the listener's last flight was lost. Another handshake decides: if
+    // it was somebody else, the listener is busy.
+    if (joining_ == nullptr) {
+      begin_joining(now);
+    }
+    peer_.reset();
+    connected_ = false;
+    is_replaced_ = true;
+    give_up_at_ = now + kNextMax;
   } else if (reason == CloseReason::kTimedOut) {
     finish(connected_ ? rejoin_refusal_.value_or(reason) : CloseReason::kNoAnswer);
   } else {

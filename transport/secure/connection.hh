@@ -24,60 +24,62 @@ inline constexpr std::byte kLastKind{25};
 
 struct ConnectionOptions {
   Role role = Role::kListener;
-  /// The link's.
+  /// The secret of the link.
   std::vector<std::byte> secret{};
-  /// In place of a key from `secret`: of a room (room_credential).
+  /// Used instead of a key from `secret`: the credential of a room (room_credential).
   std::optional<Credential> credential{};
   /// Where the listener is; for a joiner only.
   Address listener{};
-  /// Where else it may be: each is tried too, a quarter of a second after the one before.
+  /// Other possible addresses of the listener: each is tried too, a quarter of a second after the
+  /// one before.
   std::vector<Address> other_listeners{};
   PeerOptions peer{};
   /// How long a joiner tries before it gives up.
   Duration connect_max = 30s;
-  /// Silence after which a newcomer with the right link takes the place of who was on the line: it
-  /// is most likely the same person, back from a crash.
+  /// After this much silence from the current peer, a newcomer with the right link replaces it:
+  /// most likely the same person after a crash.
   Duration replace_after = 2s;
-  /// Silence, though something was said, after which a joiner knocks anew beside the running call:
-  /// the listener may be back from a crash, and then knows nothing of the call.
+  /// After this much silence, although data was sent, a joiner starts a new handshake while the
+  /// call continues: the listener may have restarted and then has no record of the call.
   Duration rejoin_after = 1s;
 };
 
-/// Everything that was refused, and why; and what a listener was asked.
+/// Counts of everything refused, by reason, and of requests to a listener.
 struct ConnectionStats {
   uint64_t datagrams_received = 0;
   uint64_t datagrams_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t bytes_sent = 0;
-  uint64_t records_opened = 0;   ///< control records too
-  uint64_t unknown_kind = 0;     ///< no Cress datagram at all
+  uint64_t records_opened = 0;   ///< including control records
+  uint64_t unknown_kind = 0;     ///< not a Cress datagram
   uint64_t truncated = 0;        ///< a record shorter than its header and tag
-  uint64_t bad_tag = 0;          ///< not of the peer, or changed on the way
-  uint64_t unknown_key = 0;      ///< of a key phase that is not in use
-  uint64_t replayed = 0;         ///< or too old to tell
-  uint64_t without_session = 0;  ///< a record while nobody is connected
-  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to none
+  uint64_t bad_tag = 0;          ///< not from the peer, or modified in transit
+  uint64_t unknown_key = 0;      ///< the key phase is not in use
+  uint64_t replayed = 0;         ///< or too old to decide
+  uint64_t without_session = 0;  ///< a record while no peer is connected
+  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to no handshake
   uint64_t cookies_sent = 0;     ///< stateless answers
   uint64_t handshakes_begun = 0;
-  uint64_t handshakes_failed = 0;  ///< nonsense, or not finished in time
-  uint64_t rate_limited = 0;       ///< handshake datagrams beyond what the budget allows
+  uint64_t handshakes_failed = 0;  ///< invalid, or not finished in time
+  uint64_t rate_limited = 0;       ///< handshake datagrams beyond the budget
   uint64_t wrong_secret = 0;
-  uint64_t busy = 0;  ///< had the right link, but somebody else is on the line
+  uint64_t busy = 0;  ///< had the right link, but another peer is connected
   uint64_t replaced = 0;
-  uint64_t not_connected = 0;  ///< datagrams of our Endpoint with nobody to send them to
+  uint64_t not_connected = 0;  ///< datagrams of our Endpoint while no peer is connected
   friend bool operator==(const ConnectionStats&, const ConnectionStats&) = default;
 };
 
 /// One end of a call's security, without I/O: from the link's secret to datagrams that only the two
-/// ends can read or write, over addresses that may change. A joiner calls once, and again by itself
-/// when the listener has forgotten the call; a listener serves one peer at a time, and after it the
-/// next, until it hangs up.
+/// ends can read or write, over addresses that may change. A joiner connects once, and again by
+/// itself when the listener has lost the call's state; a listener serves one peer at a time, then
+/// the next, until it hangs up.
 ///
 /// After each handle_* and each verb, poll_transmit, poll_datagram and poll_event until empty, then
-/// sleep until poll_timeout. With each Connected the Endpoint starts anew; what was before is over.
-/// Peer data never fails a check; everything refused is counted. Records of the running call are
-/// looked at before anything else and cost no more than their own bytes. Threads: none inside; one
-/// owner. `now` never goes back. Throws std::runtime_error from the constructor if OpenSSL cannot.
+/// sleep until poll_timeout. With each Connected event a new Endpoint starts; the one before is
+/// over. Peer data never fails a check; everything refused is counted. Records of the current call
+/// are processed before anything else, in time proportional to their size. Threads: none inside;
+/// one owner. `now` never goes back. Throws std::runtime_error from the constructor if OpenSSL
+/// cannot.
 class Connection {
  public:
   Connection(TimePoint start, ConnectionOptions options);
@@ -85,42 +87,43 @@ class Connection {
 
   void handle_datagram(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   void handle_timeout(TimePoint now);
-  /// Our own address changed, or the machine woke from sleep: says so to the other end at once.
+  /// Our own address changed, or the machine resumed from suspend: notifies the other end at once.
   void handle_network_change(TimePoint now);
   /// The socket refused to send a datagram of this size (EMSGSIZE).
   void handle_too_big(TimePoint now, DataSize size);
 
-  /// A plain datagram of the Endpoint, at most datagram_max(). Before Connected it is dropped.
+  /// A plaintext datagram of the Endpoint, at most datagram_max(). Dropped before Connected.
   void send(TimePoint now, std::vector<std::byte> plain);
-  /// Ends the call and the listening. Poll on until is_finished(): the good-bye is said three
-  /// times in 100 ms, and again to who has not heard it.
+  /// Ends the call and the listening. Keep polling until is_finished(): the close is sent three
+  /// times in 100 ms, and again to a peer that continues to send.
   void hang_up(TimePoint now);
 
   std::optional<Transmit> poll_transmit(TimePoint now);
-  /// Authentic plain datagrams for the Endpoint. Over Peer::kInMax of them wait: the oldest goes.
+  /// Authenticated plaintext datagrams for the Endpoint. When more than Peer::kInMax wait, the
+  /// oldest is dropped.
   std::optional<std::vector<std::byte>> poll_datagram();
   std::optional<Event> poll_event();
   TimePoint poll_timeout() const;
 
   bool is_connected() const { return peer_ != nullptr && connected_; }
-  /// Closed for good, and nothing left to say.
+  /// Closed for good, and nothing is left to send.
   bool is_finished() const { return is_finished_ && leaving_.empty(); }
-  /// For the Endpoint: what fits the path besides the record's tag.
+  /// For the Endpoint: what fits the path in addition to the record's tag.
   DataSize datagram_max() const;
   const ConnectionStats& stats() const { return stats_; }
-  /// Handshakes of others that are under way or wait for a decision (listener).
+  /// Handshakes of other peers that are in progress or wait for a decision (listener).
   size_t pending() const { return pending_.size(); }
 
   static constexpr size_t kPendingMax = 16;
 
  private:
-  /// A handshake with somebody who receives at `from`.
+  /// A handshake with a peer whose address is verified as `from`.
   struct Pending {
     Address from;
     HelloGate::HelloRandom random{};
     std::unique_ptr<Handshake> handshake{};
-    std::optional<TimePoint> complete_at{};  // while it waits to be let in
-    std::optional<TimePoint> forget_at{};    // failed, or let in: kept to repeat its last flight
+    std::optional<TimePoint> complete_at{};  // while it waits for acceptance
+    std::optional<TimePoint> forget_at{};    // failed or accepted: kept to repeat its last flight
   };
   struct Limits;
 
@@ -155,20 +158,22 @@ class Connection {
   std::unique_ptr<Limits> limits_;
   TimePoint last_now_;
 
-  // A joiner's way in, and the way in again beside a call that has fallen silent.
+  // A joiner's handshakes: the first, and those started while a call has fallen silent.
   std::unique_ptr<Joining> joining_;
   TimePoint give_up_at_ = kNever;
-  std::unique_ptr<Peer> next_;  // takes peer_'s place once it is heard
+  std::unique_ptr<Peer> next_;  // replaces peer_ once a datagram from it arrives
   TimePoint next_until_ = kNever;
   TimePoint no_rejoin_before_;
   std::optional<CloseReason> rejoin_refusal_;
+  TimePoint replaced_itself_until_{};  // a handshake of ours that was given up may still do so
+  bool is_replaced_ = false;  // the old call; the handshake under way shows by which joiner
 
-  // A listener's callers.
+  // Peers in handshake with a listener.
   std::vector<Pending> pending_;  // oldest first, at most kPendingMax
 
   std::unique_ptr<Peer> peer_;
-  bool connected_ = false;                      // and Connected was told
-  std::vector<std::unique_ptr<Peer>> leaving_;  // being told good-bye; at most kLeavingMax
+  bool connected_ = false;                      // and the Connected event was reported
+  std::vector<std::unique_ptr<Peer>> leaving_;  // close is being sent to them; at most kLeavingMax
   bool is_finished_ = false;
 
   std::deque<Transmit> out_;  // of handshakes

@@ -1,10 +1,10 @@
-// Whatever strangers send at whatever moment, forged senders and true bytes changed included, two
-// connections that are up keep their call and hear each other at the latest a second after the
-// strangers fall silent; nobody fails a check, and an address that has proven
-// nothing gets little more than it sent. Input: 1 byte: even to let the call come up first; then a
-// sequence of (1 byte: ms until then, 1 byte: whom it goes to and from where, 1 byte: 255 to
-// take the bytes as they are, else which of the newest true datagrams they are XORed into, 1 byte:
-// length, that many bytes).
+// Whatever strangers send at whatever moment, including forged senders and modified real bytes, two
+// connections that are up keep their call and exchange datagrams again at most a second after the
+// strangers stop; no check fails, and an address that has proven nothing gets little more than it
+// sent. Input: 1 byte: even to let the call come up first; then a sequence of (1 byte: ms until
+// then, 1 byte: the destination and the source, 1 byte: 255 to take the bytes as they are,
+// otherwise which of the newest real datagrams they are XORed into, 1 byte: length, that many
+// bytes).
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace {
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Address left_at = test_address(1);
   const Address right_at = test_address(2);
   const Address stranger = test_address(3);
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(left_at);
   Node& right = network.join(right_at, left_at);
   std::vector<std::vector<std::byte>> seen;

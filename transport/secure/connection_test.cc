@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -21,7 +21,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Every datagram that came is one that was sent, whole, and came once.
+/// Every datagram that arrived was sent, is complete, and arrived once.
 void expect_faithful(const Node& from, const Node& to) {
   std::set<std::string> sent;
   for (const auto& bytes : from.sent) {
@@ -32,8 +32,8 @@ void expect_faithful(const Node& from, const Node& to) {
   }
 }
 
-TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
-  ScriptedNetwork network;
+TEST(Connection, IsUpAfterThreeRoundTrips) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(2s);
@@ -53,8 +53,8 @@ TEST(Connection, IsUpAfterThreeRoundTripsAndCarriesWhatIsSent) {
 TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
   std::vector<double> took;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    ScriptedNetwork network{seed};
-    network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
+    SecureWorld network{seed};
+    network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(10s);
@@ -72,8 +72,8 @@ TEST(Connection, ComesUpSoonWhateverIsLostReorderedAndRepeated) {
   EXPECT_LT(took.back(), 2000) << "slowest of 60";
 }
 
-TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
-  ScriptedNetwork network;
+TEST(Connection, WrongSecretIsReportedWithinASecond) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& wrong = network.join(kRight, kLeft, {.secret = test_secret(8)});
   network.run_for(1s);
@@ -88,14 +88,14 @@ TEST(Connection, AWrongSecretIsToldWithinASecondAndTheListenerListensOn) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
+TEST(Connection, ForgedAlertsNeverPreventAJoin) {
   // A plain DTLS alert: fatal, unknown_psk_identity or handshake_failure.
   for (const int description : {115, 40}) {
     const std::array<int, 15> raw{21, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, description};
     std::vector<std::byte> alert(raw.size());
     std::transform(raw.begin(), raw.end(), alert.begin(), [](int b) { return std::byte(b); });
     for (Duration at = 5ms; at < 120ms; at += 5ms) {
-      ScriptedNetwork network;
+      SecureWorld network;
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(at);
@@ -111,21 +111,21 @@ TEST(Connection, ForgedAlertsDoNotKeepAnybodyFromJoiningWheneverTheyCome) {
 }
 
 TEST(Connection, AttemptsThatFollowOneAnotherDoNotDisturbEachOther) {
-  // The same address joins again at any moment of an attempt that was given up.
+  // The same address joins again at any moment of an attempt that was abandoned.
   for (Duration at = 5ms; at < 120ms; at += 5ms) {
-    ScriptedNetwork network;
+    SecureWorld network;
     network.listen(kLeft);
     Node& first = network.join(kRight, kLeft);
     network.run_for(at);
-    first.is_running = false;
+    network.stop(first);
     Node& second = network.join(kRight, kLeft);
     network.run_for(9s);
     EXPECT_TRUE(second.connection->is_connected()) << to_milliseconds(at);
   }
 }
 
-TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
-  ScriptedNetwork network;
+TEST(Connection, NoAnswerIsReportedAfterTheTimeout) {
+  SecureWorld network;
   Node& right = network.join(kRight, kLeft, {.connect_max = 7s});
   network.run_for(10s);
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
@@ -134,7 +134,7 @@ TEST(Connection, NobodyThereIsToldAfterTheTimeAllowed) {
 }
 
 TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
   std::vector<Flight> seen;
@@ -150,7 +150,7 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   uint64_t records = 0;
   for (const Flight& flight : all) {
     const bool is_record = flight.bytes[0] == kRecordKind || flight.bytes[0] == kControlKind;
-    // Datagrams still in the air are not replays yet.
+    // Datagrams still in transit are not replays yet.
     if (flight.to == kLeft && is_record && network.now() - flight.sent_at > 20ms) {
       network.inject(kRight, kLeft, flight.bytes);
       network.inject(kElsewhere, kLeft, flight.bytes);
@@ -164,8 +164,8 @@ TEST(Connection, ReplayedDatagramsAreCountedAndChangeNothing) {
   EXPECT_EQ(network.sent_to.count(kElsewhere), 0U);
 }
 
-TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
-  ScriptedNetwork network;
+TEST(Connection, ReflectedDatagramsAreRejected) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   std::vector<Flight> seen;
@@ -187,7 +187,7 @@ TEST(Connection, WhatOneSaidMeansNothingWhenReflectedToItself) {
 }
 
 TEST(Connection, AHundredThousandRandomDatagramsChangeNothing) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -230,8 +230,8 @@ std::vector<std::byte> first_hello() {
   return joiner.poll_transmit(kTimeZero)->bytes;
 }
 
-TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
-  ScriptedNetwork network;
+TEST(Connection, ForgedHelloFloodCostsNoMemoryAndIsNotAmplified) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.join(kRight, kLeft);
   network.run_for(1s);
@@ -261,9 +261,9 @@ TEST(Connection, AFloodOfForgedHellosCostsNoMemoryAndAnswersNoMoreThanItGot) {
   }
 }
 
-TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
+TEST(Connection, InventedCookiesAreCheckedAtALimitedRate) {
   // What a true joiner sends second, its cookie changed.
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   std::vector<Flight> seen;
   network.watch = [&](const Flight& flight) {
@@ -291,10 +291,10 @@ TEST(Connection, AFloodOfHellosWithInventedCookiesIsLookedAtOnlySoOften) {
   EXPECT_LT(after.bytes_sent - before.bytes_sent, 50'000 * forged.size() / 10);
 }
 
-TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
-  ScriptedNetwork network;
+TEST(Connection, OneNetworkCannotExhaustTheHandshakeBudget) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
-  // 60 callers with a wrong link, who really are where they say they are, within a second.
+  // 60 joiners with a wrong link and verified addresses, within a second.
   for (int i = 0; i < 60; ++i) {
     network.join(test_address(9, uint16_t(1000 + i)), kLeft, {.secret = test_secret(8)});
     network.run_for(10ms);
@@ -309,15 +309,15 @@ TEST(Connection, HandshakesOfOneNetworkCannotUseUpWhatIsThereForOthers) {
 
 TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
   for (const bool joiner_moves : {true, false}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     Node& mover = joiner_moves ? right : left;
     Node& stayer = joiner_moves ? left : right;
     network.run_for(1s);
     const TimePoint moved_at = network.now();
-    mover.address = kElsewhere;
-    mover.connection->handle_network_change(moved_at);
+    network.move(mover, kElsewhere);
+    network.notice(mover);
     network.run_for(1s);
     ASSERT_TRUE(stayer.when<PathChanged>());
     // One way there, a challenge back, and its answer.
@@ -334,21 +334,21 @@ TEST(Connection, MovesToANewAddressOfThePeerAfterAChallengeThere) {
   }
 }
 
-TEST(Connection, MovesAlsoWhenNobodyNoticedTheChangeOfAddress) {
-  ScriptedNetwork network;
+TEST(Connection, MovesWithoutNoticingTheAddressChange) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
   const TimePoint moved_at = network.now();
-  right.address = kElsewhere;  // a NAT forgot
+  network.move(right, kElsewhere);  // a NAT forgot
   network.run_for(1s);
   ASSERT_TRUE(left.when<PathChanged>());
   EXPECT_LE(*left.when<PathChanged>() - moved_at, 120ms);
   EXPECT_TRUE(right.connection->is_connected());
 }
 
-TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
-  ScriptedNetwork network;
+TEST(Connection, FasterEavesdropperCannotMoveThePath) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -357,7 +357,7 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   network.watch = [&](const Flight& flight) {
     if (flight.from == kRight && flight.to == kLeft) {
       // Copied and there first, from elsewhere: what follows from the true address is a replay.
-      left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
+      network.inject(kElsewhere, kLeft, flight.bytes);
       ++overtaken;
       bytes_there += flight.bytes.size();
     }
@@ -368,8 +368,8 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   EXPECT_FALSE(left.when<PathChanged>());
   EXPECT_GT(network.sent_to[kElsewhere].first, 0U) << "never challenged";
   EXPECT_LE(network.sent_to[kElsewhere].second, 3 * bytes_there);
-  // Of one datagram copied every 4 s a challenge's 3 s could make much more than three times its
-  // size; three times is what they are used for.
+  // For one datagram copied every 4 s a challenge's 3 s could produce much more than three times
+  // its size; three times is the limit.
   network.watch = nullptr;
   network.run_for(4s);
   TimePoint copied_at{};
@@ -378,7 +378,7 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
   network.watch = [&](const Flight& flight) {
     if (flight.from == kRight && flight.to == kLeft && network.now() - copied_at >= 4s) {
       copied_at = network.now();
-      left.connection->handle_datagram(network.now(), kElsewhere, flight.bytes);
+      network.inject(kElsewhere, kLeft, flight.bytes);
       bytes_there += flight.bytes.size();
     }
     return true;
@@ -395,20 +395,20 @@ TEST(Connection, AnEavesdropperWhoIsFasterCannotMoveThePath) {
 }
 
 TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
   std::vector<Flight> kept;
   network.watch = [&](const Flight& flight) {
     if (flight.to == kElsewhere) {
-      kept.push_back(flight);  // the attacker hears its challenges, and passes them on
+      kept.push_back(flight);  // the attacker receives its challenges, and passes them on
     }
     return true;
   };
   right.heartbeat = 1h;
   right.next_heartbeat = kNever;
-  // One fresh record of the right end reaches the left from elsewhere.
+  // One fresh record of the right end reaches the left from another address.
   right.say(network.now(), 20);
   auto transmit = right.connection->poll_transmit(network.now());
   ASSERT_TRUE(transmit);
@@ -423,11 +423,11 @@ TEST(Connection, AChallengeIsNotAnsweredFromAnotherAddressThanTheChallenged) {
   EXPECT_FALSE(left.when<PathChanged>());
 }
 
-TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) {
-  ScriptedNetwork network;
+TEST(Connection, HalfMinuteBlackoutIsSurvived) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
-  left.heartbeat = 1h;  // only the keep-alive is there to notice the return
+  left.heartbeat = 1h;  // only the keep-alive can notice the return
   right.heartbeat = 1h;
   network.run_for(1s);
   bool is_dark = true;
@@ -455,8 +455,8 @@ TEST(Connection, ABlackoutOfHalfAMinuteIsNoEndAndTheFirstDatagramAfterItIsLive) 
   EXPECT_EQ(left.received.size(), count + 1);
 }
 
-TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListensOn) {
-  ScriptedNetwork network;
+TEST(Connection, SilenceEndsACallOnlyAfterTheTimeout) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -475,14 +475,14 @@ TEST(Connection, SilenceEndsACallOnlyAfterTheTimeAllowedAndThenTheListenerListen
   EXPECT_TRUE(again.connection->is_connected());
 }
 
-TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
+TEST(Connection, HangUpArrivesDespiteHalfLoss) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     for (const bool joiner_ends : {true, false}) {
-      ScriptedNetwork network{seed};
+      SecureWorld network{seed};
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(1s);
-      network.conditions.loss = 0.5;
+      network.set_conditions({.loss = 0.5});
       Node& ender = joiner_ends ? right : left;
       Node& other = joiner_ends ? left : right;
       ender.connection->hang_up(network.now());
@@ -495,8 +495,8 @@ TEST(Connection, HangingUpIsToldEvenWhereHalfIsLost) {
   }
 }
 
-TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
-  ScriptedNetwork network;
+TEST(Connection, SecondJoinerGetsBusyAndTheCallContinues) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -512,14 +512,14 @@ TEST(Connection, ASecondPersonIsToldThatTheLineIsBusyAndTheCallGoesOn) {
   expect_faithful(right, left);
 }
 
-TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
+TEST(Connection, CrashedPeerReturnsToItsPlace) {
   for (const Duration restart : {100ms, 1500ms, 5000ms}) {
     for (const Address& address : {kRight, kElsewhere}) {
-      ScriptedNetwork network;
+      SecureWorld network;
       Node& left = network.listen(kLeft);
       Node& right = network.join(kRight, kLeft);
       network.run_for(1s);
-      right.is_running = false;
+      network.stop(right);
       const TimePoint crashed_at = network.now();
       network.run_for(restart);
       Node& again = network.join(address, kLeft);
@@ -536,8 +536,8 @@ TEST(Connection, WhoReturnsFromACrashTakesTheirOwnPlace) {
   }
 }
 
-TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
-  ScriptedNetwork network;
+TEST(Connection, PeerReplacedDuringAnOutageIsNotified) {
+  SecureWorld network;
   network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
@@ -554,17 +554,17 @@ TEST(Connection, WhoWasReplacedWhileInTheDarkIsTold) {
 
 TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   for (const Duration away : {100ms, 900ms, 1500ms, 5000ms, 50000ms}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
-    left.is_running = false;
+    network.stop(left);
     const TimePoint crashed_at = network.now();
     network.run_for(away);
     Node& again = network.listen(kLeft);
     network.run_for(4s);
     ASSERT_TRUE(again.when<Connected>()) << to_milliseconds(away);
-    // A second until the silence is noticed, half a one between hellos, three round trips.
+    // A second until the silence is noticed, half a second between hellos, three round trips.
     const TimePoint noticed = std::max(crashed_at + away, crashed_at + 1s);
     EXPECT_LE(*again.when<Connected>() - noticed, 650ms) << to_milliseconds(away);
     EXPECT_LE(*again.when<Connected>() - (crashed_at + away), 1100ms);
@@ -575,30 +575,30 @@ TEST(Connection, AListenerThatIsBackFromACrashIsJoinedAgainWithinASecond) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackIsJoinedAgainWhateverIsLostReorderedAndRepeated) {
+TEST(Connection, AListenerThatIsBackIsJoinedAgainUnderFaults) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    ScriptedNetwork network{seed};
-    network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
+    SecureWorld network{seed};
+    network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(3s);
-    left.is_running = false;
+    network.stop(left);
     network.run_for(2s);
     Node& again = network.listen(kLeft);
     network.run_for(6s);
     ASSERT_TRUE(again.connection->is_connected()) << "seed " << seed;
     EXPECT_EQ(right.count<Connected>(), 2U) << "seed " << seed;
     EXPECT_EQ(right.count<Closed>() + again.count<Closed>(), 0U) << "seed " << seed;
-    network.conditions.loss = 0;
+    network.set_conditions({.loss = 0});
     const auto received = again.received.size();
     network.run_for(1s);
     EXPECT_GT(again.received.size(), received + 15) << "seed " << seed;
   }
 }
 
-TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
+TEST(Connection, OutageNeitherEndsNorRestartsACall) {
   for (Duration dark = 200ms; dark < 12s; dark += 370ms) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
@@ -617,11 +617,11 @@ TEST(Connection, AnOutageEndsNoCallAndBeginsNoneAnewHoweverLong) {
 
 TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    ScriptedNetwork network{seed};
+    SecureWorld network{seed};
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(1s);
-    network.conditions = {.jitter = 60ms, .loss = 0.3, .duplicate = 0.1};
+    network.set_conditions({.jitter = 60ms, .loss = 0.3, .duplicate = 0.1});
     Rng rng{seed};
     for (int i = 0; i < 30; ++i) {
       network.watch = [](const Flight&) { return false; };
@@ -629,7 +629,7 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
       network.watch = nullptr;
       network.run_for(from_seconds(rng.uniform()));
     }
-    network.conditions = {};
+    network.set_conditions({});
     network.run_for(4s);
     EXPECT_EQ(right.count<Closed>(), 0U) << "seed " << seed;
     EXPECT_FALSE(left.connection->is_finished());
@@ -641,12 +641,12 @@ TEST(Connection, OutagesOnABadLinkNeverEndTheCall) {
   }
 }
 
-TEST(Connection, AListenerThatIsBackWithAnotherLinkIsToldWhenTheSilenceEndsTheCall) {
-  ScriptedNetwork network;
+TEST(Connection, AListenerThatIsBackWithAnotherLinkIsReported) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);
-  left.is_running = false;
+  network.stop(left);
   Node& other = network.listen(kLeft, {.secret = test_secret(8)});
   network.run_for(50s);
   EXPECT_EQ(right.count<Closed>(), 0U) << "what says so is not authentic";
@@ -659,7 +659,7 @@ TEST(Connection, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   const Address nobody = test_address(7);
   const Address stranger = test_address(8);
   for (const Address& first : {nobody, stranger, kLeft}) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kLeft);
     Node& other = network.listen(stranger, {.secret = test_secret(8)});
     Node& right = network.join(kRight, first, {.other_listeners = {nobody, kLeft, stranger}});
@@ -676,13 +676,13 @@ TEST(Connection, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   }
 }
 
-TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
+TEST(Connection, UnreachableAddressFamilyCausesNoDelay) {
   std::vector<Address> dead(4, kElsewhere);
   for (size_t i = 0; i < dead.size(); ++i) {
     dead[i].ip = {0x20, 0x01, 0x0d, 0xb8};
     dead[i].ip[15] = static_cast<uint8_t>(i);
   }
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kLeft);
   Node& right =
       network.join(kRight, dead[0], {.other_listeners = {dead[1], dead[2], dead[3], kLeft}});
@@ -691,7 +691,7 @@ TEST(Connection, AFamilyOfAddressesThatLeadsNowhereHoldsNobodyUp) {
 }
 
 TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& right = network.join(kRight, test_address(7),
                              {.other_listeners = {test_address(8), kLeft}, .connect_max = 20s});
   network.run_for(12s);
@@ -701,8 +701,8 @@ TEST(Connection, OfSeveralSilentAddressesEachIsTriedToTheEnd) {
   EXPECT_TRUE(left.connection->is_connected());
 }
 
-TEST(Connection, AWrongLinkIsToldAlsoWhereOnlyOneOfSeveralAddressesAnswers) {
-  ScriptedNetwork network;
+TEST(Connection, WrongLinkIsReportedByOneAnsweringAddress) {
+  SecureWorld network;
   network.listen(kLeft);
   Node& wrong =
       network.join(kRight, test_address(7), {.secret = test_secret(8), .other_listeners = {kLeft}});
@@ -714,8 +714,8 @@ TEST(Connection, FindsTheLargestDatagramThatThePathCarries) {
   const std::vector<std::pair<int, int>> cases{
       {1472, 1472}, {1460, 1452}, {1300, 1280}, {1200, 1200}};
   for (const auto& [mtu, found] : cases) {
-    ScriptedNetwork network;
-    network.conditions.mtu = DataSize{mtu};
+    SecureWorld network;
+    network.set_mtu(DataSize{mtu});
     Node& left = network.listen(kLeft);
     Node& right = network.join(kRight, kLeft);
     network.run_for(10s);
@@ -730,14 +730,14 @@ TEST(Connection, FindsTheLargestDatagramThatThePathCarries) {
 }
 
 TEST(Connection, FallsBackWithinSecondsWhenThePathCeasesToCarryLargeDatagrams) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   right.heartbeat_size = 1400;
   right.heartbeat = 20ms;
   network.run_for(5s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
-  network.conditions.mtu = DataSize{1300};
+  network.set_mtu(DataSize{1300});
   const TimePoint broke_at = network.now();
   network.run_for(5s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1200 - 16});
@@ -750,19 +750,19 @@ TEST(Connection, FallsBackWithinSecondsWhenThePathCeasesToCarryLargeDatagrams) {
 }
 
 TEST(Connection, LossWithoutABlackHoleDoesNotShrinkDatagrams) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& right = network.join(kRight, kLeft);
   network.listen(kLeft);
   right.heartbeat_size = 1400;
   right.heartbeat = 20ms;
   network.run_for(5s);
-  network.conditions.loss = 0.3;
+  network.set_conditions({.loss = 0.3});
   network.run_for(60s);
   EXPECT_EQ(right.connection->datagram_max(), DataSize{1472 - 16});
 }
 
-TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
-  ScriptedNetwork network;
+TEST(Connection, DatagramsBeforeTheConnectionAreDropped) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   left.connection->send(network.now(), plain_datagram(0));
   EXPECT_EQ(left.connection->stats().not_connected, 1U);
@@ -773,7 +773,7 @@ TEST(Connection, BeforeSomebodyIsThereDatagramsAreDroppedAndCounted) {
 // ---- limits, on both sides
 
 TEST(Connection, TenHandshakesOfOneNetworkMayBeginAtOnce) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   for (uint16_t i = 0; i < 12; ++i) {
     network.join(test_address(9, static_cast<uint16_t>(1000 + i)), kLeft,
@@ -788,7 +788,7 @@ TEST(Connection, TenHandshakesOfOneNetworkMayBeginAtOnce) {
 }
 
 TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   network.watch = [](const Flight& flight) {
     return flight.from != kLeft || flight.bytes.size() < 100;  // cookies arrive, flights do not
@@ -801,8 +801,8 @@ TEST(Connection, SixteenHandshakesArePendingAndNoMore) {
   EXPECT_EQ(left.connection->stats().handshakes_failed, 2U) << "the oldest went";
 }
 
-TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
-  ScriptedNetwork network;
+TEST(Connection, PeerHeardHalfASecondLaterIsAlive) {
+  SecureWorld network;
   network.listen(kLeft);
   network.join(kRight, kLeft);
   network.run_for(1s);
@@ -816,8 +816,8 @@ TEST(Connection, WhoIsOnTheLineIsAliveWhenHeardHalfASecondLater) {
   EXPECT_LE(*second.when<Closed>() - came_at, 690ms);
 }
 
-TEST(Connection, WhatIsRefusedIsCountedUnderItsName) {
-  ScriptedNetwork network;
+TEST(Connection, RefusalsAreCountedByName) {
+  SecureWorld network;
   Node& left = network.listen(kLeft);
   Node& right = network.join(kRight, kLeft);
   network.run_for(1s);

@@ -1,4 +1,4 @@
-// What is counted, kept and forgotten at the edges of connections and listeners.
+// What is counted, kept and discarded at the limits of connections and listeners.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "transport/secure/scripted_network.hh"
-#include "transport/secure/scripted_relay.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -18,16 +17,16 @@ const Address kListens = test_address(1);
 const Address kJoins = test_address(2, 6000);
 const Address kOther = test_address(3, 7000);
 
-/// Where the cookie is in a second hello without a session id, and how large.
+/// The position and size of the cookie in a second hello without a session id.
 constexpr size_t kCookieAt = 13 + 12 + 2 + 32 + 1 + 1;
 constexpr size_t kCookieBytes = 16;
 
-/// First and second hello of one joiner, who goes no further.
+/// First and second hello of one joiner, which goes no further.
 struct Hellos {
   std::vector<std::byte> first;
   std::vector<std::byte> second;
 };
-Hellos hellos_of(ScriptedNetwork& network, const Address& from) {
+Hellos hellos_of(SecureWorld& network, const Address& from) {
   Hellos hellos;
   network.watch = [&](const Flight& flight) {
     if (flight.from != from) {
@@ -39,7 +38,7 @@ Hellos hellos_of(ScriptedNetwork& network, const Address& from) {
   };
   Node& joiner = network.join(from, kListens);
   network.run_for(50ms);
-  joiner.is_running = false;
+  network.stop(joiner);
   network.watch = nullptr;
   EXPECT_GE(hellos.second.size(), kCookieAt + kCookieBytes);
   return hellos;
@@ -76,7 +75,7 @@ TEST(KeyedHash, EveryBitOfAnAddressCounts) {
 // ---- a connection that listens
 
 TEST(Connection, ACookieHoldsForOneAddressAlone) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kListens);
   const Hellos hellos = hellos_of(network, kJoins);
   const auto before = left.connection->stats();
@@ -99,7 +98,7 @@ TEST(Connection, ACookieHoldsForOneAddressAlone) {
 }
 
 TEST(Connection, TheSameHelloFromTwoAddressesIsTwoAttempts) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kListens);
   Hellos hellos = hellos_of(network, kJoins);
   std::vector<std::byte> answer;
@@ -121,7 +120,7 @@ TEST(Connection, TheSameHelloFromTwoAddressesIsTwoAttempts) {
 }
 
 TEST(Connection, TwoThousandCookiesMayBeSentAtOnceAndFourThousandHellosRead) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kListens);
   const auto hello = hellos_of(network, kJoins).first;
   network.run_for(1s);  // the budgets are full again
@@ -141,7 +140,7 @@ TEST(Connection, TwoThousandCookiesMayBeSentAtOnceAndFourThousandHellosRead) {
 }
 
 TEST(Connection, AnswersWaitInAQueueOf256) {
-  ScriptedNetwork network;
+  SecureWorld network;
   network.listen(kListens);
   const auto hello = hellos_of(network, kJoins).first;
   Connection listener{kTimeZero, {.role = Role::kListener, .secret = test_secret()}};
@@ -161,7 +160,7 @@ TEST(Connection, AnswersWaitInAQueueOf256) {
 TEST(Connection, ANetworkIsSlash24OfIpv4AndSlash48OfIpv6) {
   // 12 attempts from addresses that differ in one byte: how many of them begin.
   const auto begun = [](Address address, size_t byte) {
-    ScriptedNetwork network;
+    SecureWorld network;
     Node& left = network.listen(kListens);
     for (uint8_t i = 0; i < 12; ++i) {
       address.ip[byte] = static_cast<uint8_t>(100 + i);
@@ -187,19 +186,19 @@ struct Rejoin : ::testing::Test {
   void lose_all() {
     network.watch = [](const Flight&) { return false; };
   }
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kListens);
   Node& right = network.join(kJoins, kListens);
 };
 
-TEST_F(Rejoin, ARefusalBeforeTheCallWentOnIsForgotten) {
+TEST_F(Rejoin, RefusalBeforeTheCallResumedIsForgotten) {
   network.run_for(1s);
-  left.is_running = false;
+  network.stop(left);
   Node& stranger = network.listen(kListens, {.secret = test_secret(8)});
   network.run_for(4s);
   EXPECT_GE(right.connection->stats().wrong_secret, 1U);
-  stranger.is_running = false;
-  left.is_running = true;
+  network.stop(stranger);
+  network.start(left);
   network.run_for(2s);
   lose_all();
   network.run_for(61s);
@@ -209,7 +208,7 @@ TEST_F(Rejoin, ARefusalBeforeTheCallWentOnIsForgotten) {
 /// Until the listener has replaced the call by the joiner's own second one, nothing but handshakes
 /// arrives; then its first datagram is lost, so that the close of the old call comes first.
 /// `then`: whether what follows the close arrives.
-void replace_unheard(ScriptedNetwork& network, Node& left, bool then) {
+void replace_unheard(SecureWorld& network, Node& left, bool then) {
   network.run_for(1s);
   network.watch = [&left, then, is_first_lost = false](const Flight& flight) mutable {
     if (is_handshake_kind(flight.bytes[0])) {
@@ -238,6 +237,21 @@ TEST_F(Rejoin, ACloseOfTheOldCallMayOvertakeTheNewOne) {
   EXPECT_EQ(right.count<Closed>(), 0U);
 }
 
+TEST_F(Rejoin, WhoReplacedItselfGoesOnThoughTheLastFlightWasLost) {
+  network.run_for(1s);
+  constexpr std::byte kChangeCipherSpec{20};
+  network.watch = [this](const Flight& flight) {
+    return left.connection->stats().replaced > 0 ||
+           (is_handshake_kind(flight.bytes[0]) &&
+            (flight.from != kListens || flight.bytes[0] != kChangeCipherSpec));
+  };
+  network.run_for(10s);
+  EXPECT_GE(left.connection->stats().replaced, 1U);
+  EXPECT_TRUE(right.connection->is_connected());
+  EXPECT_EQ(right.count<Connected>(), 2U);
+  EXPECT_EQ(right.count<Closed>(), 0U);
+}
+
 TEST_F(Rejoin, TheNewCallHasTenSecondsToBeHeard) {
   replace_unheard(network, left, false);
   network.run_for(21ms);  // the close arrives
@@ -248,31 +262,31 @@ TEST_F(Rejoin, TheNewCallHasTenSecondsToBeHeard) {
   EXPECT_EQ(right.closed(), CloseReason::kNoAnswer);
 }
 
-TEST_F(Rejoin, ANewcomerReplacesWhoWasNotHeardForTwoSeconds) {
+TEST_F(Rejoin, NewcomerReplacesAPeerSilentForTwoSeconds) {
   network.run_for(1s);
-  right.is_running = false;
+  network.stop(right);
   network.join(kOther, kListens);
   network.run_for(4s);
   ASSERT_TRUE(left.when<Closed>());
-  // The last heartbeat came in the 50 ms before.
+  // The last heartbeat arrived in the 50 ms before.
   EXPECT_GE(*left.when<Closed>(), kTimeZero + 2950ms);
   EXPECT_LE(*left.when<Closed>(), kTimeZero + 3020ms);
 }
 
 TEST_F(Rejoin, AReplacedPeerIsNotifiedForAMinute) {
   for (const bool is_late : {false, true}) {
-    ScriptedNetwork dark;
+    SecureWorld dark;
     dark.listen(kListens);
     Node& replaced = dark.join(kJoins, kListens, {.rejoin_after = 1h});
     dark.run_for(1s);
-    replaced.is_running = false;
+    dark.stop(replaced);
     dark.run_for(3s);
     std::optional<TimePoint> at;
     Node& other = dark.join(kOther, kListens);
     dark.run_for(200ms);
     ASSERT_TRUE(other.when<Connected>());
     at = *other.when<Connected>() - 20ms;  // the listener's decision
-    // The close was sent three times, to nobody.
+    // The close was sent three times, to no one.
     dark.run_until(*at + 60s + (is_late ? 1ms : -60ms));
     const uint64_t before = dark.sent_to[kJoins].first;
     replaced.connection->send(dark.now() - 70s, plain_datagram(1'000'000));
@@ -284,7 +298,7 @@ TEST_F(Rejoin, AReplacedPeerIsNotifiedForAMinute) {
 }
 
 TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left = network.listen(kListens);
   network.join(kJoins, kListens);
   network.run_for(1s);
@@ -301,7 +315,7 @@ TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
   ASSERT_EQ(left.connection->stats().busy, 9U);
   network.watch = [&](const Flight& flight) {
     const size_t i = flight.from.ip[14] - 20U;
-    if (i < 9 && flight.bytes[0] == kRoutedKind) {  // as it is not answered
+    if (i < 9 && flight.bytes[0] == kRoutedKind) {  // because it is not answered
       records[i] = flight.bytes;
     }
     return flight.to == kJoins || flight.from == kJoins;
@@ -310,7 +324,7 @@ TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
   size_t answered = 0;
   for (uint8_t i = 0; i < 9; ++i) {
     ASSERT_FALSE(records[i].empty());
-    others[i]->is_running = false;
+    network.stop(*others[i]);
     const uint64_t before = network.sent_to[test_address(20 + i)].first;
     network.inject(test_address(20 + i), kListens, records[i]);
     answered += network.sent_to[test_address(20 + i)].first - before;
@@ -320,11 +334,11 @@ TEST(Connection, EightRefusedOnesLingerAtTheSameTime) {
 
 // ---- a listener of many
 
-/// Another network each.
+/// Each in another network.
 Address place(uint8_t i) { return test_address(i, 6000); }
 
 /// What a joiner sends up to its second flight, which is lost; the datagrams, in order.
-std::vector<std::vector<std::byte>> flights_of(ScriptedRelay& relay, const Address& from) {
+std::vector<std::vector<std::byte>> flights_of(ListenerWorld& relay, const Address& from) {
   std::vector<std::vector<std::byte>> sent;
   relay.watch = [&](const Flight& flight) {
     if (flight.from == from) {
@@ -333,26 +347,26 @@ std::vector<std::vector<std::byte>> flights_of(ScriptedRelay& relay, const Addre
     }
     return true;
   };
-  Joiner& joiner = relay.join(from, 1);
+  Node& joiner = relay.join(from, 1);
   relay.run_for(90ms);
-  joiner.is_running = false;
+  relay.stop(joiner);
   relay.watch = nullptr;
   EXPECT_EQ(sent.size(), 3U);
   return sent;
 }
 
-TEST(Listener, KnowsNobodyBeforeAnybodyCame) {
-  ScriptedRelay relay;
+TEST(Listener, StartsWithoutPeers) {
+  ListenerWorld relay;
   relay.listener->send(relay.now(), PeerId{}, plain_datagram(0));
   EXPECT_EQ(relay.listener->stats().not_connected, 1U);
   EXPECT_FALSE(relay.listener->is_connected(PeerId{}));
   EXPECT_EQ(relay.listener->path(PeerId{}), std::nullopt);
 }
 
-TEST(Listener, WhoIsGoneIsNotClosedAgainWhenItStops) {
-  ScriptedRelay relay;
+TEST(Listener, GonePeerIsNotClosedAgainOnStop) {
+  ListenerWorld relay;
   relay.open_room(1);
-  Joiner& gone = relay.join(place(1), 1);
+  Node& gone = relay.join(place(1), 1);
   relay.join(place(2), 1);
   relay.run_for(1s);
   gone.connection->hang_up(relay.now());
@@ -365,12 +379,12 @@ TEST(Listener, WhoIsGoneIsNotClosedAgainWhenItStops) {
 }
 
 TEST(Listener, AnAddressThatWasTakenOverStaysWithItsNewOwner) {
-  ScriptedRelay relay;
+  ListenerWorld relay;
   relay.open_room(1);
-  Joiner& before = relay.join(place(1), 1);
+  Node& before = relay.join(place(1), 1);
   relay.run_for(1s);
-  before.is_running = false;
-  Joiner& after = relay.join(place(1), 1);
+  relay.stop(before);
+  Node& after = relay.join(place(1), 1);
   relay.run_for(1s);
   const uint64_t without = relay.listener->stats().without_session;
   const TimePoint since = relay.now();
@@ -382,7 +396,7 @@ TEST(Listener, AnAddressThatWasTakenOverStaysWithItsNewOwner) {
 
 TEST(Listener, RepeatsItsLastFlightForTenSeconds) {
   for (const bool is_late : {false, true}) {
-    ScriptedRelay relay;
+    ListenerWorld relay;
     relay.open_room(1);
     std::vector<std::vector<std::byte>> sent;
     const Address from = place(1);
@@ -398,7 +412,7 @@ TEST(Listener, RepeatsItsLastFlightForTenSeconds) {
     const TimePoint in_at = kTimeZero + 100ms;
     relay.run_for(in_at + 10s - relay.now() + (is_late ? 1ms : -1ms));
     const auto before = relay.listener->stats();
-    // The second hello: a repeat while the last flight is kept, then an attempt of its own.
+    // The second hello: a repetition while the last flight is kept, then an attempt of its own.
     relay.inject(from, sent[1]);
     EXPECT_EQ(relay.listener->stats().handshakes_begun,
               before.handshakes_begun + (is_late ? 1 : 0));
@@ -411,7 +425,7 @@ TEST(Listener, RepeatsItsLastFlightForTenSeconds) {
 }
 
 TEST(Listener, ARefusalIsRepeatedForASecond) {
-  ScriptedRelay relay;
+  ListenerWorld relay;
   const Address from = place(1);
   relay.open_room(2);
   const auto sent = flights_of(relay, from);  // room 1 is not open
@@ -425,10 +439,10 @@ TEST(Listener, ARefusalIsRepeatedForASecond) {
   EXPECT_EQ(relay.listener->stats().handshakes_failed, 0U);
 }
 
-TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
-  ScriptedRelay relay{{.pending_max = 2, .hands_out_work = true}};
+TEST(Listener, DatagramsDuringAHandshakeComputationAreIgnored) {
+  ListenerWorld relay{{.pending_max = 2, .hands_out_work = true}};
   relay.open_room(1);
-  relay.works = true;
+  relay.set_works(true);
   const Address one = place(1);
   const Address two = place(2);
   const auto first = flights_of(relay, one);
@@ -437,7 +451,7 @@ TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
   const auto again = flights_of(relay, two);
   relay.run_for(6s);
   ASSERT_EQ(relay.listener->pending(), 0U);
-  relay.works = false;
+  relay.set_works(false);
   relay.inject(one, first[1]);
   auto work = relay.listener->poll_work();
   ASSERT_TRUE(work);
@@ -445,7 +459,7 @@ TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
   EXPECT_FALSE(relay.listener->poll_work()) << "one at a time";
   work->run();
   relay.listener->handle_work(relay.now(), *std::move(work));
-  // Two attempts of the second are being computed, as many as may be: the first has to wait.
+  // Two attempts of the second are being computed, the maximum: the first has to wait.
   relay.inject(two, second[1]);
   const auto given_up = relay.listener->poll_work();
   ASSERT_TRUE(given_up);
@@ -460,9 +474,9 @@ TEST(Listener, WhatComesWhileAHandshakeIsComputedIsLeftAlone) {
 }
 
 TEST(Listener, WorkThatComesBackAfterTheEndChangesNothing) {
-  ScriptedRelay relay{{.hands_out_work = true}};
+  ListenerWorld relay{{.hands_out_work = true}};
   relay.open_room(1);
-  relay.works = false;
+  relay.set_works(false);
   const Address from = place(1);
   Hellos hellos;
   relay.watch = [&](const Flight& flight) {
@@ -471,9 +485,9 @@ TEST(Listener, WorkThatComesBackAfterTheEndChangesNothing) {
     }
     return true;
   };
-  Joiner& joiner = relay.join(from, 1);
+  Node& joiner = relay.join(from, 1);
   relay.run_for(65ms);
-  joiner.is_running = false;
+  relay.stop(joiner);
   auto work = relay.listener->poll_work();
   ASSERT_TRUE(work);
   relay.listener->stop(relay.now(), CloseCode::kGoingAway);
@@ -487,10 +501,10 @@ TEST(Listener, WorkThatComesBackAfterTheEndChangesNothing) {
   EXPECT_EQ(relay.listener->poll_timeout(), kNever);
 }
 
-TEST(Listener, WhatItsNetworkMayNotBeginIsCounted) {
+TEST(Listener, HandshakesBeyondTheNetworksBudgetAreCounted) {
   HandshakeLimits::Options limits = ListenerOptions{}.limits;
   limits.handshakes_of_network = {.per_second = 0.001, .burst = 1};
-  ScriptedRelay relay{{.limits = limits}};
+  ListenerWorld relay{{.limits = limits}};
   relay.open_room(1);
   const Address from = place(1);
   relay.join(from, 1);

@@ -1,6 +1,6 @@
 // Goal: notice what no single test expects. Method: connections and a listener on networks in
-// virtual time go through what happens to calls; each event, each datagram that is not an ordinary
-// record, and the counters are written down and compared with what they were.
+// virtual time go through typical events of calls; each event, each datagram that is not an
+// ordinary record, and the counters are recorded and compared with the golden text.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "transport/base/golden_test_tools.hh"
-#include "transport/secure/scripted_network.hh"
-#include "transport/secure/scripted_relay.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -48,7 +47,7 @@ std::string numbers_of(const Stats& stats) {
   return text;
 }
 
-/// What passes on a network, a line each; ordinary records are counted only.
+/// The traffic of a network, one line each; ordinary records are only counted.
 class FlightLog {
  public:
   /// False: the datagram is lost.
@@ -99,7 +98,7 @@ class Scenario {
         log_(log) {
     log_.title(title);
     log_.rule = nullptr;
-    network.conditions.mtu = DataSize{1279};  // the search for more ends soon
+    network.set_mtu(DataSize{1279});  // the search for more ends soon
     nodes_ = {&left, &right};
     network.watch = [this](const Flight& flight) { return log_.note(flight); };
   }
@@ -125,7 +124,7 @@ class Scenario {
     log_.end_phase(numbers.str());
   }
 
-  ScriptedNetwork network;
+  SecureWorld network;
   Node& left;
   Node& right;
 
@@ -145,9 +144,9 @@ TEST(Golden, ConnectionsBehaveAsTheyDid) {
   {
     Scenario calm{log, "a call grows to its path, which shrinks; a second person is refused"};
     calm.left.heartbeat_size = calm.right.heartbeat_size = 1300;
-    calm.network.conditions.mtu = DataSize{1400};
+    calm.network.set_mtu(DataSize{1400});
     calm.run_for(6s);
-    calm.network.conditions.mtu = DataSize{1350};
+    calm.network.set_mtu(DataSize{1350});
     calm.run_for(4s);
     calm.join(kThird);
     calm.run_for(5s);
@@ -157,11 +156,11 @@ TEST(Golden, ConnectionsBehaveAsTheyDid) {
   {
     Scenario back{log, "a listener is back after a crash, then with another link"};
     back.run_for(1s);
-    back.left.is_running = false;
+    back.network.stop(back.left);
     back.run_for(2s);
     Node& again = back.listen();
     back.run_for(2s);
-    again.is_running = false;
+    back.network.stop(again);
     back.listen(8);
     back.run_for(4s);
   }
@@ -188,18 +187,18 @@ TEST(Golden, ConnectionsBehaveAsTheyDid) {
   {
     Scenario moving{log, "the joiner moves, first unnoticed, then noticed; then the listener"};
     moving.run_for(1s);
-    moving.right.address = kThird;
+    moving.network.move(moving.right, kThird);
     moving.run_for(3s);
-    moving.right.address = test_address(4);
-    moving.right.connection->handle_network_change(moving.network.now());
+    moving.network.move(moving.right, test_address(4));
+    moving.network.notice(moving.right);
     moving.run_for(2s);
-    moving.left.address = test_address(5);
-    moving.left.connection->handle_network_change(moving.network.now());
+    moving.network.move(moving.left, test_address(5));
+    moving.network.notice(moving.left);
     moving.run_for(2s);
   }
   {
     Scenario bad{log, "loss, reordering, duplicates", 5};
-    bad.network.conditions = {.jitter = 30ms, .loss = 0.2, .duplicate = 0.1};
+    bad.network.set_conditions({.jitter = 30ms, .loss = 0.2, .duplicate = 0.1});
     bad.join(kThird, 8);
     bad.run_for(5s);
     bad.left.connection->hang_up(bad.network.now());
@@ -207,7 +206,7 @@ TEST(Golden, ConnectionsBehaveAsTheyDid) {
   }
   {
     Scenario alone{log, "a listener that is never there"};
-    alone.left.is_running = false;
+    alone.network.stop(alone.left);
     alone.run_for(31s);
   }
   expect_golden("connections", log.text());
@@ -217,17 +216,17 @@ TEST(Golden, AListenerBehavesAsItDid) {
   FlightLog log;
   const auto address = [](uint8_t last) { return test_address(last, 6000); };
   for (const bool hands_out : {false, true}) {
-    ScriptedRelay relay{
+    ListenerWorld relay{
         {.peers_max = 4, .pending_max = 3, .hands_out_work = hands_out, .leaving_max = 2}};
     log.title(hands_out ? "work is handed out" : "work is done at once");
-    relay.works = true;
+    relay.set_works(true);
     relay.watch = [&](const Flight& flight) { return log.note(flight); };
     size_t printed = 0;
     const auto run_for = [&](Duration length) {
       relay.run_for(length);
       std::ostringstream numbers;
-      for (; printed < relay.events.size(); ++printed) {
-        const auto& [at, event] = relay.events[printed];
+      for (; printed < relay.events().size(); ++printed) {
+        const auto& [at, event] = relay.events()[printed];
         numbers << "peer " << event.peer.value << " " << to_milliseconds(at - kTimeZero) << " "
                 << words_of(event.event) << "\n";
       }
@@ -236,9 +235,9 @@ TEST(Golden, AListenerBehavesAsItDid) {
       log.end_phase(numbers.str());
     };
     relay.open_room(1);
-    Joiner& one = relay.join(address(11), 1);
-    Joiner& two = relay.join(address(12), 1);
-    Joiner& three = relay.join(address(13), 1);
+    Node& one = relay.join(address(11), 1);
+    Node& two = relay.join(address(12), 1);
+    Node& three = relay.join(address(13), 1);
     relay.join(address(14), 2);  // a room that is not open
     run_for(2s);
     relay.move(one, address(21));

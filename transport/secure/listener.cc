@@ -124,7 +124,7 @@ void Listener::deliver(TimePoint now, size_t slot, const Address& from,
   if (at.is_leaving) {
     at.peer->handle_timeout(now);
   } else if (is_routed) {
-    // Its path too: a handshake from there, begun when it was not heard, may have taken it.
+    // Its path too: a handshake from there, started while the peer was silent, may have taken it.
     lead_here(slot, from, from == at.peer->path());
   }
   settle(now, slot);
@@ -150,7 +150,7 @@ void Listener::count(OpenError error) {
   }
 }
 
-/// Hands on what a peer has to say, after anything that happened to it.
+/// Passes on what a peer has to send, after any event of it.
 void Listener::settle(TimePoint now, size_t slot) {
   Slot& at = slots_[slot];
   while (auto event = at.peer->poll_event()) {
@@ -188,7 +188,8 @@ void Listener::settle(TimePoint now, size_t slot) {
   schedule(slot);
 }
 
-/// Sooner at once; later when the time comes: a peer's next time moves with every datagram.
+/// If sooner, at once; if later, when the old time comes: a peer's next time changes with every
+/// datagram.
 void Listener::schedule(size_t slot) {
   const TimePoint due = std::min(slots_[slot].peer->poll_timeout(), slots_[slot].flight_until);
   if (due < timers_.due(slot)) {
@@ -196,10 +197,10 @@ void Listener::schedule(size_t slot) {
   }
 }
 
-// ---- who is where
+// ---- addresses
 
-/// Where a peer was authentically heard leads to it, unless that is somebody else's; where it is
-/// known to be, by a challenge or its handshake, leads to it from now on.
+/// An address from which a peer was authenticated maps to it, unless it is another peer's; an
+/// address verified by a challenge or its handshake maps to it from now on.
 void Listener::lead_here(size_t slot, const Address& address, bool is_path) {
   const auto known = by_address_.find(address);
   if (known != by_address_.end()) {
@@ -218,7 +219,7 @@ void Listener::lead_here(size_t slot, const Address& address, bool is_path) {
 }
 
 void Listener::forget_address(size_t slot, const Address& address) {
-  const Address copy = address;  // which may be the list's own
+  const Address copy = address;  // which may be in the list itself
   by_address_.erase(copy);
   std::erase(slots_[slot].addresses, copy);
 }
@@ -253,7 +254,7 @@ void Listener::release(size_t slot) {
 
 size_t Listener::take_slot() {
   if (free_.empty()) {
-    // Peers never take the places of good-byes, so there is one.
+    // Peers never use the places of closing sessions, so there is one.
     const size_t oldest = leaving_.front();
     leaving_.pop_front();
     release(oldest);
@@ -282,7 +283,7 @@ void Listener::handle_handshake(TimePoint now, const Address& from,
     return;
   }
   if (const auto known = pending_by_address_.find(from); known != pending_by_address_.end()) {
-    // What comes while we compute is a repeat, or will be repeated.
+    // Datagrams that arrive during the computation are repetitions, or will be repeated.
     if (pending_[known->second].handshake != nullptr && may_work()) {
       work_on(now, known->second, bytes);
     }
@@ -335,7 +336,7 @@ bool Listener::is_repeat(const Address& from, const HelloGate::HelloRandom& rand
 void Listener::begin_handshake(TimePoint now, const Address& from,
                                const HelloGate::HelloRandom& random,
                                std::span<const std::byte> bytes) {
-  // The same address again with another hello: a new attempt, the one before is forgotten.
+  // The same address with another hello: a new attempt, the one before is discarded.
   if (const auto known = pending_by_address_.find(from); known != pending_by_address_.end()) {
     forget_pending(known->second);
   }
@@ -362,7 +363,7 @@ bool Listener::may_work() {
   return may;
 }
 
-/// The costly part of a datagram of a handshake: here and now, or elsewhere and soon.
+/// The expensive part of a handshake's datagram: done here and now, or elsewhere and soon.
 void Listener::work_on(TimePoint now, size_t index, std::span<const std::byte> bytes) {
   Pending& pending = pending_[index];
   HandshakeWork work;
@@ -403,7 +404,7 @@ void Listener::handle_work(TimePoint now, HandshakeWork work) {
   --work_out_;
   Pending& pending = pending_[work.index_];
   if (pending.number != work.number_) {
-    return;  // given up meanwhile
+    return;  // abandoned meanwhile
   }
   pending.handshake = std::move(work.handshake_);
   if (pending.handshake == nullptr) {
@@ -420,7 +421,7 @@ std::optional<HandshakeWork> Listener::poll_work() {
     if (pending_[work->index_].number == work->number_) {
       return work;
     }
-    --work_out_;  // given up before anybody began
+    --work_out_;  // abandoned before it was started
   }
   return std::nullopt;
 }
@@ -475,7 +476,7 @@ void Listener::let_in(TimePoint now, size_t index) {
   ++peers_;
   ++stats_.joined;
   events_.push_back({id_of(slot), at.identity, Connected{pending.from}});
-  at.peer->handle_timeout(now);  // its first ping tells the joiner that it is in
+  at.peer->handle_timeout(now);  // its first ping shows the joiner that it is admitted
   settle(now, slot);
 }
 
@@ -527,7 +528,7 @@ void Listener::handle_due(TimePoint now, size_t thing) {
     at.peer->handle_timeout(now);
     settle(now, thing);
   } else {
-    schedule(thing);  // has moved on since
+    schedule(thing);  // has changed since
   }
 }
 

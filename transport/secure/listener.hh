@@ -23,10 +23,10 @@
 
 namespace cress::secure {
 
-/// One session of a Listener. Never given twice, to nobody else after its end.
+/// One session of a Listener. Never reused after its end.
 struct PeerId {
   uint64_t value = 0;
-  /// Small, and nobody else's at the same time: for tables.
+  /// Small and unique among current sessions: for indexing tables.
   size_t slot() const { return value & 0xFFFF'FFFFU; }
   friend auto operator<=>(PeerId, PeerId) = default;
 };
@@ -35,14 +35,15 @@ struct ListenerOptions {
   /// Which identities may join now, and their keys (Credential: room_credential, link_credential).
   PskLookup lookup{};
   size_t peers_max = 1024;
-  /// Handshakes under way; when one more comes the oldest is dropped.
+  /// Handshakes in progress; when one more arrives the oldest is dropped.
   size_t pending_max = 128;
-  /// What handshakes cost is somebody else's to compute (poll_work); else it is done at once.
+  /// Handshake computations are handed out to be run elsewhere (poll_work); otherwise they run at
+  /// once.
   bool hands_out_work = false;
-  /// Good-byes that are still being said, beside the peers; over that the oldest is cut short.
+  /// Sessions that are being closed, in addition to the peers; beyond that the oldest is cut short.
   size_t leaving_max = 64;
-  /// A handshake costs about 0.4 ms, of whichever thread computes it; 20 000 stateless answers cost
-  /// 3 % of a core. Many members may sit behind one address of one office.
+  /// A handshake costs about 0.4 ms in whichever thread computes it; 20 000 stateless answers cost
+  /// 3 % of a core. Many members may share one address of one office.
   HandshakeLimits::Options limits{.hellos = {.per_second = 40'000, .burst = 4'000},
                                   .answers = {.per_second = 20'000, .burst = 2'000},
                                   .handshakes = {.per_second = 200, .burst = 100},
@@ -51,37 +52,37 @@ struct ListenerOptions {
   PeerOptions peer{};
 };
 
-/// Everything that was refused, and why; and what was asked.
+/// Counts of everything refused, by reason, and of requests.
 struct ListenerStats {
   uint64_t datagrams_received = 0;
   uint64_t datagrams_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t bytes_sent = 0;
-  uint64_t records_opened = 0;   ///< control records too
-  uint64_t routed = 0;           ///< datagrams that a peer was found for by its id
-  uint64_t unknown_kind = 0;     ///< no Cress datagram at all
+  uint64_t records_opened = 0;   ///< including control records
+  uint64_t routed = 0;           ///< datagrams whose peer was found by its session id
+  uint64_t unknown_kind = 0;     ///< not a Cress datagram
   uint64_t truncated = 0;        ///< a record shorter than its header and tag
-  uint64_t bad_tag = 0;          ///< not of the peer of that address, or changed on the way
-  uint64_t unknown_key = 0;      ///< of a key phase that is not in use
-  uint64_t replayed = 0;         ///< or too old to tell
-  uint64_t without_session = 0;  ///< a record from an address, or with an id, that is nobody's
-  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to none
+  uint64_t bad_tag = 0;          ///< not from the peer at that address, or modified in transit
+  uint64_t unknown_key = 0;      ///< the key phase is not in use
+  uint64_t replayed = 0;         ///< or too old to decide
+  uint64_t without_session = 0;  ///< a record whose address or id belongs to no session
+  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to no handshake
   uint64_t cookies_sent = 0;     ///< stateless answers
   uint64_t handshakes_begun = 0;
-  uint64_t handshakes_failed = 0;  ///< nonsense, wrong proof, dropped, or not finished in time
-  uint64_t rate_limited = 0;       ///< handshake datagrams beyond what the budgets allow
-  uint64_t unknown_identity = 0;   ///< of no room that is open
+  uint64_t handshakes_failed = 0;  ///< invalid, wrong proof, dropped, or not finished in time
+  uint64_t rate_limited = 0;       ///< handshake datagrams beyond the budgets
+  uint64_t unknown_identity = 0;   ///< of no open room
   uint64_t joined = 0;
-  uint64_t full = 0;           ///< had the right key, but there was no place
-  uint64_t ignored = 0;        ///< of peers that are not listened to, unopened
-  uint64_t not_connected = 0;  ///< datagrams to send to somebody who is gone
+  uint64_t full = 0;           ///< had the right key, but there was no free place
+  uint64_t ignored = 0;        ///< from peers that are being ignored; not decrypted
+  uint64_t not_connected = 0;  ///< datagrams to send to a peer that has gone
   friend bool operator==(const ListenerStats&, const ListenerStats&) = default;
 };
 
 /// Connected, PathChanged, Unreachable, Reachable, MtuChanged or Closed, of one peer.
 struct PeerEvent {
   PeerId peer;
-  std::string identity;  ///< with which it joined: its room
+  std::string identity;  ///< with which it joined: identifies its room
   Event event;
   friend bool operator==(const PeerEvent&, const PeerEvent&) = default;
 };
@@ -90,11 +91,12 @@ struct PeerDatagram {
   std::vector<std::byte> bytes;
 };
 
-/// A step of one handshake, to be computed away from the Listener: OpenSSL's part of a join. It
-/// holds all that it needs but the Listener's context, which must outlive it.
+/// One step of a handshake, to be computed away from the Listener: OpenSSL's part of a join. It
+/// holds everything it needs except the Listener's context, which must outlive it.
 class HandshakeWork {
  public:
-  /// Once, in any thread. Throws nothing: a handshake that OpenSSL cannot begin has failed.
+  /// Call once, in any thread. Throws nothing: a handshake that OpenSSL cannot begin counts as
+  /// failed.
   void run();
 
  private:
@@ -103,19 +105,19 @@ class HandshakeWork {
   TimePoint now_;
   size_t index_ = 0;
   uint64_t number_ = 0;
-  std::unique_ptr<Handshake> handshake_;  // null: is to begin, or could not
+  std::unique_ptr<Handshake> handshake_;  // null: not begun yet, or could not begin
   std::vector<std::byte> datagram_;
   bool was_of_it_ = false;
 };
 
-/// Many sessions on one socket, without I/O: what Connection is for one peer, for a relay. A peer
-/// is found by its address in constant time, or by the id that it puts before its records when its
-/// address has changed; then it is challenged there (Peer). Each peer ends alone.
+/// Many sessions on one socket, without I/O: the counterpart of Connection for a relay. A peer is
+/// found in constant time by its address, or by the id that it puts before its records when its
+/// address has changed; the new address is then challenged (Peer). Sessions end independently.
 ///
 /// After each handle_* and each verb, poll_transmit, poll_datagram and poll_event until empty, then
 /// sleep until poll_timeout. Peer data never fails a check; everything refused is counted. Memory
-/// is bounded by the options. A datagram costs its own bytes, whatever the number of peers; it
-/// allocates what is handed on, and no more but for a queue that grows. Threads: none inside; one
+/// is bounded by the options. The cost of a datagram depends on its size alone, not on the number
+/// of peers; only its output is allocated, apart from queues that grow. Threads: none inside; one
 /// owner. `now` never goes back. Throws std::runtime_error from the constructor if OpenSSL cannot.
 class Listener {
  public:
@@ -128,46 +130,48 @@ class Listener {
   void handle_timeout(TimePoint now);
   /// The socket refused to send a datagram of this size to that address (EMSGSIZE).
   void handle_too_big(TimePoint now, const Address& to, DataSize size);
-  /// Work that poll_work gave, and that was run. The handshake goes on from there, unless it was
-  /// given up meanwhile.
+  /// Work from poll_work that has been run. The handshake continues, unless it was abandoned
+  /// meanwhile.
   void handle_work(TimePoint now, HandshakeWork work);
 
-  /// A plain datagram of that peer's Endpoint, at most datagram_max(peer). To somebody who is gone
-  /// it is dropped.
+  /// A plaintext datagram of that peer's Endpoint, at most datagram_max(peer). Dropped if the peer
+  /// has gone.
   void send(TimePoint now, PeerId peer, std::vector<std::byte> plain);
-  /// The same for who sends it at once, when poll_transmit has nothing. Nothing: it is gone.
+  /// The same for a caller that sends it at once, when poll_transmit is empty. nullopt: the peer
+  /// has gone.
   std::optional<Transmit> seal(TimePoint now, PeerId peer, std::vector<std::byte> plain);
-  /// Ends a session: its Closed event comes at once, the good-bye is said three times in 100 ms,
-  /// and for 3 s again to who has not heard it. Of somebody who is gone: nothing.
+  /// Ends a session: its Closed event is available at once; the close is sent three times in 100
+  /// ms, and for 3 s again in answer to datagrams from the peer. No effect if the peer has gone.
   void close(TimePoint now, PeerId peer, CloseCode code);
-  /// What comes from it before `until` is dropped unopened: it sends more than it may. Of somebody
-  /// who is gone: nothing.
+  /// Drops the peer's datagrams before decryption until `until`, because it sends more than it may.
+  /// No effect if the peer has gone.
   void ignore(PeerId peer, TimePoint until);
-  /// Closes all and lets nobody in any more. Poll on until is_finished().
+  /// Closes all sessions and accepts no new ones. Keep polling until is_finished().
   void stop(TimePoint now, CloseCode code);
 
   std::optional<Transmit> poll_transmit(TimePoint now);
   std::optional<PeerDatagram> poll_datagram();
   std::optional<PeerEvent> poll_event();
   bool has_event() const { return !events_.empty(); }
-  /// With hands_out_work: to be run and handed back, in any order and however late; at most
-  /// pending_max are out or wait, what would need more is dropped and counted (rate_limited).
+  /// With hands_out_work: work to be run and returned, in any order and with any delay. At most
+  /// pending_max are out or waiting; datagrams that would need more are dropped and counted
+  /// (rate_limited).
   std::optional<HandshakeWork> poll_work();
   TimePoint poll_timeout() const { return timers_.next_due(); }
 
   bool is_connected(PeerId peer) const { return find(peer) != nullptr; }
   size_t peers() const { return peers_; }
   size_t pending() const { return pending_order_.size(); }
-  /// Stopped, and all good-byes are said.
+  /// Stopped, and all sessions have finished closing.
   bool is_finished() const { return is_stopped_ && peers_ == 0 && leaving_.empty(); }
-  /// What fits the peer's path besides the record's tag.
+  /// What fits the peer's path in addition to the record's tag.
   DataSize datagram_max(PeerId peer) const;
-  /// Where it is now; nobody's: nothing.
+  /// The peer's current address; nullopt if the peer has gone.
   std::optional<Address> path(PeerId peer) const;
   const ListenerStats& stats() const { return stats_; }
 
  private:
-  /// A session, or its good-bye.
+  /// A session, or one that is being closed.
   struct Slot {
     uint32_t generation = 1;
     std::unique_ptr<Peer> peer;
@@ -176,8 +180,9 @@ class Listener {
     bool is_ready = false;  // is in ready_
     bool has_in = false;    // is in in_ready_
     TimePoint ignored_until{};
-    std::vector<Address> addresses;  // that lead here, oldest first; its path is one of them
-    // For who did not get our last flight, until `flight_until`.
+    std::vector<Address>
+        addresses;  // all that map to this session, oldest first; its path is one of them
+    // Kept to retransmit our last handshake flight, until `flight_until`.
     std::unique_ptr<Handshake> last_flight;
     HelloGate::HelloRandom random{};
     TimePoint flight_until = kNever;
@@ -185,9 +190,9 @@ class Listener {
   struct Pending {
     Address from;
     HelloGate::HelloRandom random{};
-    uint64_t number = 0;                   // of all handshakes
-    std::unique_ptr<Handshake> handshake;  // null while it is being worked on
-    std::optional<TimePoint> forget_at;    // refused: kept to say so again
+    uint64_t number = 0;                   // counts all handshakes
+    std::unique_ptr<Handshake> handshake;  // null while it is being computed elsewhere
+    std::optional<TimePoint> forget_at;    // refused: kept to repeat the refusal
   };
 
   const Slot* find(PeerId peer) const;
@@ -232,20 +237,21 @@ class Listener {
 
   std::vector<Slot> slots_;
   std::vector<size_t> free_;
-  size_t peers_ = 0;            // not leaving
+  size_t peers_ = 0;            // not counting those that are closing
   std::deque<size_t> leaving_;  // oldest first
   std::unordered_map<Address, size_t, KeyedHash> by_address_;
-  std::unordered_map<uint64_t, size_t> by_id_;  // ids are random, and proven before they get here
+  std::unordered_map<uint64_t, size_t>
+      by_id_;  // ids are random, and verified before they are stored here
 
   std::vector<Pending> pending_;
   std::vector<size_t> free_pending_;
   std::deque<size_t> pending_order_;  // oldest first
   std::unordered_map<Address, size_t, KeyedHash> pending_by_address_;
-  std::deque<HandshakeWork> work_;  // to be handed out
-  size_t work_out_ = 0;             // of those, and those that are out
+  std::deque<HandshakeWork> work_;  // waiting to be handed out
+  size_t work_out_ = 0;             // those waiting and those handed out
 
-  TimerHeap timers_;         // slots, then pending handshakes; may be early, never late
-  std::vector<size_t> due_;  // of one handle_timeout
+  TimerHeap timers_;         // slots, then pending handshakes; entries may be early, never late
+  std::vector<size_t> due_;  // reused by handle_timeout
 
   std::deque<size_t> ready_;     // slots with something to send
   std::deque<size_t> in_ready_;  // slots with something received

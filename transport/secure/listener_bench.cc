@@ -1,14 +1,14 @@
 #include <benchmark/benchmark.h>
 
 #include "transport/secure/group/room_keys.hh"
-#include "transport/secure/scripted_relay.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace cress::secure {
 namespace {
 
 constexpr size_t kText = 1200 - kTagSize - 16;
 
-/// A joiner whose side of the work is done beforehand.
+/// A joiner whose side of the work is done in advance.
 struct Talker {
   Address address;
   std::unique_ptr<Connection> connection;
@@ -74,7 +74,7 @@ std::vector<Talker> connect_all(Listener& listener, const Credential& credential
   return talkers;
 }
 
-/// A full datagram from each of N peers in turn, and one back: what a relay does all day.
+/// A full datagram from each of N peers in turn, and one back: a relay's normal work.
 void BM_Listener(benchmark::State& state) {
   const auto peers = static_cast<size_t>(state.range(0));
   const Credential credential = room_credential(test_access(1));
@@ -152,7 +152,7 @@ void BM_Connection(benchmark::State& state) {
 }
 BENCHMARK(BM_Connection);
 
-/// What a stranger's record costs who serves a hundred.
+/// The cost of a stranger's record for a relay with a hundred peers.
 void BM_StrangersRecord(benchmark::State& state) {
   const Credential credential = room_credential(test_access(1));
   const auto listener = make_listener(credential);
@@ -165,7 +165,7 @@ void BM_StrangersRecord(benchmark::State& state) {
 }
 BENCHMARK(BM_StrangersRecord);
 
-/// A frame from member to member: sealed once, opened once.
+/// A frame from member to member: encrypted once, decrypted once.
 void BM_RoomFrame(benchmark::State& state) {
   const Secret media = derive_room(test_secret()).media;
   RoomKeys sender{kTimeZero, media, 1};

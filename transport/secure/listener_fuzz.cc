@@ -1,9 +1,9 @@
-// Whatever strangers send to a listener with two members, from wherever, true bytes changed and ids
-// stolen included: the members are heard and answered afterwards, nobody is let in, and an address
-// that has proven nothing gets little more than it sent. Input: a sequence of (1 byte: ms until
-// then, 1 byte: from where, and whether a member's id is put before it, 1 byte: 255 to take the
-// bytes as they are, else which of the newest true datagrams they are XORed into, 1 byte: length,
-// that many bytes).
+// Whatever strangers send to a listener with two members, from wherever, including modified real
+// bytes and stolen ids: the members are received and answered afterwards, no stranger is admitted,
+// and an address that has proven nothing gets little more than it sent. Input: a sequence of (1
+// byte: ms until then, 1 byte: the source, and whether a member's id is put before it, 1 byte: 255
+// to take the bytes as they are, otherwise which of the newest real datagrams they are XORed into,
+// 1 byte: length, that many bytes).
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/secure/scripted_relay.hh"
+#include "transport/secure/secure_world_test_tools.hh"
 
 namespace {
 
@@ -31,7 +31,7 @@ void require(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Address stranger = test_address(3);
-  ScriptedRelay relay{{.peers_max = 3, .pending_max = 2, .leaving_max = 1}};
+  ListenerWorld relay{{.peers_max = 3, .pending_max = 2, .leaving_max = 1}};
   relay.open_room(1);
   std::vector<std::vector<std::byte>> seen;
   std::vector<std::byte> id(8);
@@ -47,8 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     return true;
   };
-  Joiner& one = relay.join(test_address(5), 1);
-  Joiner& two = relay.join(test_address(6), 1);
+  Node& one = relay.join(test_address(5), 1);
+  Node& two = relay.join(test_address(6), 1);
   relay.run_for(300ms);
   uint64_t stranger_sent = 0;
   int inputs = 0;
@@ -77,9 +77,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   relay.run_for(1s);
   require(relay.listener->peers() == 2);
-  const auto one_heard = one.heard.size();
-  const auto two_heard = two.heard.size();
+  const auto one_heard = one.received.size();
+  const auto two_heard = two.received.size();
   relay.run_for(500ms);
-  require(one.heard.size() > one_heard && two.heard.size() > two_heard);
+  require(one.received.size() > one_heard && two.received.size() > two_heard);
   return 0;
 }

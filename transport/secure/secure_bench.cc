@@ -2,11 +2,12 @@
 
 #include <array>
 
+#include "transport/secure/connection.hh"
 #include "transport/secure/crypto/evp_cipher.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t kPlain = 1200 - kTagSize;
 constexpr size_t kHeaderSize = 16;
 
-/// What one core does for a call: seal at one end, open at the other, of full datagrams.
+/// What one core does for a call: encrypt at one end, decrypt at the other, full datagrams.
 void seal_and_open(benchmark::State& state, Aead aead) {
   const Secret one = extract(std::as_bytes(std::span{"one"}));
   const Secret two = extract(std::as_bytes(std::span{"two"}));
@@ -39,7 +40,7 @@ void seal_and_open(benchmark::State& state, Aead aead) {
 BENCHMARK_CAPTURE(seal_and_open, aes_128_gcm, Aead::kAes128Gcm);
 BENCHMARK_CAPTURE(seal_and_open, chacha20_poly1305, Aead::kChaCha20Poly1305);
 
-/// A sound's and a full datagram's bytes,
+/// The size of an audio message and of a full datagram,
 void seal_bytes(benchmark::State& state) {
   const Secret secret = extract(std::as_bytes(std::span{"one"}));
   AeadKey key{kRecordAead, Use::kSeal, secret.bytes().first<16>(),
@@ -55,7 +56,7 @@ void seal_bytes(benchmark::State& state) {
 }
 BENCHMARK(seal_bytes)->Arg(100)->Arg(1168);
 
-/// and the same by OpenSSL's front, which AeadKey is held against.
+/// and the same by OpenSSL's own interface, for comparison with AeadKey.
 void seal_bytes_by_evp(benchmark::State& state) {
   const Secret secret = extract(std::as_bytes(std::span{"one"}));
   const auto cipher = make_evp_cipher(kRecordAead, Use::kSeal, secret.bytes().first<16>());
@@ -71,7 +72,7 @@ void seal_bytes_by_evp(benchmark::State& state) {
 }
 BENCHMARK(seal_bytes_by_evp)->Arg(100)->Arg(1168);
 
-/// A record that nobody sealed: what a flood of them costs each.
+/// A forged record: the cost of each in a flood.
 void refuse_a_forgery(benchmark::State& state) {
   const Secret one = extract(std::as_bytes(std::span{"one"}));
   Records receiver{kTimeZero, {one, one}};
@@ -83,7 +84,7 @@ void refuse_a_forgery(benchmark::State& state) {
 }
 BENCHMARK(refuse_a_forgery);
 
-/// The stateless answer to a hello from anywhere.
+/// The stateless answer to a hello from any address.
 void answer_a_hello(benchmark::State& state) {
   const Address listener = test_address(1);
   Connection joiner{kTimeZero,
@@ -117,8 +118,8 @@ void handshake(benchmark::State& state) {
 }
 BENCHMARK(handshake)->Unit(benchmark::kMicrosecond);
 
-/// A listener's share of a join: what it computes at the hello (0), at the proof (1), and for
-/// nothing but to begin and to forget (2).
+/// A listener's share of a join: its computation at the hello (0), at the proof (1), and for only
+/// creating and destroying (2).
 void listeners_step(benchmark::State& state) {
   const HandshakeContext listener{Role::kListener, test_secret()};
   const HandshakeContext joiner{Role::kJoiner, test_secret()};

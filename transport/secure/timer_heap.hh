@@ -9,9 +9,9 @@
 
 namespace cress::secure {
 
-/// When each of `size` things is due, and which is next: a binary heap that knows where each of
-/// its entries is, so that a time can change in its place. set: O(log n); next: O(1). As many
-/// entries as things, never more. Threads: none inside; one owner.
+/// When each of `size` timers is due, and which is next: a binary heap with the position of each
+/// entry, so that a time can be changed in place. set: O(log n); next: O(1). As many entries as
+/// timers, never more. Threads: none inside; one owner.
 class TimerHeap {
  public:
   explicit TimerHeap(size_t size) : due_(size, kNever), place_(size), heap_(size) {
@@ -61,7 +61,7 @@ class TimerHeap {
   }
 
   std::vector<TimePoint> due_;
-  std::vector<size_t> place_;  // of each thing in heap_
+  std::vector<size_t> place_;  // of each timer in heap_
   std::vector<size_t> heap_;
 };
 

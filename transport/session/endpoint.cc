@@ -8,10 +8,10 @@
 namespace cress::session {
 namespace {
 
-// An ordinary forecast with its frame header: 8 small counts and a loss or two. A larger one
-// travels alone.
+// An ordinary forecast with its frame header: 8 small counts and a loss or two. A larger one is
+// sent alone.
 constexpr DataSize kForecastReserve{52};
-// Losses are told again and again for this long, in case the forecasts that tell them are lost
+// Losses are reported repeatedly for this long, in case the forecasts that report them are lost
 // themselves.
 constexpr Duration kLossReportInterval = 1s;
 // mosh's smoothing of the round-trip time (RFC 6298 §2).
@@ -22,7 +22,7 @@ uint16_t wrap_milliseconds(TimePoint now) {
   return stamp == wire::kNoTimestamp ? 0 : stamp;
 }
 
-// Tenths of a millisecond since the epoch, and back; a peer's absurd time is as good as any other.
+// Tenths of a millisecond since the epoch, and back; any time from a peer is accepted.
 constexpr Duration kWireTick = 100us;
 uint64_t to_wire(TimePoint at) {
   return static_cast<uint64_t>(std::max<int64_t>(at.time_since_epoch() / kWireTick, 0));
@@ -254,7 +254,8 @@ void Endpoint::handle_timestamps(TimePoint now, const wire::Header& header) {
 }
 
 void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecast) {
-  // Differs from the original, which also takes an older forecast that was overtaken: news only.
+  // Differs from the original, which also accepts an older forecast that was overtaken: only newer
+  // ones are accepted.
   if (newest_forecast_time_100us_ && forecast.time_100us < *newest_forecast_time_100us_) {
     return;
   }
@@ -296,7 +297,7 @@ std::optional<MessageOutcome> Endpoint::poll_outcome() { return take_front(outco
 
 TimePoint Endpoint::poll_timeout() const {
   const TimePoint must_speak = std::min(next_heartbeat_, control_->feedback_due());
-  // A message that waits can leave when the window grows by itself; new feedback comes with a
+  // A waiting message can be sent when the window grows by itself; new feedback arrives with a
   // datagram.
   if (queues_.empty()) {
     return must_speak;

@@ -19,17 +19,18 @@
 
 namespace cress::session {
 
-/// A message of the peer arrived. Messages may arrive out of order, late, or (an old one) twice.
+/// A message from the peer arrived. Messages may arrive out of order, late, or (an old one) twice.
 struct MessageReceived {
   FlowId flow = 0;
   std::vector<std::byte> bytes;
 };
 
-/// What became of a message that was sent, where its flow asked to be told.
+/// The outcome of a sent message, if its flow reports outcomes.
 struct MessageOutcome {
   enum class Kind {
     kDelivered,
-    kLost,     ///< in the network: known 10 ms and one way after the datagram that overtook it
+    kLost,  ///< in the network: known 10 ms and one one-way delay after the datagram that overtook
+            ///< it was sent
     kDropped,  ///< in our own queue, which the forecast bounds
   };
   FlowId flow = 0;
@@ -39,15 +40,16 @@ struct MessageOutcome {
 };
 
 struct EndpointOptions {
-  /// Of a UDP payload. 1200 fits every path that carries IPv6; probing for more comes with the
-  /// runtime.
+  /// Of a UDP payload. 1200 fits every path that carries IPv6; the MTU search
+  /// (transport/secure/path) may raise it.
   DataSize datagram_max{1200};
-  /// The longest silence. It is also what the last datagram of a flight announces as time-to-next.
+  /// The longest silence. The last datagram of a flight also announces it as time-to-next.
   Duration heartbeat_interval = 50ms;
-  /// Queues may hold this much even when the forecast promises less, so that a frame survives an
-  /// outage's start.
+  /// Queues may hold this much even if the forecast promises less, so that a frame survives the
+  /// start of an outage.
   DataSize queue_floor{16'000};
-  /// Where its messages' and datagrams' buffers come from and messages' go to; null: the allocator.
+  /// Source of the buffers for messages and datagrams, and destination of messages' buffers; null:
+  /// the allocator.
   SpareBuffers* spare = nullptr;
 };
 
@@ -61,10 +63,9 @@ struct EndpointStats {
   std::optional<Duration> smoothed_rtt;
 };
 
-/// One end of a session, without I/O: it tells the peer what it learns from arrivals, and sends
-/// within the window that the peer's feedback allows (paper §3).
-/// What is told and allowed is the Control's business: Sprout's, Sprout-EWMA's or Cress's. Both
-/// ends are alike and both may send.
+/// One end of a session, without I/O: it sends feedback about arrivals to the peer, and sends data
+/// within the window that the peer's feedback allows (paper §3). The Control computes feedback and
+/// window: Sprout's, Sprout-EWMA's or Cress's. Both ends are alike and both may send.
 ///
 /// After each handle_* and each send, poll_transmit, poll_message and poll_outcome until empty,
 /// then sleep until poll_timeout. Everything sent between two such drains is one flight: its window
@@ -74,34 +75,34 @@ class Endpoint {
  public:
   Endpoint(TimePoint start, EndpointOptions options, std::unique_ptr<control::Control> control);
 
-  /// Both ends open the same flows; messages for others are ignored. A flow is opened once.
+  /// Both ends open the same flows; messages of other flows are ignored. Each flow is opened once.
   void open_flow(FlowId flow, FlowOptions options) { queues_.open(flow, options); }
-  /// Queues one message of at most message_max(). Beyond what the forecast can carry the head of
-  /// the longest queue is dropped, and beyond the flow's own bound the head of its queue.
+  /// Queues one message of at most message_max(). If the queues exceed what the forecast can carry,
+  /// the head of the longest is dropped; if a flow exceeds its own bound, the head of its queue.
   MessageId send(TimePoint now, FlowId flow, std::vector<std::byte> bytes,
                  Leave leave = Leave::kWithinWindow);
-  /// The same with a copy of what others need too.
+  /// The same with a copy of bytes that others need too.
   MessageId send_copy(TimePoint now, FlowId flow, std::span<const std::byte> bytes,
                       Leave leave = Leave::kWithinWindow);
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
-  /// Whether poll_transmit has something now: what is sent before it is asked may ride along.
+  /// Whether poll_transmit has something now: messages sent before it is polled may share the
+  /// datagram.
   bool has_transmit(TimePoint now);
   std::optional<MessageReceived> poll_message();
   std::optional<MessageOutcome> poll_outcome();
   TimePoint poll_timeout() const;
 
-  /// The path's largest datagram is another now. When it is smaller, what waits is dropped: it may
-  /// not fit any more.
+  /// The path's largest datagram has changed. If it is smaller, waiting messages are dropped: they
+  /// may no longer fit.
   void set_datagram_max(DataSize size);
-  /// The largest message that fits one datagram beside an ordinary forecast.
+  /// The largest message that fits one datagram together with an ordinary forecast.
   DataSize message_max() const;
-  /// Bytes of messages that may still be handed over now to be sent at once: the safe window less
-  /// what is queued.
+  /// Bytes of messages that can still be sent at once: the window minus what is queued.
   DataSize available_window(TimePoint now) const;
-  /// The safe window itself, and the forecast behind it.
+  /// The window itself, and the forecast behind it.
   const control::Control& control() const { return *control_; }
   DataSize queued() const { return queues_.size(); }
   DataSize queued(FlowId flow) const { return queues_.size(flow); }
@@ -129,7 +130,7 @@ class Endpoint {
   EndpointOptions options_;
   std::unique_ptr<control::Control> control_;
   FlowQueues queues_;
-  // Both grow by what one call can bring and are drained after it.
+  // Both grow by what one call can add and are drained after it.
   Fifo<MessageReceived> received_;
   Fifo<MessageOutcome> outcomes_;
   EndpointStats stats_;
@@ -137,11 +138,12 @@ class Endpoint {
 
   // Sending.
   TimePoint next_heartbeat_;
-  TimePoint left_at_;                    // when the last message of a flow left
-  std::optional<DataSize> flight_left_;  // of the window that the running flight began with
-  // What the control says does not change by itself within an instant: asked for once.
+  TimePoint left_at_;  // when the last message of a flow left
+  std::optional<DataSize>
+      flight_left_;  // the rest of the window with which the current flight began
+  // The control's window does not change by itself within an instant: computed once.
   mutable std::optional<std::pair<TimePoint, DataSize>> window_;
-  std::optional<TimePoint> fed_back_at_;  // or there was nothing to tell
+  std::optional<TimePoint> fed_back_at_;  // or there was nothing to report
   uint64_t next_sequence_ = 0;
   Fifo<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
   Fifo<SentMessage> undecided_;                  // at most kUndecidedMax

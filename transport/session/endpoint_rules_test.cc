@@ -1,5 +1,5 @@
 // Goal: each rule of the endpoint, at its limit and one beyond. Method: a control whose answers the
-// test writes and which records what it is given; datagrams of the peer are built byte by byte.
+// test sets and which records its calls; datagrams of the peer are built byte by byte.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = MessageOutcome::Kind;
 
-/// What a ScriptControl answers and what it was given.
+/// A ScriptControl's answers and calls.
 struct Script {
   DataSize window{1'000'000};
   DataSize forecast_total;
@@ -131,7 +131,7 @@ class EndpointRules : public testing::Test {
     }
     return all;
   }
-  /// How many messages leave now.
+  /// How many messages are sent now.
   size_t leaves(TimePoint now) {
     size_t messages = 0;
     for (const Left& left : drain(now)) {
@@ -170,7 +170,7 @@ class EndpointRules : public testing::Test {
     }
     return number;
   }
-  /// What becomes of three messages at 0, 154 and 308, of four, by this forecast.
+  /// The outcomes of three messages at 0, 154 and 308, of four, after this forecast.
   std::vector<Kind> fates(uint64_t complete_from, const std::vector<wire::LostRange>& lost) {
     send_one_by_one(4);
     wire::ForecastFrame forecast = news(1, 462);
@@ -205,14 +205,14 @@ TEST_F(EndpointRules, LostRangeMayReachIntoAMessage) {
 TEST_F(EndpointRules, LostRangeBeginsAtItsFirstByte) {
   EXPECT_EQ(fates(0, {{155, 308}}), (std::vector<Kind>{kDelivered, kDelivered, kDelivered}));
 }
-TEST_F(EndpointRules, EveryLostRangeIsLookedAt) {
+TEST_F(EndpointRules, EveryLostRangeIsProcessed) {
   EXPECT_EQ(fates(0, {{0, 1}, {20, 30}, {308, 309}}),
             (std::vector<Kind>{kLost, kDelivered, kLost}));
 }
-TEST_F(EndpointRules, WhatThePeerForgotCountsAsLost) {
+TEST_F(EndpointRules, RangesThePeerForgotCountAsLost) {
   EXPECT_EQ(fates(154, {}), (std::vector<Kind>{kLost, kDelivered, kDelivered}));
 }
-TEST_F(EndpointRules, WhatThePeerForgotEndsAtTheCompletePoint) {
+TEST_F(EndpointRules, ForgottenRangesEndAtTheCompletePoint) {
   EXPECT_EQ(fates(155, {}), (std::vector<Kind>{kLost, kLost, kDelivered}));
 }
 
@@ -228,7 +228,7 @@ TEST_F(EndpointRules, OvertakenForecastIsIgnored) {
   send_one_by_one(2);
   deliver(kTimeZero, 100, news(50, 154), {}, {.throwaway = 100});
   EXPECT_EQ(outcomes(), (Outcomes{{0, kDelivered}}));
-  // Made earlier, came later: neither the control nor the outcomes may follow it.
+  // Made earlier, arrived later: neither the control nor the outcomes may follow it.
   deliver(kTimeZero, 0, news(49, 308), {kVideoFlow});
   EXPECT_EQ(outcomes(), Outcomes{});
   ASSERT_EQ(script_.fed.size(), 1U);
@@ -332,7 +332,7 @@ TEST_F(EndpointRules, LossIsForgottenRightAfterASecond) {
 
 TEST_F(EndpointRules, ReportAfterAPartlyForgottenLossIsValid) {
   script_.feedback.emplace();
-  // [0, 50) is decided first, [50, 100) half a second later: one stretch.
+  // [0, 50) is decided first, [50, 100) half a second later: one range.
   deliver(kTimeZero, 100, {}, {}, {.throwaway = 50});
   deliver(kTimeZero + 500ms, 150);
   const auto left = transmit(kTimeZero + 1200ms);
@@ -375,7 +375,7 @@ TEST_F(EndpointRules, FeedbackTravelsInTenthsOfAMillisecond) {
   EXPECT_EQ(script_.fed[1].feedback.made_at, kTimeZero + (int64_t{1} << 46U) * 100us);
 }
 
-TEST_F(EndpointRules, ControlLearnsWhatArrived) {
+TEST_F(EndpointRules, ControlGetsTheArrivals) {
   deliver(kTimeZero, 0xFFFF'FFF0, {}, {kVideoFlow}, {.time_to_next_ms = 7, .timestamp_ms = 3});
   deliver(kTimeZero, 0x1'0000'0010);
   deliver(kTimeZero, 0xFFFF'FF00);  // older, before the wrap
@@ -405,7 +405,7 @@ TEST_F(EndpointRules, SequenceGrowsByPayloadAndFifty) {
 }
 
 TEST_F(EndpointRules, ThrowawayReachesTenMillisecondsBack) {
-  script_.feedback_due = kTimeZero;  // a datagram whenever it is asked
+  script_.feedback_due = kTimeZero;  // a datagram whenever it is polled
   EXPECT_EQ(transmit(kTimeZero)->header.throwaway, 0U);
   EXPECT_EQ(transmit(kTimeZero + 3ms)->header.throwaway, 50U);
   EXPECT_EQ(transmit(kTimeZero + 10ms)->header.throwaway, 100U);
@@ -512,7 +512,7 @@ TEST_F(EndpointRules, ArrivalMakesTheWindowBeReadAgain) {
   EXPECT_EQ(endpoint_.available_window(kTimeZero), DataSize{700});
 }
 
-TEST_F(EndpointRules, AvailableWindowIsLessWhatIsQueued) {
+TEST_F(EndpointRules, AvailableWindowExcludesQueuedBytes) {
   script_.window = DataSize{500};
   send(kTimeZero, 300);
   EXPECT_EQ(endpoint_.available_window(kTimeZero), DataSize{200});
@@ -570,7 +570,7 @@ TEST_F(EndpointRules, QueuesHoldTheFloorWhateverTheForecast) {
   EXPECT_EQ(endpoint_.queued(), DataSize{16'000});
 }
 
-TEST_F(EndpointRules, QueuesHoldTheForecastWhereItIsMore) {
+TEST_F(EndpointRules, QueuesHoldTheForecastIfItIsMore) {
   script_.forecast_total = DataSize{18'000};
   for (int i = 0; i < 18; ++i) {
     send(kTimeZero, 1000, i < 3 ? kAudioFlow : kVideoFlow);
@@ -599,7 +599,7 @@ TEST_F(EndpointRules, LargestMessageFitsWithAnOrdinaryForecast) {
   ASSERT_EQ(leaves(kTimeZero), 1U);
 }
 
-TEST_F(EndpointRules, SmallerDatagramsDropWhatWaits) {
+TEST_F(EndpointRules, SmallerDatagramsDropWaitingMessages) {
   send(kTimeZero, 100);
   send(kTimeZero, 100);
   endpoint_.set_datagram_max(DataSize{1200});
@@ -672,7 +672,7 @@ TEST(FlowQueues, ClassesLeaveAudioControlVideoBulkPadding) {
   EXPECT_EQ(queues.front(), nullptr);
 }
 
-TEST(FlowQueues, SizesAndIdsFollowWhatIsQueued) {
+TEST(FlowQueues, SizesAndIdsMatchTheQueue) {
   FlowQueues queues;
   EXPECT_FALSE(queues.is_open(1));
   EXPECT_EQ(queues.size(1), DataSize{0});
@@ -694,7 +694,7 @@ TEST(FlowQueues, SizesAndIdsFollowWhatIsQueued) {
   EXPECT_TRUE(queues.empty());
 }
 
-TEST(FlowQueues, WhatLeavesNowTakesItsPredecessorsAlong) {
+TEST(FlowQueues, UrgentMessageTakesItsPredecessorsAlong) {
   FlowQueues queues;
   queues.open(1, {.priority = Priority::kAudio});
   queues.open(2, {.priority = Priority::kBulk});

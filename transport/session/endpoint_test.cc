@@ -15,7 +15,7 @@
 namespace cress::session {
 namespace {
 
-/// Shared by all tests of the file: making it takes 10 ms.
+/// Shared by all tests of the file: creating it takes 10 ms.
 struct Model {
   control::BeliefDynamics dynamics{control::SproutModel{}};
   control::ForecastTable table{dynamics};
@@ -32,7 +32,7 @@ std::unique_ptr<control::Control> control() {
 }
 
 /// An endpoint as a host of the simulated world, with an application that offers `rate` on one flow
-/// in messages of `message` bytes, and books of what came and what became of what was sent.
+/// in messages of `message` bytes, and records of arrivals and outcomes.
 class TestHost final : public Machine {
  public:
   struct Offer {
@@ -166,7 +166,7 @@ TEST(Endpoint, EveryMessageHasOneOutcomeAndItIsTheRightOne) {
     const auto sent = static_cast<int64_t>(left.sent(kVideoFlow).size());
     EXPECT_GE(delivered + lost + dropped, sent - 60)
         << "seed " << seed << ": only the last ones are open";
-    // What the receiver counted is what the sender was told, but for the last ones.
+    // The receiver's counts are those reported to the sender, except for the last ones.
     EXPECT_NEAR(static_cast<double>(right.received(kVideoFlow).bytes()) / 1000,
                 static_cast<double>(delivered), 60)
         << "seed " << seed;
@@ -184,7 +184,7 @@ TEST(Endpoint, LossIsKnownWithinAFeedbackRoundTrip) {
   const auto& lost = left.outcome(kVideoFlow, MessageOutcome::Kind::kLost);
   ASSERT_GT(lost.size(), 10U);
   const auto lost_count = lost.size();
-  // Message n was offered at 10 ms · n. Half a second on, all that was lost before must be known.
+  // Message n was offered at 10 ms · n. Half a second later all losses before must be known.
   const MessageId before = *left.sent(kVideoFlow).rbegin();
   world.run_until(kTimeZero + 10'500ms);
   const auto known_late =

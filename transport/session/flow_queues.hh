@@ -11,7 +11,7 @@
 
 namespace cress::session {
 
-/// Names a queue on both ends (docs/protocol/wire.md, "Flows").
+/// Identifies a flow on both ends (docs/protocol/wire.md, "Flows").
 using FlowId = uint8_t;
 inline constexpr FlowId kAudioFlow = 0;
 inline constexpr FlowId kControlFlow = 1;
@@ -30,15 +30,15 @@ struct FlowOptions {
   Priority priority = Priority::kBulk;
   /// Whether the application wants a MessageOutcome for every message.
   bool report_outcomes = true;
-  /// Beyond this its oldest messages are dropped: what is too old is not worth sending.
+  /// Beyond this the oldest messages are dropped, because old data is not worth sending.
   DataSize queue_max{INT64_MAX};
 };
 
 /// When a message may leave.
 enum class Leave : uint8_t {
   kWithinWindow,
-  kNow,  ///< also while the window is closed, with all that waits before it in its flow: for the
-         ///< little that keeps a call alive
+  kNow,  ///< even while the window is closed, together with everything ahead of it in its flow: for
+         ///< the few messages that keep a call alive
 };
 
 struct QueuedMessage {
@@ -58,7 +58,7 @@ struct FlowQueue {
   DataSize size;
 };
 
-/// The sender's queues: one a flow, classes in order, flows of a class in turn, a message each
+/// The sender's queues: one per flow, classes in order, flows of a class in turn, one message each
 /// (paper §4.3: "round-robin among the flows"). Sizes count message bytes. Threads: none inside;
 /// one owner.
 class FlowQueues {
@@ -66,10 +66,10 @@ class FlowQueues {
   void open(FlowId flow, FlowOptions options);
   bool is_open(FlowId flow) const { return slots_[flow].has_value(); }
   MessageId push(FlowId flow, std::vector<std::byte> bytes, Leave leave = Leave::kWithinWindow);
-  /// The message whose turn it is, those that may leave now before all others; null when all queues
-  /// are empty. Valid until the next call.
+  /// The next message to send, those that may leave now before all others; null if all queues are
+  /// empty. Valid until the next call.
   const QueuedMessage* front() const;
-  /// Takes that message; the next flow of its class is then on turn.
+  /// Takes that message; the turn passes to the next flow of its class.
   QueuedMessage pop();
   /// Takes the head of this flow's queue, which is not empty,
   QueuedMessage drop_front(FlowId flow) { return take_front(flow); }
@@ -102,7 +102,7 @@ class FlowQueues {
   DataSize size_;
   size_t size_messages_ = 0;
   size_t size_leaving_now_ = 0;  // messages
-  // Whose turn it is, where nothing has changed since that was found; it is asked for often.
+  // The flow whose turn it is, cached until a change; it is read often.
   mutable std::optional<FlowId> on_turn_;
 };
 

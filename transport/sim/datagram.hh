@@ -12,7 +12,7 @@ namespace cress::sim {
 inline constexpr DataSize kUdpIpOverhead{28};
 
 /// What travels over a link. `bytes` is the UDP payload (or, for a modelled TCP, its header);
-/// `wire_size` is what the link is charged: the size of the whole IP packet.
+/// `wire_size` is what it takes of the link's capacity: the size of the whole IP packet.
 struct Datagram {
   std::vector<std::byte> bytes;
   DataSize wire_size;

@@ -21,6 +21,15 @@ Link::Link(LinkOptions options)
   }
 }
 
+void Link::set_conditions(const LinkConditions& conditions) {
+  options_.jitter = conditions.jitter;
+  options_.jittered = conditions.jittered;
+  options_.loss = conditions.loss;
+  options_.burst_loss = conditions.burst_loss;
+  options_.duplicate = conditions.duplicate;
+  options_.mtu = conditions.mtu;
+}
+
 bool Link::is_lost(const Datagram& datagram) {
   if (options_.loss > 0 && rng_.chance(options_.loss)) {
     return true;
@@ -117,7 +126,8 @@ void Link::serve(TimePoint now) {
 
 void Link::leave_queue(TimePoint now, QueuedDatagram queued) {
   Duration jitter{};
-  if (options_.jitter > Duration{}) {
+  if (options_.jitter > Duration{} &&
+      (options_.jittered >= 1 || impairments_.chance(options_.jittered))) {
     jitter = from_seconds(impairments_.uniform(0, to_seconds(options_.jitter)));
   }
   const TimePoint arrives = now + options_.propagation + jitter;

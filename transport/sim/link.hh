@@ -13,7 +13,8 @@
 
 namespace cress::sim {
 
-/// One datagram's way through a link: in at `sent`, out of the queue at `left`, there at `arrived`.
+/// One datagram's times in a link: entered at `sent`, left the queue at `left`, delivered at
+/// `arrived`.
 struct PacketRecord {
   TimePoint sent{};
   TimePoint left{};
@@ -22,12 +23,12 @@ struct PacketRecord {
   Address to{};  ///< the datagram's: who it was for, where several hosts share the link
 };
 
-/// Told of what happens in a link, as it happens; times are the link's own, in ascending order.
-/// For those who run for hours, and so cannot keep a record of every datagram.
+/// Notified of events in a link as they happen; times are the link's own, in ascending order. For
+/// long runs, which cannot keep a record of every datagram.
 class LinkObserver {
  public:
   virtual ~LinkObserver() = default;
-  /// A datagram reached the queue, which may drop it at once.
+  /// A datagram reached the queue, which may drop it immediately.
   virtual void handle_queued(TimePoint now, DataSize size) = 0;
   /// The queue dropped `count` datagrams.
   virtual void handle_dropped(TimePoint now, uint64_t count, DataSize size) = 0;
@@ -42,13 +43,25 @@ struct BurstLoss {
   double loss = 1;   ///< of a datagram in the bad state
 };
 
+/// What a link does to datagrams besides carrying them; it may change while the link runs.
+struct LinkConditions {
+  Duration jitter{};
+  double jittered = 1;
+  double loss = 0;
+  BurstLoss burst_loss{};
+  double duplicate = 0;
+  DataSize mtu{65'535};
+};
+
 struct LinkOptions {
-  /// Shared: both ends of many runs replay one trace; nobody changes it. Null: no rate limit, so
-  /// nothing ever queues.
+  /// Shared: both ends of many runs replay one immutable trace. Null: no rate limit, so nothing
+  /// ever queues.
   std::shared_ptr<const DeliveryTrace> trace;
   Duration propagation = 20ms;
   /// Uniform in [0, jitter) on top of the propagation, drawn for each datagram: reorders.
   Duration jitter{};
+  /// The share of datagrams that `jitter` is for.
+  double jittered = 1;
   /// Bernoulli, before the queue.
   double loss = 0;
   BurstLoss burst_loss{};
@@ -63,9 +76,9 @@ struct LinkOptions {
   LinkObserver* observer = nullptr;
 };
 
-/// One direction of an emulated link, as Mahimahi's and the paper's Cellsim (§4.2): loss, then a
+/// One direction of an emulated link, like Mahimahi's and the paper's Cellsim (§4.2): loss, then a
 /// queue, then the trace, then propagation and jitter. Every opportunity moves kOpportunitySize
-/// bytes: a datagram may take part of several, several may share one, and what nobody uses is lost.
+/// bytes: a datagram may take part of several, several may share one, and unused capacity is lost.
 /// An opportunity serves what was pushed up to and including its own instant. Threads: none inside;
 /// one owner.
 class Link {
@@ -74,13 +87,16 @@ class Link {
 
   void push(TimePoint now, Datagram datagram);
   void handle_timeout(TimePoint now);
+  /// For what is pushed from now on, in place of the options of the same names.
+  void set_conditions(const LinkConditions& conditions);
   /// While down, as in a blackout, everything pushed is lost; what is queued still moves.
   void set_down(bool is_down) { is_down_ = is_down; }
-  /// Datagrams whose propagation has ended; poll until empty after handle_timeout.
+  /// Datagrams whose propagation has finished; poll until empty after handle_timeout.
   std::optional<Datagram> poll_delivered(TimePoint now);
   TimePoint poll_timeout() const;
 
-  /// Every datagram that left the queue, in order; none with an observer, who was told instead.
+  /// Every datagram that left the queue, in order; empty with an observer, which was notified
+  /// instead.
   const std::vector<PacketRecord>& records() const { return records_; }
   DataSize queued() const { return queue_->size() + in_service_left_; }
   const QueueStats& queue_stats() const { return queue_->stats(); }

@@ -83,7 +83,7 @@ TEST(Link, DuplicatesArriveTwiceInARow) {
   EXPECT_EQ(link.records().size(), static_cast<size_t>(kSent)) << "the link carried each once";
 }
 
-TEST(Link, WhileDownItLosesAllThatIsPushed) {
+TEST(Link, WhileDownItLosesEverything) {
   Link link{{.trace = nullptr, .propagation = 20ms, .queue = nullptr}};
   link.push(kTimeZero, numbered(1));
   link.set_down(true);
@@ -96,6 +96,26 @@ TEST(Link, WhileDownItLosesAllThatIsPushed) {
     arrived.push_back(datagram->bytes.size());
   }
   EXPECT_EQ(arrived, (std::vector<size_t>{1, 3}));
+}
+
+TEST(Link, ConditionsMayChangeWhileItRuns) {
+  Link link{{.trace = nullptr, .loss = 1, .queue = nullptr}};
+  link.push(kTimeZero, numbered(1));
+  link.set_conditions({.duplicate = 1, .mtu = DataSize{1280}});
+  link.push(kTimeZero, numbered(2));
+  link.push(kTimeZero, {.bytes = {}, .wire_size = DataSize{1281}});
+  EXPECT_EQ(link.lost(), 2U);
+  EXPECT_TRUE(link.poll_delivered(kTimeZero + 20ms));
+  EXPECT_TRUE(link.poll_delivered(kTimeZero + 20ms));
+}
+
+TEST(Link, JitterMayBeForAShareOfTheDatagrams) {
+  Link link{{.trace = nullptr, .jitter = 30ms, .jittered = 0.1, .seed = 3, .queue = nullptr}};
+  (void)arrivals(link);
+  const auto late = std::ranges::count_if(link.records(), [](const PacketRecord& record) {
+    return record.arrived - record.left > 20ms;
+  });
+  EXPECT_NEAR(static_cast<double>(late) / kSent, 0.1, 0.01);
 }
 
 TEST(Link, PacketsBeyondTheMtuAreLost) {

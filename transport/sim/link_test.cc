@@ -31,7 +31,7 @@ const std::vector<PacketRecord>& run(Link& link, TimePoint end) {
   return link.records();
 }
 
-TEST(Link, ADatagramMayTakePartOfSeveralOpportunitiesAndSeveralMayShareOne) {
+TEST(Link, DatagramsMaySplitAndShareOpportunities) {
   Link link{{.trace = trace_of({1ms, 2ms, 3ms, 100ms}), .propagation = 20ms, .queue = nullptr}};
   link.push(kTimeZero, datagram(2000));  // all of the first, a third of the second
   link.push(kTimeZero, datagram(500));   // another third
@@ -62,7 +62,7 @@ TEST(Link, TheTraceRepeatsWithThePeriodOfItsLastLine) {
   EXPECT_EQ(left, (std::vector<double>{4, 10, 14, 20, 1004, 1020}));
 }
 
-TEST(Link, AnOpportunityServesWhatWasPushedAtItsOwnInstant) {
+TEST(Link, OpportunityServesDatagramsOfItsOwnInstant) {
   Link link{{.trace = trace_of({7ms, 9ms}), .propagation = 0ms, .queue = nullptr}};
   link.push(kTimeZero + 7ms, datagram(1500));
   EXPECT_EQ(run(link, kTimeZero + 8ms).size(), 1U);
@@ -98,7 +98,7 @@ TEST(Link, LosesAtRandomBeforeTheQueueAtTheGivenRate) {
   EXPECT_EQ(link.queued().bytes(), (10'000 - static_cast<int64_t>(link.lost())) * 100);
 }
 
-/// Writes down what it is told.
+/// Records the notifications.
 class Notebook final : public LinkObserver {
  public:
   void handle_queued(TimePoint now, DataSize size) override {
@@ -124,7 +124,7 @@ class Notebook final : public LinkObserver {
   bool in_order = true;
 };
 
-TEST(Link, AnObserverIsToldWhatRecordsWouldHoldAndNoneAreKept) {
+TEST(Link, ObserverGetsTheRecordsInsteadOfTheLink) {
   Notebook notebook;
   const auto trace = trace_of({3ms, 4ms, 9ms});
   Link watched{{.trace = trace,
@@ -157,7 +157,7 @@ TEST(Link, AnObserverIsToldWhatRecordsWouldHoldAndNoneAreKept) {
   }
 }
 
-TEST(DropTailQueue, DropsWhatWouldExceedItsLimitAndCountsIt) {
+TEST(DropTailQueue, DropsAndCountsDatagramsBeyondItsLimit) {
   DropTailQueue queue{DataSize{3000}};
   for (int i = 0; i < 3; ++i) {
     queue.push(kTimeZero, {datagram(1400), kTimeZero});
@@ -212,7 +212,7 @@ TEST(World, CarriesDatagramsBothWaysInVirtualTime) {
   World world{{pinger, echo, forward, reverse}};
   world.run_until(kTimeZero + 1s);
   ASSERT_FALSE(pinger.heard().empty());
-  // Out at 0, into the opportunity at 1 ms, 20 ms on the way; back at once and 20 ms more.
+  // Sent at 0, into the opportunity at 1 ms, 20 ms of propagation; returned at once and 20 ms more.
   EXPECT_EQ(echo.heard().front(), kTimeZero + 21ms);
   EXPECT_EQ(pinger.heard().front(), kTimeZero + 41ms);
   EXPECT_EQ(echo.heard().size(), 99U);  // those sent at 0, 10, ..., 980 ms

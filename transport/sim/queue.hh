@@ -20,14 +20,14 @@ struct QueueStats {
   uint64_t marked = 0;  ///< got CE instead of being dropped (RFC 3168)
 };
 
-/// The bottleneck's queue: who is let in, who leaves next, who is thrown away.
+/// The bottleneck's queue: which datagram is accepted, which leaves next, which is dropped.
 /// Threads: none inside; one owner. `now` never goes back.
 class Queue {
  public:
   virtual ~Queue() = default;
   /// Takes the datagram, or drops it (counted).
   virtual void push(TimePoint now, QueuedDatagram datagram) = 0;
-  /// The next to leave, dropping others on the way where the discipline says so (counted).
+  /// The next to leave; the discipline may drop others first (counted).
   virtual std::optional<QueuedDatagram> pop(TimePoint now) = 0;
   virtual DataSize size() const = 0;
   bool empty() const { return size() == DataSize{}; }
@@ -58,7 +58,7 @@ class Queue {
   QueueStats stats_;
 };
 
-/// First in, first out; a datagram that would take the queue above `limit` is dropped.
+/// First in, first out; a datagram that would raise the queue above `limit` is dropped.
 class DropTailQueue final : public Queue {
  public:
   /// An "unlimited" queue still has a bound, far above anything a run can fill by design.

@@ -5,7 +5,8 @@
 
 namespace cress::sim {
 namespace {
-// RFC 8289 §5.5: a dropping state that returns within so many intervals goes on near its old rate.
+// RFC 8289 §5.5: a dropping state that returns within this many intervals continues near its old
+// rate.
 constexpr int kRecentIntervals = 16;
 }  // namespace
 
@@ -72,7 +73,7 @@ std::optional<QueuedDatagram> CodelQueue::pop(TimePoint now) {
       head = take_head(now);
     }
     dropping_ = true;
-    // Back soon after the last time: start from the rate that had the queue under control.
+    // Back soon after the last time: starts with the rate that controlled the queue.
     const int64_t gained = count_ - count_last_;
     const bool recent = now - drop_next_ < kRecentIntervals * options_.interval;
     count_ = gained > 1 && recent ? gained : 1;

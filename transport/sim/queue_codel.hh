@@ -7,17 +7,15 @@
 
 namespace cress::sim {
 
-/// Controlled delay (RFC 8289): watches how long each datagram waited, and once every one of an
-/// interval has waited longer than the target, drops from the head at a rate that grows with the
-/// square root of the drops, until the wait is below the target again. ECN-capable datagrams are
-/// marked where others are dropped (RFC 8290 §4.2 and Linux; RFC 8289 leaves it open).
-/// Threads: none inside; one owner.
+/// Controlled delay (RFC 8289): measures how long each datagram waited. Once all of an interval
+/// have waited longer than the target, it drops from the head at a rate that grows with the square
+/// root of the drops, until the wait is below the target again. Threads: none inside; one owner.
 class CodelQueue final : public Queue {
  public:
   struct Options {
     Duration target = 5ms;
     Duration interval = 100ms;
-    /// RFC 8289 §4.4: with no more than this queued, the delay is the link's, not the queue's.
+    /// RFC 8289 §4.4: with no more than this queued, the delay is due to the link, not the queue.
     DataSize mtu{1500};
     /// A bound on memory (drop-tail beyond it), not part of the discipline.
     DataSize limit = DropTailQueue::kUnlimited;
@@ -39,7 +37,7 @@ class CodelQueue final : public Queue {
  private:
   struct Head {
     std::optional<QueuedDatagram> datagram;
-    bool may_drop = false;  // every wait of an interval was above the target
+    bool may_drop = false;  // all waits of an interval were above the target
   };
   Head take_head(TimePoint now);
   TimePoint next_drop_after(TimePoint time) const;

@@ -16,7 +16,7 @@ QueuedDatagram datagram(TimePoint sent, DataSize size = kFull) {
   return {.datagram = {.bytes = {}, .wire_size = size}, .sent = sent};
 }
 
-TEST(CodelQueue, WhatCameInWentOutWasDroppedOrIsStillThere) {
+TEST(CodelQueue, EveryDatagramIsDeliveredDroppedOrQueued) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng{seed};
     CodelQueue queue{{.limit = DataSize{400'000}}};

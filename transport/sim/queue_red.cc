@@ -55,10 +55,10 @@ void RedQueue::update_average(TimePoint now) {
     average_ += options_.weight * (length() - average_);
     return;
   }
-  // As if so many datagrams had come by and found the queue empty.
+  // As if this many datagrams had arrived and found the queue empty.
   const int64_t passed = (now - *idle_since_) / options_.datagram_time;
   average_ *= power(1.0 - options_.weight, passed);
-  // The paper leaves q_time where it was: an arrival that is dropped would age the average twice.
+  // The paper leaves q_time unchanged: a dropped arrival would age the average twice.
   *idle_since_ += passed * options_.datagram_time;
 }
 

@@ -15,7 +15,7 @@ struct RedOptions {
   RedUnit unit = RedUnit::kBytes;
   /// Bytes or datagrams, by `unit`; 0 < least < most.
   int64_t threshold_min = 7'500;
-  int64_t threshold_max = 22'500;  // three times the least (Floyd, 1997)
+  int64_t threshold_max = 22'500;  // three times the minimum (Floyd, 1997)
   double drop_chance_max = 0.1;    // max_p, in (0, 1]
   double weight = 0.002;           // w_q, in (0, 1]
   /// Above the upper threshold the chance rises to 1 at twice it, instead of at once (Floyd, 2000).
@@ -55,7 +55,7 @@ class RedQueue final : public Queue {
   std::deque<QueuedDatagram> queue_;
   DataSize size_;
   double average_ = 0;
-  int64_t since_drop_ = -1;                          // let in since a drop, before this one
+  int64_t since_drop_ = -1;                          // accepted since a drop, before this one
   std::optional<TimePoint> idle_since_ = kTimeZero;  // q_time
 };
 

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "transport/base/golden_test_tools.hh"
 
 namespace cress::sim {
 namespace {
@@ -14,7 +17,8 @@ QueuedDatagram datagram(TimePoint sent, DataSize size = kFull) {
   return {.datagram = {.bytes = {}, .wire_size = size}, .sent = sent};
 }
 
-TEST(RedQueue, WhatCameInWentOutWasDroppedOrIsStillThere) {
+TEST(RedQueue, EveryDatagramIsDeliveredDroppedOrQueued) {
+  std::string drops;
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng{seed};
     RedQueue queue{{.unit = seed % 2 == 0 ? RedUnit::kBytes : RedUnit::kDatagrams,
@@ -39,7 +43,10 @@ TEST(RedQueue, WhatCameInWentOutWasDroppedOrIsStillThere) {
       ASSERT_EQ(in, out + queue.size() + queue.stats().dropped_size) << "seed " << seed;
     }
     EXPECT_GT(queue.stats().dropped, 0U) << "seed " << seed;
+    drops += std::to_string(queue.stats().dropped) + " " +
+             std::to_string(queue.stats().dropped_size.bytes()) + "\n";
   }
+  expect_golden("red_drops", drops);
 }
 
 TEST(RedQueue, AveragesAsFloydAndJacobsonSay) {

@@ -45,7 +45,7 @@ TEST(DropTailQueue, TakesExactlyItsLimit) {
   EXPECT_FALSE(queue.pop(kTimeZero));
 }
 
-TEST(Link, SaysWhenItWantsToBeAskedAndNotBefore) {
+TEST(Link, TimeoutIsExactlyTheNextEvent) {
   Link link{{.trace = opportunities({10ms, 20ms}), .queue = nullptr}};
   EXPECT_EQ(link.poll_timeout(), kNever);
   link.push(kTimeZero + 3ms, sized(2000));
@@ -78,7 +78,8 @@ TEST(Link, ArrivalsBeforeTheNextOpportunityComeFirst) {
   EXPECT_EQ(link.poll_timeout(), kTimeZero + 6ms);
 }
 
-// What a busy link does not skip, an idle one must find again: compared with counting every line.
+// Opportunities that a busy link does not skip must be found by an idle one: compared with counting
+// every line.
 TEST(Link, IdleLinkFindsTheNextOpportunityOfAnyPeriod) {
   Rng rng{5};
   for (int round = 0; round < 300; ++round) {
@@ -89,7 +90,7 @@ TEST(Link, IdleLinkFindsTheNextOpportunityOfAnyPeriod) {
     times.back() = std::max<Duration>(times.back(), 1ms);
     Link link{{.trace = opportunities(times), .propagation = 0ms, .queue = nullptr}};
     TimePoint now = kTimeZero;
-    TimePoint used = kTimeZero - 1ns;  // up to here opportunities are gone
+    TimePoint used = kTimeZero - 1ns;  // opportunities up to here are used
     for (int i = 0; i < 30; ++i) {
       now = std::max(now, used) + std::chrono::milliseconds{rng.below(9)};
       TimePoint next = kNever;
@@ -114,7 +115,7 @@ TEST(Link, IdleLinkFindsTheNextOpportunityOfAnyPeriod) {
 TEST(Link, OpportunitiesOfOneInstantServeOnceEach) {
   for (const Duration start : {Duration{0ms}, Duration{20ms}, Duration{1s}}) {
     Link link{{.trace = opportunities({4ms, 10ms, 10ms}), .propagation = 0ms, .queue = nullptr}};
-    // The two are at the end of a period, which is the start of the next one, too.
+    // The two are at the end of a period, which is also the start of the next one.
     for (const Duration at : {10ms, 10ms, 14ms}) {
       link.push(kTimeZero + start + 10ms, sized(1500));
       ASSERT_EQ(link.poll_timeout(), kTimeZero + start + at);
@@ -124,7 +125,7 @@ TEST(Link, OpportunitiesOfOneInstantServeOnceEach) {
   }
 }
 
-TEST(Link, RefusesWhatCannotBe) {
+TEST(Link, RejectsInvalidInput) {
   const auto make = [](std::shared_ptr<const DeliveryTrace> trace, double loss) {
     Link{{.trace = std::move(trace), .loss = loss, .queue = nullptr}};
   };
@@ -162,7 +163,7 @@ TEST(Link, LossFollowsItsSeed) {
   EXPECT_EQ(losses(1).front(), rng.chance(0.5) ? 1U : 0U);
 }
 
-/// RFC 8289, section 5, in the words of its pseudocode.
+/// RFC 8289, section 5, following its pseudocode.
 class PlainCodel {
  public:
   void push(TimePoint now, int64_t size) {
@@ -238,7 +239,7 @@ class PlainCodel {
   bool dropping_ = false;
 };
 
-TEST(CodelQueue, DropsWhatThePseudocodeDrops) {
+TEST(CodelQueue, DropsLikeThePseudocode) {
   int returned = 0;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     Rng rng{seed};
@@ -246,7 +247,7 @@ TEST(CodelQueue, DropsWhatThePseudocodeDrops) {
     PlainCodel plain;
     TimePoint now = kTimeZero + 1s;
     for (int spell = 0; spell < 20; ++spell) {
-      // A spell of overload or of calm; whole milliseconds, so that limits are met exactly.
+      // A period of overload or of calm; whole milliseconds, so that limits are met exactly.
       const bool busy = spell % 2 == 0;
       for (TimePoint end = now + std::chrono::milliseconds{rng.below(busy ? 1500 : 2500)};
            now < end; now += 1ms) {

@@ -39,7 +39,7 @@ Result<int64_t, Kind> parse_line(std::string_view line) {
   return ms;
 }
 
-/// Takes the next line, without its break, off `rest`.
+/// Removes the next line, without its break, from the front of `rest`.
 std::string_view take_line(std::string_view& rest) {
   const size_t end = rest.find('\n');
   std::string_view line = rest.substr(0, end);
@@ -50,7 +50,7 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-/// The offending line as it may be shown on a terminal: printable, short, in quotes.
+/// The offending line in a form fit for a terminal: printable, short, in quotes.
 std::string quote(std::string_view line) {
   constexpr size_t kShownMax = 32;
   std::string shown = "\"";
@@ -123,7 +123,7 @@ __int128 count_before(const DeliveryTrace& trace, Duration until) {
   if (rounds == 0) {
     return before(rest);
   }
-  // The round before the present one ends at this one's start: its last line counts only when
+  // The period before the current one ends at this one's start: its last line counts only if
   // `until` is past that instant.
   return static_cast<__int128>(rounds - 1) * static_cast<__int128>(trace.opportunities.size()) +
          before(rest + trace.period()) + before(rest);
@@ -150,7 +150,7 @@ std::string describe(const TraceError& error) {
 
 Result<DeliveryTrace, TraceError> parse_trace(std::string_view text) {
   DeliveryTrace trace;
-  // A line of a long trace has five digits or more; a short one does not mind the spare room.
+  // A line of a long trace has five digits or more; a short trace can afford the spare capacity.
   trace.opportunities.reserve(std::min(kTraceLinesMax, text.size() / 6 + 1));
   int64_t last_ms = 0;
   for (size_t line = 1; !text.empty(); ++line) {

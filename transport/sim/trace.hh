@@ -39,7 +39,7 @@ struct DeliveryTrace {
 
 struct TraceError {
   enum class Kind {
-    kEmpty,       ///< no line holds a time
+    kEmpty,       ///< no line has a time
     kNotANumber,  ///< a line that is not a whole number of milliseconds
     kNegative,    ///< a time before the start
     kOutOfRange,  ///< a time beyond kTraceLengthMax
@@ -48,7 +48,7 @@ struct TraceError {
     kZeroPeriod,  ///< every opportunity at time 0: the trace could not repeat
   };
   Kind kind = Kind::kEmpty;
-  size_t line = 0;  ///< counted from 1; 0 where no line is to blame
+  size_t line = 0;  ///< counted from 1; 0 if no particular line is wrong
   friend bool operator==(const TraceError&, const TraceError&) = default;
 };
 
@@ -67,8 +67,8 @@ std::string format_trace(const DeliveryTrace& trace);
 
 /// Throws std::runtime_error "PATH:LINE: what; what to do" when the file cannot be read or parsed.
 DeliveryTrace load_trace(const std::filesystem::path& path);
-/// Throws std::runtime_error when the file cannot be written whole (a full disk, say); what the
-/// path held before is then still there.
+/// Throws std::runtime_error if the file cannot be written completely (a full disk, say); the
+/// previous file at the path is then unchanged.
 void save_trace(const DeliveryTrace& trace, const std::filesystem::path& path);
 
 }  // namespace cress::sim

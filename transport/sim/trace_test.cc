@@ -254,7 +254,7 @@ TEST_F(TraceFiles, LoadErrorShowsBinaryGarbageAsShortPrintableText) {
   }
 }
 
-TEST_F(TraceFiles, LoadErrorsTellMissingFilesFromFolders) {
+TEST_F(TraceFiles, LoadErrorsDistinguishMissingFilesFromFolders) {
   EXPECT_EQ(message_of_loading(file("none")),
             file("none").string() + ": cannot be opened: No such file or directory");
   EXPECT_EQ(message_of_loading(file("")), file("").string() + ": cannot be read: Is a directory");

@@ -1,6 +1,7 @@
 #include "transport/sim/world.hh"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "transport/base/check.hh"
@@ -11,7 +12,7 @@ namespace {
 // A machine that asks for a time-out at `now` again and again would hang the run: that is a bug in
 // it.
 constexpr int kStepsAtOneInstantMax = 100'000;
-// Likewise one whose outputs have no end.
+// Likewise one with endless outputs.
 constexpr int kRoundsOfOneDrainMax = 10'000;
 
 }  // namespace
@@ -24,12 +25,22 @@ World::World(const Pair& pair) {
 }
 
 World::HostId World::add(Machine& machine, const HostOptions& options) {
-  if (options.address != Address{}) {
-    check(by_address_.emplace(options.address, hosts_.size()).second,
-          "World: two hosts with one address");
-  }
   hosts_.push_back({.machine = &machine, .options = options, .routes = {}});
+  take_address(hosts_.size() - 1);
   return hosts_.size() - 1;
+}
+
+void World::take_address(HostId host) {
+  const Address& address = hosts_[host].options.address;
+  check(address == Address{} || by_address_.emplace(address, host).second,
+        "World: two hosts with one address");
+}
+
+void World::free_address(HostId host) {
+  const auto found = by_address_.find(hosts_[host].options.address);
+  if (found != by_address_.end() && found->second == host) {
+    by_address_.erase(found);
+  }
 }
 
 void World::connect(HostId from, HostId to, Link& link) {
@@ -42,13 +53,52 @@ void World::connect(HostId from, HostId to, Link& link) {
   }
 }
 
-void World::move(HostId host, const Address& address) {
-  by_address_.erase(hosts_.at(host).options.address);
-  hosts_[host].options.address = address;
-  check(by_address_.emplace(address, host).second, "World: two hosts with one address");
+void World::connect_all(Link& link) {
+  everywhere_ = &link;
+  wires_.push_back({&link, {}});
 }
 
-void World::replace(HostId host, Machine* machine) { hosts_.at(host).machine = machine; }
+void World::move(HostId host, const Address& address) {
+  free_address(host);
+  hosts_.at(host).options.address = address;
+  if (hosts_[host].machine != nullptr) {
+    take_address(host);
+  }
+}
+
+void World::replace(HostId host, Machine* machine) {
+  free_address(host);
+  hosts_.at(host).machine = machine;
+  if (machine != nullptr) {
+    take_address(host);
+  }
+}
+
+void World::remove(HostId host) {
+  replace(host, nullptr);
+  std::set<const Link*> own;
+  for (const auto& [other, link] : hosts_[host].routes) {
+    own.insert(link);
+  }
+  std::set<const Link*> others;
+  for (HostId from = 0; from < hosts_.size(); ++from) {
+    for (const auto& [to, link] : hosts_[from].routes) {
+      if (from != host) {
+        (to == host ? own : others).insert(link);
+      }
+    }
+  }
+  std::erase_if(wires_, [&](const Wire& wire) {
+    return own.contains(wire.link) && !others.contains(wire.link);
+  });
+  for (Wire& wire : wires_) {
+    std::erase(wire.to, host);  // of a link that others share
+  }
+  hosts_[host].routes.clear();
+  for (Host& other : hosts_) {
+    std::erase_if(other.routes, [host](const auto& route) { return route.first == host; });
+  }
+}
 
 TimePoint World::Host::poll_timeout() const {
   const TimePoint due = machine == nullptr ? kNever : machine->poll_timeout();
@@ -112,6 +162,8 @@ void World::send(HostId from, Transmit transmit) {
       host.routes, [&to](const auto& one) { return to.has_value() && one.first == *to; });
   if (route != host.routes.end()) {
     route->second->push(now_, std::move(datagram));
+  } else if (everywhere_ != nullptr) {
+    everywhere_->push(now_, std::move(datagram));
   }
 }
 
@@ -133,6 +185,9 @@ std::optional<World::HostId> World::host_of(const Address& address) const {
 
 /// Of the hosts at the end of a wire, the one that a datagram is for; none where it has moved away.
 std::optional<World::HostId> World::receiver_of(const Wire& wire, const Datagram& datagram) const {
+  if (wire.to.empty()) {
+    return host_of(datagram.to);
+  }
   if (wire.to.size() == 1 || datagram.to == Address{}) {
     return wire.to.front();
   }
@@ -169,10 +224,10 @@ void World::inject(const Address& from, const Address& to, std::span<const std::
 
 void World::step() {
   for (size_t i = 0; i < wires_.size(); ++i) {
-    const Wire& wire = wires_[i];
-    wire.link->handle_timeout(now_);
-    while (const auto datagram = wire.link->poll_delivered(now_)) {
-      if (const auto to = receiver_of(wire, *datagram)) {
+    Link& link = *wires_[i].link;
+    link.handle_timeout(now_);
+    while (const auto datagram = link.poll_delivered(now_)) {
+      if (const auto to = receiver_of(wires_[i], *datagram)) {
         deliver(*to, *datagram);
       }
     }

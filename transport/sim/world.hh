@@ -14,16 +14,16 @@
 
 namespace cress::sim {
 
-/// Hosts, NATs and the links between them, in virtual time: with runtime::Driver the only code that
-/// steps machines. Equal parts give equal runs. Machines, links and NATs are borrowed and must
-/// outlive the world. Links of an instant deliver before machines' time-outs of that instant, each
-/// in the order in which they were added. Threads: none inside; one owner.
+/// Hosts, NATs and the links between them, in virtual time: this and runtime::Driver are the only
+/// code that steps machines. Equal parts give equal runs. Machines, links and NATs are borrowed and
+/// must outlive the world. Links of an instant deliver before machines' time-outs of that instant,
+/// each in the order in which they were added. Threads: none inside; one owner.
 class World {
  public:
   using HostId = size_t;
 
   struct HostOptions {
-    /// Unique. Address{}: only reached by hosts that have no other route.
+    /// Unique. Address{}: reachable only from hosts that have no other route.
     Address address{};
     Nat* nat = nullptr;       ///< between this host and all others; may be shared
     Duration clock_offset{};  ///< this host's clock minus the world's
@@ -40,22 +40,24 @@ class World {
   explicit World(const Pair& pair);
 
   HostId add(Machine& machine, const HostOptions& options);
-  /// Datagrams of `from` for `to` take `link`; without one they are lost. What `from` sends to
-  /// Address{} takes its first link. A link may be shared by several pairs of hosts: it delivers a
-  /// datagram to the host that it is addressed to, and one for Address{} to the first host that was
-  /// connected through it.
+  /// Datagrams from `from` to `to` take `link`; without a link they are lost. Datagrams that `from`
+  /// sends to Address{} take its first link.
   void connect(HostId from, HostId to, Link& link);
+  /// What no other link takes goes over `link`, to whichever host has the address when it arrives.
+  void connect_all(Link& link);
 
-  /// From now on the host has another address; what is on its way to the old one is lost.
+  /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void move(HostId host, const Address& address);
-  /// Another machine takes the host's place, as after a restart; nullptr: the host is off.
+  /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void replace(HostId host, Machine* machine);
+  /// The host is gone for good, and its links with it. Not while the world steps.
+  void remove(HostId host);
   /// After the application changed a machine: polls what it sends.
   void drain(HostId host);
-  /// A datagram that no host sent, at `to` at once: an attacker's.
+  /// Delivers an attacker's datagram to `to` at once; no host sent it.
   void inject(const Address& from, const Address& to, std::span<const std::byte> bytes);
-  /// Sees every datagram as it is sent, with the addresses of the network outside NATs; false loses
-  /// it.
+  /// Called with every datagram as it is sent, with its addresses outside NATs; returning false
+  /// drops it.
   void set_watch(std::function<bool(TimePoint now, const Datagram& datagram)> watch) {
     watch_ = std::move(watch);
   }
@@ -77,7 +79,7 @@ class World {
   };
   struct Wire {
     Link* link = nullptr;
-    std::vector<HostId> to;  // each once
+    std::vector<HostId> to;  // each once; empty: whichever host has the address
   };
 
   TimePoint next_event() const;
@@ -86,10 +88,13 @@ class World {
   std::optional<HostId> receiver_of(const Wire& wire, const Datagram& datagram) const;
   bool collect(HostId from);
   void send(HostId from, Transmit transmit);
+  void take_address(HostId host);
+  void free_address(HostId host);
   std::optional<HostId> host_of(const Address& address) const;
 
   std::vector<Host> hosts_;
   std::vector<Wire> wires_;
+  Link* everywhere_ = nullptr;
   std::map<Address, HostId> by_address_;
   std::function<bool(TimePoint, const Datagram&)> watch_;
   TimePoint now_ = kTimeZero;

@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Sends what the test says; notes what it hears and when, by its own clock.
+/// Sends the test's datagrams; records arrivals and their times, by its own clock.
 class Talker final : public Machine {
  public:
   struct Heard {
@@ -169,7 +169,7 @@ TEST_F(Star, HostsHaveClocksOfTheirOwn) {
   EXPECT_EQ(b.heard[0].at, kTimeZero + 1h + 10ms);
 }
 
-TEST_F(Star, WhatIsOnItsWayToAnOldAddressIsLost) {
+TEST_F(Star, DatagramsInTransitToAnOldAddressAreLost) {
   hub.say(address(2), "late");
   world.drain(hub_id);
   world.run_until(kTimeZero + 5ms);
@@ -187,7 +187,7 @@ TEST_F(Star, WhatIsOnItsWayToAnOldAddressIsLost) {
   EXPECT_EQ(hub.heard[0].from, address(9));
 }
 
-TEST_F(Star, AHostThatIsOffHearsNothingAndARestartedOneDoes) {
+TEST_F(Star, OffHostReceivesNothingAndARestartedOneDoes) {
   world.replace(a_id, nullptr);
   hub.say(address(2), "lost");
   world.drain(hub_id);
@@ -202,6 +202,57 @@ TEST_F(Star, AHostThatIsOffHearsNothingAndARestartedOneDoes) {
   EXPECT_EQ(again.heard[0].text, "heard");
 }
 
+TEST_F(Star, AHostThatIsRemovedTakesItsLinksAlong) {
+  hub.say(address(2), "in transit");
+  hub.say(address(3), "to b");
+  a.say(address(1), "in transit");
+  world.drain(hub_id);
+  world.drain(a_id);
+  world.remove(a_id);
+  hub.say(address(2), "to nobody");
+  world.drain(hub_id);
+  world.run_until(kTimeZero + 1s);
+  EXPECT_TRUE(a.heard.empty());
+  EXPECT_TRUE(hub.heard.empty());
+  EXPECT_EQ(b.heard.size(), 1U);
+  EXPECT_EQ(hub_to_a.records().size(), 1U);
+}
+
+TEST_F(Star, AHostThatIsOffLeavesItsAddressToOthers) {
+  world.replace(a_id, nullptr);
+  world.move(b_id, address(2));
+  hub.say(address(2), "to its new owner");
+  world.drain(hub_id);
+  world.run_until(kTimeZero + 1s);
+  ASSERT_EQ(b.heard.size(), 1U);
+  EXPECT_TRUE(a.heard.empty());
+  EXPECT_DEATH(world.replace(a_id, &a), "one address");
+}
+
+TEST(World, OneLinkMayLeadToWhoHasTheAddressOnArrival) {
+  Talker talker;
+  Talker early;
+  Talker late;
+  Link air{{.trace = nullptr, .propagation = 10ms, .queue = nullptr}};
+  World world;
+  const auto from = world.add(talker, {.address = address(1)});
+  const auto first = world.add(early, {.address = address(2)});
+  world.connect_all(air);
+  talker.say(address(2), "one");
+  talker.say(address(9), "nobody");
+  world.drain(from);
+  world.run_for(10ms);
+  talker.say(address(2), "two");
+  world.drain(from);
+  world.replace(first, nullptr);
+  world.add(late, {.address = address(2)});
+  world.run_for(10ms);
+  ASSERT_EQ(early.heard.size(), 1U);
+  ASSERT_EQ(late.heard.size(), 1U);
+  EXPECT_EQ(late.heard[0].text, "two");
+  EXPECT_EQ(late.heard[0].from, address(1));
+}
+
 TEST_F(Star, OutputsAfterDrainedAreSentToo) {
   a.has_last_word = true;
   world.drain(a_id);
@@ -210,7 +261,7 @@ TEST_F(Star, OutputsAfterDrainedAreSentToo) {
   EXPECT_EQ(hub.heard[0].text, "last word");
 }
 
-TEST_F(Star, TheWatchSeesAndStopsDatagrams) {
+TEST_F(Star, WatchSeesAndDropsDatagrams) {
   std::vector<Address> seen;
   world.set_watch([&seen](TimePoint /*now*/, const Datagram& datagram) {
     seen.push_back(datagram.to);
@@ -294,13 +345,13 @@ TEST_F(BehindNat, PeersSeeTheOutsideAddressAndAnswersGetIn) {
   EXPECT_EQ(inside.heard[0].from, address(1));
 }
 
-TEST_F(BehindNat, AFullConeLetsAnybodyIn) {
+TEST_F(BehindNat, FullConeAcceptsAnySender) {
   build({.outside = address(60, 20'000), .filtering = NatOptions::Scope::kEndpoint});
   EXPECT_EQ(heard_from_other(address(60, 20'000)), 0U) << "before there is a mapping";
   EXPECT_EQ(heard_from_other(seen_by_server()), 1U);
 }
 
-TEST_F(BehindNat, APortRestrictedOneOnlyPeersThatWereWrittenTo) {
+TEST_F(BehindNat, PortRestrictedAcceptsOnlyContactedPeers) {
   build({.outside = address(60, 20'000)});
   const Address outside = seen_by_server();
   EXPECT_EQ(heard_from_other(outside), 0U);
@@ -320,7 +371,7 @@ TEST_F(BehindNat, ASymmetricOneGivesEachPeerAnotherPort) {
   EXPECT_EQ(heard_from_other(outside), 0U);
 }
 
-TEST_F(BehindNat, MappingsEndWhenNothingGoesOut) {
+TEST_F(BehindNat, MappingsExpireWithoutOutgoingDatagrams) {
   build(
       {.outside = address(60, 20'000), .filtering = NatOptions::Scope::kEndpoint, .lifetime = 30s});
   const Address outside = seen_by_server();

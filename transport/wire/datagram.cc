@@ -41,7 +41,7 @@ Header parse_header(std::span<const std::byte> bytes) {
           .timestamp_reply_ms = get<uint16_t>(bytes, 14)};
 }
 
-/// The ranges of `lost`, ascending; nothing when a pair does not fit below the one before.
+/// The ranges of `lost`, ascending; nullopt if a pair does not fit below the one before.
 std::optional<std::vector<LostRange>> parse_lost(const proto::DeliveryForecast& message,
                                                  uint64_t complete_from, uint64_t decided_before) {
   if (message.lost_size() % 2 != 0 || message.lost_size() > static_cast<int>(2 * kLostRangesMax)) {
@@ -62,7 +62,7 @@ std::optional<std::vector<LostRange>> parse_lost(const proto::DeliveryForecast& 
   return ranges;
 }
 
-/// The arrivals, ascending; nothing when one falls below 0 or after the report.
+/// The arrivals, ascending; nullopt if one is below 0 or after the report.
 std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryForecast& message) {
   if (message.arrivals_size() % 2 != 0 ||
       message.arrivals_size() > static_cast<int>(2 * kArrivalsMax)) {
@@ -86,7 +86,7 @@ std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryFor
 
 std::optional<ForecastFrame> parse_forecast(std::span<const std::byte> body) {
   proto::DeliveryForecast message;
-  message.mutable_arrivals()->Reserve(kArrivalsMax / 2);  // as many as there mostly are
+  message.mutable_arrivals()->Reserve(kArrivalsMax / 2);  // the usual number
   if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return std::nullopt;
   }
@@ -200,7 +200,7 @@ Result<ParsedDatagram, WireError> parse_datagram(std::span<const std::byte> byte
 DatagramBuilder::DatagramBuilder(DataSize size_max, std::vector<std::byte> buffer)
     : payload_max_(size_max - kHeaderSize), bytes_(std::move(buffer)) {
   check(size_max >= kHeaderSize && size_max <= kDatagramMax, "DatagramBuilder: size out of range");
-  bytes_.reserve(to_size(size_max + kTagSize));  // sealed where it is
+  bytes_.reserve(to_size(size_max + kTagSize));  // encrypted in place
   bytes_.assign(to_size(kHeaderSize), std::byte{0});
 }
 
@@ -239,7 +239,7 @@ std::vector<std::byte> DatagramBuilder::finish(const Header& header) {
                 kMessageOverhead == kFrameHeaderSize + DataSize{1});
   std::byte* at = bytes_.data();
   put<uint8_t>(at, static_cast<uint8_t>(kVersion << 4 | static_cast<int>(header.protection)));
-  put<uint8_t>(at + 1, 0);
+  // at + 1 is reserved, and 0 since the constructor.
   put<uint16_t>(at + 2, header.time_to_next_ms);
   put<uint32_t>(at + 4, header.sequence.raw());
   put<uint32_t>(at + 8, header.throwaway);

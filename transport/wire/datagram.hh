@@ -16,10 +16,10 @@ namespace cress::wire {
 
 inline constexpr int kVersion = 1;
 inline constexpr DataSize kHeaderSize{16};
-/// What a sealed datagram is longer by: its tag.
+/// Bytes that encryption adds to a datagram: its tag.
 inline constexpr DataSize kTagSize{16};
 inline constexpr DataSize kFrameHeaderSize{3};
-/// Around one application message: frame header and flow.
+/// Added to one application message: frame header and flow.
 inline constexpr DataSize kMessageOverhead{4};
 /// The largest UDP payload there is.
 inline constexpr DataSize kDatagramMax{65'507};
@@ -35,15 +35,15 @@ struct Header {
   Protection protection = Protection::kPlain;
   uint16_t time_to_next_ms = 0;
   WireSeq sequence{0};
-  /// A distance: sequence less the sequence of the oldest datagram sent at most 10 ms before. Below
-  /// sequence - throwaway every byte has arrived or is lost once this datagram is there.
+  /// A distance: sequence minus the sequence of the oldest datagram sent at most 10 ms before. Once
+  /// this datagram has arrived, every byte below sequence - throwaway has arrived or is lost.
   uint32_t throwaway = 0;
   uint16_t timestamp_ms = kNoTimestamp;
   uint16_t timestamp_reply_ms = kNoTimestamp;
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-/// A stretch [from, to) of the peer's byte sequence.
+/// A range [from, to) of the peer's byte sequence.
 struct LostRange {
   uint64_t from = 0;
   uint64_t to = 0;
@@ -58,8 +58,8 @@ struct ArrivalStamp {
 };
 
 /// What the receiver of a direction reports to its sender: under Sprout a forecast (counts), under
-/// Cress when datagrams arrived (arrivals), so that the sender can make its own. Times in tenths of
-/// a millisecond of the receiver's clock.
+/// Cress when datagrams arrived (arrivals), so that the sender can make its own forecast. Times in
+/// tenths of a millisecond of the receiver's clock.
 struct ForecastFrame {
   uint64_t received_or_lost = 0;
   uint64_t time_100us = 0;
@@ -67,7 +67,8 @@ struct ForecastFrame {
   std::vector<ArrivalStamp> arrivals;  ///< ascending by sequence, none later than time_100us
   uint64_t decided_before = 0;         ///< <= received_or_lost
   uint64_t lost_complete_from = 0;     ///< <= decided_before
-  std::vector<LostRange> lost;  ///< ascending, apart, within [lost_complete_from, decided_before)
+  std::vector<LostRange>
+      lost;  ///< ascending, disjoint and not adjacent, within [lost_complete_from, decided_before)
   friend bool operator==(const ForecastFrame&, const ForecastFrame&) = default;
 };
 
@@ -81,7 +82,7 @@ struct ParsedDatagram {
   Header header;
   std::optional<ForecastFrame> forecast;
   std::vector<MessageView> messages;
-  /// Size of all frames: what the sequence advances by, less its overhead.
+  /// Size of all frames: the amount by which the sequence advances, minus its overhead.
   DataSize payload;
 };
 
@@ -97,15 +98,15 @@ enum class WireError {
 /// Total: any bytes give a datagram or one error.
 Result<ParsedDatagram, WireError> parse_datagram(std::span<const std::byte> bytes);
 
-/// Builds one datagram frame by frame; takes nothing that would not fit `size_max`.
+/// Builds one datagram frame by frame; rejects a frame that would not fit `size_max`.
 class DatagramBuilder {
  public:
   /// `size_max`: of the whole UDP payload, kHeaderSize..kDatagramMax.
   explicit DatagramBuilder(DataSize size_max) : DatagramBuilder(size_max, {}) {}
-  /// In this buffer, whatever it held.
+  /// Uses this buffer and discards its contents.
   DatagramBuilder(DataSize size_max, std::vector<std::byte> buffer);
 
-  /// False (and no change) when it does not fit.
+  /// False (and no change) if it does not fit.
   bool add_forecast(const ForecastFrame& forecast);
   bool add_message(uint8_t flow, std::span<const std::byte> bytes);
   bool fits_message(DataSize size) const {
@@ -114,7 +115,7 @@ class DatagramBuilder {
 
   /// Size of the frames so far.
   DataSize payload() const;
-  /// The finished datagram; the builder is spent.
+  /// The finished datagram; the builder must not be used afterwards.
   std::vector<std::byte> finish(const Header& header);
 
  private:

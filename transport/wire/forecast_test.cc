@@ -1,4 +1,4 @@
-// Goal: a parsed forecast keeps every rule of docs/protocol/wire.md, so that what uses it need not
+// Goal: a parsed forecast keeps every rule of docs/protocol/wire.md, so that code using it need not
 // check. Method: each rule at its limit, where it is accepted, and one beyond, where it is refused.
 
 #include <gtest/gtest.h>
@@ -34,8 +34,7 @@ std::vector<std::byte> datagram_of(const Message& message) {
   return datagram_of(1, std::as_bytes(std::span{body}));
 }
 
-/// The forecast that `message` is parsed to; nothing when it is refused, and then as a bad
-/// forecast.
+/// The parsed forecast of `message`; nullopt if it is refused, and then as a bad forecast.
 std::optional<ForecastFrame> parsed(const Message& message) {
   const auto datagram = parse_datagram(datagram_of(message));
   if (!datagram) {
@@ -114,7 +113,7 @@ TEST(WireForecast, LostRangeStaysAboveTheCompletePoint) {
 }
 
 TEST(WireForecast, SecondLostRangeIsBoundedByTheFirst) {
-  // The first is [800, 900): 100 bytes are left below it.
+  // The first is [800, 900): 100 bytes remain below it.
   EXPECT_TRUE(accepts(with_lost({{100, 100}, {50, 50}})));
   EXPECT_FALSE(accepts(with_lost({{100, 100}, {50, 51}})));
   EXPECT_FALSE(accepts(with_lost({{100, 100}, {101, 1}})));
@@ -196,7 +195,7 @@ TEST(WireForecast, OnlyTheFirstOfADatagramIsRead) {
   EXPECT_EQ(datagram->forecast->counts, std::vector<uint32_t>{7});
 }
 
-TEST(WireForecast, BuilderChecksWhatItIsGiven) {
+TEST(WireForecast, BuilderChecksItsInput) {
   const auto build = [](const std::function<void(ForecastFrame&)>& spoil) {
     ForecastFrame forecast{.received_or_lost = 1000,
                            .time_100us = 90,
@@ -269,7 +268,7 @@ TEST(Datagram, LargestAndSmallestSizes) {
   EXPECT_EQ(parsed->payload, DataSize{65'507 - 16});
 }
 
-TEST(Datagram, BuilderTakesWhatJustFits) {
+TEST(Datagram, BuilderAcceptsAnExactFit) {
   DatagramBuilder builder{DataSize{100}};
   EXPECT_TRUE(builder.fits_message(DataSize{80}));
   EXPECT_FALSE(builder.fits_message(DataSize{81}));

@@ -4,8 +4,8 @@
 
 namespace cress::wire {
 
-/// A byte sequence as it travels: its low 32 bits. There is no `<` on it; unwrap is the only way
-/// back to 64 bits.
+/// The low 32 bits of a byte sequence, as sent on the wire. It has no `<`; unwrap is the only
+/// conversion to 64 bits.
 class WireSeq {
  public:
   constexpr explicit WireSeq(uint32_t raw) : raw_(raw) {}

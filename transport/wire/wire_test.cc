@@ -60,6 +60,15 @@ TEST(WireSeq, UnwrapsToTheNearestValueAcrossEveryWrap) {
   }
 }
 
+TEST(Datagram, AHeaderBeginsWithNothingToSay) {
+  const Header header;
+  EXPECT_EQ(header.time_to_next_ms, 0);
+  EXPECT_EQ(header.throwaway, 0U);
+  EXPECT_EQ(header.sequence, WireSeq{0});
+  EXPECT_EQ(header.timestamp_ms, kNoTimestamp);
+  EXPECT_EQ(header.timestamp_reply_ms, kNoTimestamp);
+}
+
 TEST(Datagram, ParseReturnsWhatWasBuilt) {
   Rng rng{2};
   for (int i = 0; i < 2'000; ++i) {
@@ -99,7 +108,7 @@ TEST(Datagram, ParseReturnsWhatWasBuilt) {
   }
 }
 
-TEST(Datagram, BuilderRefusesWhatDoesNotFitAndStaysAsItWas) {
+TEST(Datagram, BuilderRejectsWhatDoesNotFitWithoutChange) {
   DatagramBuilder builder{DataSize{100}};
   const std::vector<std::byte> message(81);
   EXPECT_FALSE(builder.fits_message(DataSize{81}));

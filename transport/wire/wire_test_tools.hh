@@ -8,8 +8,8 @@
 
 namespace cress::wire {
 
-/// The first rule of docs/protocol/wire.md, "Forecast", that a parsed forecast breaks; empty when
-/// it keeps all of them. What uses a forecast relies on them without a check.
+/// The first rule of docs/protocol/wire.md, "Forecast", that a parsed forecast breaks; empty if it
+/// keeps all. Code that uses a forecast relies on these rules without a check.
 inline std::string_view broken_rule(const ForecastFrame& forecast) {
   if (forecast.counts.size() > kForecastCountsMax) {
     return "too many counts";

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<float, kFonts> kPoints{13, 15, 15, 20, 30};
 constexpr std::array<bool, kFonts> kBold{false, false, true, true, true};
 
-// Where Debian and Ubuntu, Fedora, Arch and others put it.
+// Where Debian and Ubuntu, Fedora, Arch and others install it.
 constexpr std::array<const char*, 4> kFontFolders{
     "/usr/share/fonts/truetype/dejavu", "/usr/share/fonts/dejavu-sans-fonts",
     "/usr/share/fonts/TTF", "/usr/share/fonts/dejavu"};

@@ -15,23 +15,23 @@ struct ImVec2;
 
 namespace cress::ui {
 
-/// The letters of the window, by size in points.
+/// The window's font sizes, in points.
 enum class Font { kSmall, kBody, kStrong, kHeading, kTitle };
 inline constexpr size_t kFonts = 5;
 
 enum class Align { kLeft, kCenter, kRight };
 
-/// How points become what Dear ImGui draws in. `unit`: window coordinates a point; `pixels`: of the
-/// screen a window coordinate (over 1 where the window system scales for us).
+/// Converts points to the units of Dear ImGui. `unit`: window coordinates per point; `pixels`:
+/// screen pixels per window coordinate (over 1 if the window system scales for us).
 struct Scale {
   float unit = 1;
   float pixels = 1;
   friend bool operator==(Scale, Scale) = default;
 };
 
-/// The atlas of letters for a scale: DejaVu Sans where it is found (`folders`, then where
-/// distributions put it), else the letters Dear ImGui brings. Needs a current ImGui context; fonts
-/// belong to it. Call outside of a frame.
+/// The font atlas for a scale: DejaVu Sans if it is found (`folders`, then where distributions
+/// install it), otherwise Dear ImGui's built-in font. Needs a current ImGui context, which owns the
+/// fonts. Call outside of a frame.
 class Fonts {
  public:
   void load(Scale scale);
@@ -43,7 +43,7 @@ class Fonts {
   bool real_ = false;
 };
 
-/// A picture that the window has brought to the graphics side.
+/// A picture uploaded to the graphics device.
 struct Texture {
   void* handle = nullptr;  ///< null: none
   int width = 0;
@@ -79,10 +79,10 @@ class Canvas {
 
   float text_width(Font font, std::string_view text) const;
   float line_height(Font font) const;
-  /// In the middle of `rect`'s height; what does not fit its width ends in "…".
+  /// Vertically centred in `rect`; text wider than it ends in "…".
   void text(const Rect& rect, Font font, Color color, std::string_view text,
             Align align = Align::kLeft);
-  /// Wrapped at `rect`'s width, from its top; gives the height taken.
+  /// Wrapped at `rect`'s width, from its top; returns the height used.
   float paragraph(const Rect& rect, Font font, Color color, std::string_view text);
   float paragraph_height(Font font, std::string_view text, float width) const;
 

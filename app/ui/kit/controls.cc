@@ -153,7 +153,7 @@ ControlState Controls::add(Control control) {
 void Controls::end_frame() {
   const bool was_modal = is_modal();
   std::swap(last_, next_);
-  // What is gone cannot be activated by a click of long ago.
+  // A control that no longer exists cannot be activated by an earlier click.
   activated_.clear();
   arrow_ = {};
   if (!held_.empty() && find(held_) == nullptr) {

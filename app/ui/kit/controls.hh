@@ -10,12 +10,12 @@
 
 namespace cress::ui {
 
-/// Something that can be pressed, typed into or dragged.
+/// A control that can be pressed, typed into or dragged.
 struct Control {
   enum class Kind { kButton, kText, kDrag };
   std::string id{};     ///< unique in the window
-  std::string label{};  ///< what it is called, also where only a sign is drawn
-  std::string tip{};    ///< what it does and by which key, in one line
+  std::string label{};  ///< its name, also if only an icon is drawn
+  std::string tip{};    ///< its effect and its key, in one line
   Rect rect{};
   Kind kind = Kind::kButton;
   bool enabled = true;
@@ -27,54 +27,54 @@ struct ControlState {
   bool held = false;
   bool focused = false;
   bool shows_ring = false;  ///< focused, by the keyboard
-  bool activated = false;   ///< pressed and let go, or by Enter; told once
-  Point arrow{};            ///< kDrag, focused: -1, 0, 1 each way by the arrow keys; told once
+  bool activated = false;   ///< pressed and released, or by Enter; reported once
+  Point arrow{};  ///< kDrag, focused: -1, 0, 1 in each direction by the arrow keys; reported once
 };
 
-/// How long the pointer rests before a tool tip comes.
+/// How long the pointer rests before a tool tip appears.
 inline constexpr Duration kTipDelay = 500ms;
 inline constexpr size_t kControlsMax = 256;
 
-/// Which control has the pointer and which the keyboard. The frame says, in drawing order, which
-/// controls there are; events between two frames are held against the last frame. What was added
-/// later lies on top. A modal layer (an open menu) takes everything: what is below neither hears
-/// the pointer nor is reached by Tab, and a press beside it dismisses it.
-/// Threads: none inside; one owner. `now` never goes back.
+/// Which control has the pointer and which the keyboard focus. A frame adds its controls in drawing
+/// order; events between two frames apply to the last frame's controls. Later ones lie on top. A
+/// modal layer (an open menu) takes all input: controls below it get neither the pointer nor Tab,
+/// and a press outside it dismisses it. Threads: none inside; one owner. `now` never goes back.
 class Controls {
  public:
   void handle_move(TimePoint now, Point at);
   void handle_leave();
   void handle_press(TimePoint now, Point at);
   void handle_release(Point at);
-  /// Tab and Shift+Tab: around, in the order they were added.
+  /// Tab and Shift+Tab: cyclic, in the order of adding.
   void move_focus(TimePoint now, bool backwards);
-  /// Enter: as if the focused one were clicked.
+  /// Enter: as if the focused control were clicked.
   void press_focused();
-  /// An arrow key. In a modal layer up and down move the focus; else a focused kDrag hears it.
+  /// An arrow key. In a modal layer up and down move the focus; otherwise it goes to a focused
+  /// kDrag.
   void handle_arrow(TimePoint now, Point direction);
   void set_focus(const std::string& id, bool ring);
   void clear_focus();
 
   void begin_frame();
-  /// What follows lies in a modal layer that covers `area`, until the frame ends.
+  /// Controls added from here on are in a modal layer that covers `area`, until the frame ends.
   void begin_modal(const Rect& area);
   /// `control.id` unique in the frame; at most kControlsMax.
   ControlState add(Control control);
   void end_frame();
 
-  /// Of the last frame, in drawing order.
+  /// The controls of the last frame, in drawing order.
   std::span<const Control> all() const { return last_.controls; }
   const Control* find(const std::string& id) const;
-  /// The control that a person can press at `at`; null if there is none.
+  /// The control that can be pressed at `at`; null if there is none.
   const Control* at(Point at) const;
   const Control* focused() const;
   bool is_modal() const { return last_.modal_area.has_value(); }
-  /// The modal layer was pressed beside, since the last call.
+  /// Whether there was a press outside the modal layer since the last call.
   bool take_dismissed();
   bool shows_ring() const { return ring_; }
   std::optional<Point> pointer() const { return pointer_; }
   bool is_holding() const { return !held_.empty(); }
-  /// Whose tool tip is due: of what the pointer rests on, or the keyboard is at.
+  /// The control whose tool tip is due: the one under the resting pointer, or the focused one.
   const Control* tip_at(TimePoint now) const;
   /// When a tool tip will be due; kNever for none.
   TimePoint tip_due(TimePoint now) const;
@@ -92,16 +92,16 @@ class Controls {
   Frame last_;
   Frame next_;
   std::optional<Point> pointer_;
-  std::string over_;  // what the pointer is on, and since when
+  std::string over_;  // the control under the pointer, and since when
   std::string held_;
   std::string focused_;
-  std::string focused_below_;  // before a modal layer opened
+  std::string focused_below_;  // the focus before a modal layer opened
   bool ring_ = false;
   bool dismissed_ = false;
   std::string activated_;
   Point arrow_{};
   TimePoint rests_since_{};
-  bool tip_used_ = false;  // pressed: the person knows what it does
+  bool tip_used_ = false;  // pressed: the user already knows it
 };
 
 }  // namespace cress::ui

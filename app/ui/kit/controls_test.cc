@@ -16,7 +16,7 @@ Control button(const std::string& id, float x, bool enabled = true) {
 class Row : public ::testing::Test {
  protected:
   Row() { frame(); }
-  // Gives the ids that were activated.
+  // Returns the ids that were activated.
   std::vector<std::string> frame() {
     std::vector<std::string> activated;
     const auto add = [&](const Control& control) {
@@ -61,14 +61,14 @@ TEST_F(Row, APressAndReleaseBetweenTwoFramesActivatesOnce) {
   EXPECT_EQ(frame(), Activated{});
 }
 
-TEST_F(Row, LettingGoElsewhereTakesThePressBack) {
+TEST_F(Row, ReleaseElsewhereCancelsThePress) {
   controls_.handle_press(now_, {50, 20});
   EXPECT_EQ(frame(), Activated{});
   controls_.handle_release({150, 20});
   EXPECT_EQ(frame(), Activated{});
 }
 
-TEST_F(Row, ADisabledControlIsDeaf) {
+TEST_F(Row, DisabledControlIgnoresInput) {
   b_enabled_ = false;
   frame();
   click({150, 20});
@@ -95,7 +95,7 @@ TEST_F(Row, TabGoesAroundBothWaysAndEnterActivates) {
   EXPECT_EQ(frame(), Activated{"b"});
 }
 
-TEST_F(Row, AClickHidesTheFocusRingAndOneBesideEverythingTakesTheFocus) {
+TEST_F(Row, ClickHidesTheFocusRingAndOneOutsideRemovesFocus) {
   controls_.move_focus(now_, false);
   click({150, 20});
   EXPECT_FALSE(controls_.shows_ring());
@@ -122,7 +122,7 @@ TEST_F(Row, AMenuTakesPointerAndKeyboard) {
   EXPECT_EQ(focus(), "c") << "the focus is back where it was";
 }
 
-TEST_F(Row, APressBesideAMenuOnlyDismissesIt) {
+TEST_F(Row, PressOutsideAMenuOnlyDismissesIt) {
   menu_open_ = true;
   frame();
   EXPECT_FALSE(controls_.take_dismissed());
@@ -161,7 +161,7 @@ TEST_F(Row, ATipAlsoComesForTheKeyboard) {
   EXPECT_EQ(controls_.tip_at(now_ + 500ms)->id, "a");
 }
 
-TEST_F(Row, AClickOnWhatIsGoneByTheNextFrameDoesNothing) {
+TEST_F(Row, ClickOnAControlRemovedNextFrameDoesNothing) {
   menu_open_ = true;
   frame();
   click({50, 60});

@@ -4,8 +4,8 @@
 
 namespace cress::ui {
 
-/// Places in the window. Unit: the point, 1/96 of an inch by what the display says; origin at the
-/// top left. Pure values.
+/// Positions in the window. Unit: the point, 1/96 of an inch according to the display; origin at
+/// the top left. Pure values.
 struct Point {
   float x = 0;
   float y = 0;
@@ -26,12 +26,12 @@ struct Rect {
   constexpr bool contains(Point p) const {
     return p.x >= x && p.x < right() && p.y >= y && p.y < bottom();
   }
-  /// Smaller by `margin` on each side; larger where it is negative.
+  /// Smaller by `margin` on each side; larger if it is negative.
   constexpr Rect inset(float margin) const { return inset(margin, margin); }
   constexpr Rect inset(float sideways, float upright) const {
     return {x + sideways, y + upright, width - 2 * sideways, height - 2 * upright};
   }
-  /// Cuts a strip off and gives it; what is left is this.
+  /// Cuts off a strip and returns it; the rest remains here.
   constexpr Rect cut_top(float size) {
     const Rect strip{x, y, width, size};
     y += size;
@@ -63,7 +63,7 @@ constexpr Rect around(Point center, float width, float height) {
   return {center.x - width / 2, center.y - height / 2, width, height};
 }
 
-/// The largest rectangle of the shape width : height (> 0) in the middle of `area`.
+/// The largest rectangle with the aspect ratio width : height (> 0), centred in `area`.
 constexpr Rect fit_inside(float width, float height, const Rect& area) {
   const float scale = std::min(area.width / width, area.height / height);
   return around(area.center(), width * scale, height * scale);

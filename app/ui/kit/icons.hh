@@ -32,8 +32,8 @@ enum class Icon {
 };
 inline constexpr int kIcons = static_cast<int>(Icon::kPin) + 1;
 
-/// A sign of lines, `size` points wide and high around `center`. `behind`: the colour below it, for
-/// the gap along a stroke that crosses the sign out.
+/// A line icon, `size` points wide and high around `center`. `behind`: the colour below it, for the
+/// gap along a stroke that crosses the icon out.
 void draw_icon(Canvas& canvas, Icon icon, Point center, float size, Color color, Color behind);
 
 }  // namespace cress::ui

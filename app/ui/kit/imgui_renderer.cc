@@ -13,7 +13,7 @@ namespace cress::ui {
 
 ImguiRenderer::ImguiRenderer(SDL_Renderer& renderer) : renderer_(renderer) {
   ImGui::GetIO().BackendRendererName = "cress";
-  // Vertices are found from an offset, so that a draw list may have more than 2^16 of them.
+  // Vertices are addressed from an offset, so that a draw list may have more than 2^16 of them.
   ImGui::GetIO().BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
 }
 

@@ -8,9 +8,9 @@ struct SDL_Texture;
 
 namespace cress::ui {
 
-/// Brings Dear ImGui's triangles to an SDL_Renderer (Debian's package has no such backend); an
-/// ImTextureID is an SDL_Texture*. Needs a current ImGui context; the renderer outlives it.
-/// Errors: std::runtime_error when the letters' texture cannot be made.
+/// Draws Dear ImGui's triangles with an SDL_Renderer (Debian's package has no such backend); an
+/// ImTextureID is an SDL_Texture*. Needs a current ImGui context; the renderer outlives it. Errors:
+/// std::runtime_error if the font texture cannot be created.
 class ImguiRenderer {
  public:
   explicit ImguiRenderer(SDL_Renderer& renderer);
@@ -18,7 +18,7 @@ class ImguiRenderer {
   ImguiRenderer(const ImguiRenderer&) = delete;
   ImguiRenderer& operator=(const ImguiRenderer&) = delete;
 
-  /// After the atlas changed, and after the graphics device lost its textures.
+  /// Call after the atlas changed, and after the graphics device lost its textures.
   void upload_fonts();
   void render(const ImDrawData& data);
 

@@ -8,7 +8,7 @@ struct SDL_Texture;
 
 namespace cress::ui {
 
-/// The graphics side's copy of one stream's newest picture; its colours are converted there.
+/// The graphics device's copy of one stream's newest picture; its colours are converted there.
 class PictureTexture {
  public:
   explicit PictureTexture(SDL_Renderer& renderer) : renderer_(renderer) {}
@@ -16,9 +16,10 @@ class PictureTexture {
   PictureTexture(const PictureTexture&) = delete;
   PictureTexture& operator=(const PictureTexture&) = delete;
 
-  /// Null: none. The same picture again costs nothing. Gives whether one was brought over.
+  /// Null: no picture. The same picture again costs nothing. Returns whether a picture was
+  /// uploaded.
   bool update(const media::PicturePtr& picture);
-  /// The graphics device has lost it; the next update brings it again.
+  /// The graphics device has lost the texture; the next update uploads it again.
   void drop();
   Texture view() const;
 

@@ -7,7 +7,7 @@
 
 namespace cress::ui {
 
-/// sRGB and opacity.
+/// sRGB with opacity.
 struct Color {
   uint8_t red = 0;
   uint8_t green = 0;
@@ -23,17 +23,17 @@ constexpr Color with_alpha(Color color, float alpha) {
   color.alpha = static_cast<uint8_t>(static_cast<float>(color.alpha) * alpha);
   return color;
 }
-/// `share` (0..1) of `b` over `a`, both opaque.
+/// `share` (0..1) of `b` mixed into `a`, both opaque.
 Color mix(Color a, Color b, float share);
 
-/// WCAG 2.1: 1..21; text is readable from 4.5. Opacity is not looked at. Pure.
+/// WCAG 2.1: 1..21; text is readable from 4.5. Opacity is ignored. Pure.
 double contrast_ratio(Color a, Color b);
 
-/// The colours of the window. Every text colour reaches 4.5 on every surface it is used on, which
-/// the tests check.
+/// The colours of the window. Every text colour reaches a contrast of 4.5 on every surface it is
+/// used on, which the tests check.
 struct Theme {
-  Color background;    ///< behind everything but pictures
-  Color stage;         ///< around a picture: always dark, as pictures are
+  Color background;    ///< behind everything but video
+  Color stage;         ///< around video: always dark
   Color surface;       ///< cards, bars, menus
   Color raised;        ///< controls on a surface
   Color raised_hover;  ///< the same under the pointer
@@ -55,7 +55,7 @@ struct Theme {
 };
 
 const Theme& theme_of(ThemeChoice choice);
-/// The colour that marks a sentence of this tone, as text or sign on `surface`.
+/// The colour for a sentence of this tone, as text or icon on `surface`.
 Color tone_color(const Theme& theme, Tone tone);
 
 }  // namespace cress::ui

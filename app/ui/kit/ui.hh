@@ -19,38 +19,38 @@ namespace cress::ui {
 
 inline constexpr size_t kLinkBytesMax = 1024;
 inline constexpr size_t kNameBytesMax = 64;
-/// A person makes a handful a second; when nobody polls, the oldest are dropped.
+/// A person makes a handful per second; if nothing polls them, the oldest are dropped.
 inline constexpr size_t kActionsMax = 64;
-/// How long the pointer must rest before the buttons of a call go, and how long they take.
+/// How long the pointer must rest before a call's buttons disappear, and how long that takes.
 inline constexpr Duration kHideAfter = 3s;
 inline constexpr Duration kHideFade = 200ms;
 
 enum class Menu { kNone, kCameras, kMicrophones, kSpeakers, kScreens, kAllDevices };
 enum class Corner { kTopLeft, kTopRight, kBottomLeft, kBottomRight };
 
-/// What is only the window's own and lives from frame to frame.
+/// The window's own state, kept from frame to frame.
 struct UiState {
   bool panel_open = false;
   Menu menu = Menu::kNone;
-  std::string menu_owner;  ///< the control that opened it; pressed again, it closes it
+  std::string menu_owner;  ///< the control that opened it; pressing it again closes the menu
   Rect menu_anchor;
   float menu_scroll = 0;
-  float wheel = 0;  ///< turned since the last frame, in lines
+  float wheel = 0;  ///< scrolled since the last frame, in lines
 
   std::array<char, kLinkBytesMax> link{};
   std::array<char, kNameBytesMax> name{};
 
   Corner own_corner = Corner::kBottomRight;
-  std::optional<Rect> own_place;     ///< where it was drawn last
-  std::optional<Point> own_grab;     ///< while it is dragged: pointer minus its top left
-  std::optional<TimePoint> last_at;  ///< of the frame before, for movements
-  TimePoint active_at{};             ///< the last sign of life of the person
+  std::optional<Rect> own_place;     ///< its last position
+  std::optional<Point> own_grab;     ///< while it is dragged: pointer position minus its top left
+  std::optional<TimePoint> last_at;  ///< time of the frame before, for animations
+  TimePoint active_at{};             ///< the user's last input
   std::optional<TimePoint> copied_at;
-  std::optional<ShowTiles> tiles;  ///< of a room, as was told last
-  bool copies_link = false;        ///< the clipboard is to hold the link after this frame
+  std::optional<ShowTiles> tiles;  ///< in a room: the last reported value
+  bool copies_link = false;        ///< the link is to be put into the clipboard after this frame
 };
 
-/// What drawing one frame needs; lives for one frame.
+/// The inputs for drawing one frame; lives for one frame.
 struct Ui {
   Canvas& canvas;
   Controls& controls;
@@ -62,7 +62,7 @@ struct Ui {
   Texture own;
   std::map<uint32_t, Texture> members;  ///< of a room, by number
   TimePoint now{};
-  /// When the next frame is wanted though nothing changes.
+  /// When the next frame is needed even if nothing changes.
   TimePoint wake = kNever;
 
   void ask(UserAction action) {

@@ -87,7 +87,7 @@ bool round_button(Ui& ui, Point center, const RoundButton& b) {
   const Color fill = state.hovered || state.held ? look.hover : look.fill;
   ui.canvas.fill_circle(center, b.radius, fill);
   if (b.level > 0) {
-    // From the top both ways around, so that a louder voice closes the ring.
+    // From the top in both directions, so that a louder voice closes the ring.
     const float half = std::numbers::pi_v<float> * b.level;
     constexpr float kTop = -std::numbers::pi_v<float> / 2;
     ui.canvas.arc(center, b.radius - 1.5F, kTop - half, kTop + half, ui.theme.accent_text, 3);

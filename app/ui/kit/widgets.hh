@@ -9,7 +9,7 @@
 
 namespace cress::ui {
 
-/// The window's controls: each is drawn, heard by pointer and keyboard, and named.
+/// The window's controls: each is drawn, reacts to pointer and keyboard, and has a name.
 
 enum class Weight { kPlain, kPrimary, kDanger };
 
@@ -30,19 +30,19 @@ struct RoundButton {
   std::string tip;
   Icon icon = Icon::kClose;
   Weight weight = Weight::kPlain;
-  bool marked = false;      ///< drawn light on dark: something is off, or on out of the ordinary
+  bool marked = false;      ///< drawn light on dark: switched off, or in an unusual state
   float level = 0;          ///< 0..1: a ring around it, the microphone's loudness
   bool shows_label = true;  ///< below it
   float radius = 26;
 };
-/// Its label stands below, outside of the circle.
+/// Its label is below, outside of the circle.
 bool round_button(Ui& ui, Point center, const RoundButton& button);
 
-/// A small square sign without a frame.
+/// A small square icon without a frame.
 bool icon_button(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
                  const std::string& tip, Icon icon);
 
-/// A labelled box with the chosen device; pressed, it opens `menu`.
+/// A labelled box with the chosen device; pressing it opens `menu`.
 void device_box(Ui& ui, const Rect& rect, const std::string& id, std::string_view label,
                 const Devices& devices, Icon icon, Menu menu);
 
@@ -50,20 +50,20 @@ struct Typed {
   bool changed = false;
   bool entered = false;  ///< Enter was pressed in it
 };
-/// One line of text to type into; `text` ends in a zero.
+/// One line of editable text; `text` ends in a zero byte.
 Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
                  const char* hint, std::span<char> text);
 
-/// -60..0 dBFS from left to right; the last 6 dB in the colour of trouble. Grey where nobody hears
-/// it.
+/// -60..0 dBFS from left to right; the last 6 dB in the warning colour. Grey if it is not audible
+/// to others.
 void level_meter(Ui& ui, const Rect& rect, float dbfs, bool muted);
-/// 0..1 of what level_meter shows.
+/// The share (0..1) of level_meter that is filled.
 float level_share(float dbfs);
 
 void focus_ring(Ui& ui, const Rect& rect, float radius);
 void toggle_menu(Ui& ui, Menu menu, const std::string& owner, const Rect& anchor);
 
-/// Spaces at both ends gone.
+/// Without spaces at both ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace cress::ui

@@ -15,8 +15,8 @@
 
 namespace cress::ui {
 
-/// All there is to draw, as plain data: who makes it knows the call, who draws it (Window) knows
-/// none. Times are on the clock whose `now` Window::draw is given.
+/// Everything to be drawn, as plain data. The code that fills it knows the call; the Window that
+/// draws it does not. Times are on the clock of Window::draw's `now`.
 
 enum class Screen {
   kStart,       ///< paste a link, or start a call
@@ -31,23 +31,23 @@ enum class ThemeChoice { kDark, kLight };
 enum class DeviceKind { kCamera, kMicrophone, kSpeaker, kScreen };
 
 struct Device {
-  std::string id;    ///< stable; what a choice is told by
-  std::string name;  ///< for people
+  std::string id;    ///< stable; identifies a choice
+  std::string name;  ///< for display
   friend bool operator==(const Device&, const Device&) = default;
 };
 
 struct Devices {
   std::vector<Device> all;
-  /// An id of `all`; of a screen: the one that is shared. Empty: none.
+  /// An id of `all`; for screens: the shared one. Empty: none.
   std::string chosen;
   friend bool operator==(const Devices&, const Devices&) = default;
 };
 
 /// I420 in the limited range of ITU-R BT.601, as VP8 defines its colours (RFC 6386 §9.2). A new
-/// picture is a new pointer; nobody changes one that is shown.
+/// picture is a new pointer; pictures in use are immutable.
 struct ShownPicture {
   media::PicturePtr picture;
-  /// When it was captured, as far as known: how old it is is said when it stands still.
+  /// When it was captured, if known: its age is displayed when it freezes.
   std::optional<TimePoint> captured_at;
   friend bool operator==(const ShownPicture&, const ShownPicture&) = default;
 };
@@ -61,13 +61,13 @@ struct Person {
 };
 
 struct Notice {
-  uint64_t id = 0;  ///< what DismissNotice names
+  uint64_t id = 0;  ///< identifies it in DismissNotice
   Tone tone = Tone::kNote;
   std::string text;
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
-/// Of a frame of sound: dB below full scale; silence is -infinity.
+/// Level of an audio frame: dB below full scale; silence is -infinity.
 inline constexpr float kSilenceDbfs = -std::numeric_limits<float>::infinity();
 
 /// The newest notices that are drawn; more would hide the call.
@@ -75,22 +75,22 @@ inline constexpr size_t kNoticesShown = 3;
 
 /// Another member of a room.
 struct Member {
-  uint32_t number = 0;  ///< not 0; what Pin names
+  uint32_t number = 0;  ///< not 0; identifies it in Pin
   Person person{};
   ShownPicture picture{};
-  float level_dbfs = kSilenceDbfs;  ///< in coarse steps: each is a reason to redraw
+  float level_dbfs = kSilenceDbfs;  ///< in coarse steps, because each change causes a redraw
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-/// A room at a relay. Numbers are those of `others`, or 0 for nobody.
+/// A room at a relay. Numbers are those of `others`, or 0 for none.
 struct Room {
   std::string name{};
-  std::vector<Member> others{};  ///< in the order in which they came
+  std::vector<Member> others{};  ///< in the order of joining
   uint32_t speaker = 0;
   bool self_speaks = false;
   uint32_t pinned = 0;
-  uint32_t large = 0;  ///< who is shown large: pinned, or shares a screen
-  /// No more video of ours than this is of use to anybody, says the relay; nothing yet: not heard.
+  uint32_t large = 0;  ///< the member displayed large: pinned, or sharing a screen
+  /// The most video that the relay can use from us; nullopt: not known yet.
   std::optional<DataRate> video_wanted{};
   friend bool operator==(const Room&, const Room&) = default;
 };
@@ -100,34 +100,35 @@ struct CallView {
   ThemeChoice theme = ThemeChoice::kDark;
   bool full_screen = false;
 
-  /// Waiting, in a call that was started here, and in a room: what others need to come too.
+  /// While waiting, in a call started here, and in a room: the link that others need to join.
   std::string link;
-  std::string ended_reason;  ///< ended: a sentence in plain words
+  std::string ended_reason;  ///< ended: a readable sentence
   std::optional<TimePoint> connected_at;
 
   Person self;
   /// The other person of a call of two.
   Person peer;
   ShownPicture remote;
-  /// In a room all the others are here, not above. Ended: the room that it was, without anybody.
+  /// In a room all the others are here instead of in `peer`. After the end: the room without
+  /// members.
   std::optional<Room> room;
   ShownPicture own;
-  /// Muted, but Space is held down: heard for now.
+  /// Muted, but audible while Space is held down.
   bool push_to_talk = false;
-  float microphone_dbfs = kSilenceDbfs;  ///< of oneself
-  float speaker_dbfs = kSilenceDbfs;     ///< of the others
+  float microphone_dbfs = kSilenceDbfs;  ///< the local microphone
+  float speaker_dbfs = kSilenceDbfs;     ///< the others' audio
 
   Devices cameras;
   Devices microphones;
   Devices speakers;
   Devices screens;
 
-  /// What PlainWords says; drawn over the picture unless its tone is kGood.
+  /// The sentence of PlainWords; drawn over the video unless its tone is kGood.
   StatusLine status;
   /// Oldest first; the newest kNoticesShown are drawn.
   std::vector<Notice> notices;
 
-  /// For the live panel only: a closed panel does not redraw for them.
+  /// For the live panel only: no redraw for these while it is closed.
   LinkHealth health;
   History history;
 };

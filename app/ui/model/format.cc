@@ -8,7 +8,7 @@
 namespace cress::ui {
 namespace {
 
-// 213 -> 210, 2437 -> 2400: what is beyond two digits only flickers.
+// 213 -> 210, 2437 -> 2400: digits beyond the second only flicker.
 double two_digits(double value) {
   double step = 1;
   while (value >= 100 * step) {

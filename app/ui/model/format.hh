@@ -7,18 +7,18 @@
 
 namespace cress::ui {
 
-/// Numbers with units as a person reads them; the same on every machine and in every locale.
-/// Threads: none inside; pure.
+/// Numbers with units for display; the same on every machine and in every locale. Threads: none
+/// inside; pure.
 
-/// Two digits that matter: "0 kbit/s", "64 kbit/s", "210 kbit/s", "2.4 Mbit/s", "24 Mbit/s".
+/// Two significant digits: "0 kbit/s", "64 kbit/s", "210 kbit/s", "2.4 Mbit/s", "24 Mbit/s".
 std::string format_rate(DataRate rate);
 /// "0 ms", "45 ms", "450 ms", "1.2 s", "34 s".
 std::string format_delay(Duration delay);
 /// "800 B", "14 kB", "1.2 MB" (kB = 1000 bytes).
 std::string format_size(DataSize size);
-/// Of a share (0..1): "0 %", "0.4 %", "12 %".
+/// A share (0..1) in per cent: "0 %", "0.4 %", "12 %".
 std::string format_share(double share);
-/// How long a call lasts: "0:07", "12:34", "1:02:03".
+/// The duration of a call: "0:07", "12:34", "1:02:03".
 std::string format_clock(Duration length);
 
 }  // namespace cress::ui

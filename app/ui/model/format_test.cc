@@ -29,7 +29,7 @@ TEST(Format, DelaysChangeUnitAtASecond) {
   EXPECT_EQ(format_delay(34s), "34 s");
 }
 
-TEST(Format, SizesAndSharesAndClocksReadAsAPersonSaysThem) {
+TEST(Format, SizesSharesAndClocksAreReadable) {
   EXPECT_EQ(format_size(DataSize{800}), "800 B");
   EXPECT_EQ(format_size(DataSize{1500}), "1.5 kB");
   EXPECT_EQ(format_size(DataSize{14'200}), "14 kB");

@@ -8,29 +8,28 @@
 
 namespace cress::ui {
 
-/// How much the graphs of the live panel show.
+/// The time span of the live panel's graphs.
 inline constexpr Duration kHistorySpan = 30s;
-/// One sample a tick (20 ms) over the whole span.
+/// One sample per tick (20 ms) over the whole span.
 inline constexpr size_t kHistorySamplesMax = 1500;
 
-/// What the graphs draw, measured at `at`.
+/// The values of the graphs, measured at `at`.
 struct LinkSample {
   TimePoint at{};
   DataRate forecast;         ///< of the uplink
-  DataRate sent;             ///< over the last while, as the caller likes
-  DataSize window;           ///< the safe window
+  DataRate sent;             ///< over a recent period that the caller chooses
+  DataSize window;           ///< the bytes that may be in flight
   Duration one_way_delay{};  ///< of datagrams from there to here
   Duration frame_delay{};    ///< from their camera to this screen
   double loss = 0;           ///< 0..1, the worse direction
   friend bool operator==(const LinkSample&, const LinkSample&) = default;
 };
 
-/// A bounded ring of samples, times ascending. Old ones leave when they are out of the span or when
-/// there are kHistorySamplesMax.
-/// Threads: none inside; one owner.
+/// A bounded ring of samples, times ascending. Samples are removed when they are older than the
+/// span or there are more than kHistorySamplesMax. Threads: none inside; one owner.
 class History {
  public:
-  /// A sample earlier than the newest is our own bug (a check failure); an equal time is fine.
+  /// A sample earlier than the newest is our own bug (a check failure); an equal time is allowed.
   void add(const LinkSample& sample);
   void clear() { samples_.clear(); }
 

@@ -44,7 +44,7 @@ TEST(History, ForgetsAllButOneAfterALongSilence) {
   EXPECT_TRUE(history.empty());
 }
 
-TEST(History, IsAValue) {
+TEST(History, HasValueSemantics) {
   History a;
   a.add(sample_at(1s, 0.5));
   History b = a;

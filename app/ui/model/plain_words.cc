@@ -11,23 +11,23 @@ namespace {
 
 constexpr DataRate kbps(int64_t n) { return DataRate::kilobits_per_second(n); }
 
-// A picture of 320 x 240 at a few a second is worth looking at from about 300 kbit/s with sound;
-// below 80 there is room for sound and a rare still. Leaving takes half as much again.
+// A video of 320 x 240 at a few frames per second is useful from about 300 kbit/s with audio; below
+// 80 there is room for audio and an occasional still. Leaving takes half as much again.
 constexpr DataRate kSlowEnter = kbps(300);
 constexpr DataRate kSlowLeave = kbps(450);
 constexpr DataRate kSoundOnlyEnter = kbps(80);
 constexpr DataRate kSoundOnlyLeave = kbps(120);
 constexpr Duration kSkippedEnter = 2s;
 constexpr Duration kSkippedLeave = 500ms;
-// ITU-T G.114: talk suffers from 400 ms one way.
+// ITU-T G.114: conversation suffers from 400 ms one way.
 constexpr Duration kDelayEnter = 400ms;
 constexpr Duration kDelayLeave = 300ms;
-// Below 5 % parity and Opus's copies hide what is lost.
+// Below 5 % parity and Opus's copies conceal the losses.
 constexpr double kLossEnter = 0.05;
 constexpr double kLossLeave = 0.03;
 constexpr double kLateEnter = 0.20;
 constexpr double kLateLeave = 0.10;
-// A lively link is heard at least every 200 ms, also in silence.
+// A working link delivers at least every 200 ms, also in silence.
 constexpr Duration kOutageEnter = 600ms;
 constexpr Duration kOutageLeave = 300ms;
 constexpr Duration kReconnectingEnter = 3s;
@@ -71,7 +71,7 @@ bool holds(Trouble trouble, const LinkHealth& h, bool shown) {
   return false;
 }
 
-// How long a trouble must last before it is said.
+// How long a problem must last before it is displayed.
 Duration patience(Trouble trouble) {
   switch (trouble) {
     case Trouble::kCameraLost:
@@ -188,7 +188,7 @@ void PlainWords::update(TimePoint now, const LinkHealth& health) {
   } else if (next < trouble_) {
     worse_since_.reset();
     milder_since_ = milder_since_.value_or(now);
-    // What the person has just mended goes at once; no link can do that.
+    // A problem that the user has just fixed disappears at once; a link's cannot.
     const bool mended = trouble_ >= Trouble::kCameraLost && trouble_ <= Trouble::kMicrophoneLost &&
                         trouble_ != Trouble::kTalkingWhileMuted;
     if (mended || trouble_ == Trouble::kReconnecting ||

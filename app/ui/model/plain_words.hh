@@ -8,9 +8,9 @@
 
 namespace cress::ui {
 
-/// What is wrong, mildest first: the order is the order of importance, so a later one is said
-/// instead of an earlier one. What a person can mend at once (a plug, a key) goes before what only
-/// the link can, and silence goes before everything.
+/// Problems of a call, in ascending importance: a later one is displayed instead of an earlier one.
+/// Problems that the user can fix at once (a plug, a key) rank above those of the link, and an
+/// outage ranks above everything.
 enum class Trouble {
   kNone,
   kComputerSlow,
@@ -19,22 +19,23 @@ enum class Trouble {
   kHighDelay,
   kDownlinkSlow,
   kUplinkSlow,
-  kUplinkSoundOnly,  ///< too slow for any picture of ours
+  kUplinkSoundOnly,  ///< too slow for any of our video
   kCameraLost,
   kTalkingWhileMuted,
   kSpeakerLost,
   kMicrophoneLost,
-  kOutage,        ///< nothing heard for a moment
-  kReconnecting,  ///< nothing heard for so long that the network is likely gone
+  kOutage,        ///< nothing received for a moment
+  kReconnecting,  ///< nothing received for so long that the network is probably down
 };
 
 enum class Tone { kGood, kNote, kWarning, kTrouble };
 
-/// The most important trouble of these numbers. `shown` is what is said now: leaving a trouble
-/// takes clearly better numbers than entering it, so that a number on the edge does not flap. Pure.
+/// The most important problem in these numbers. `shown` is the one displayed now: leaving a problem
+/// takes clearly better numbers than entering it, so that a value near the limit does not
+/// oscillate. Pure.
 Trouble most_important(const LinkHealth& health, Trouble shown);
 
-/// One sentence of plain words, with the number that matters. Pure.
+/// One readable sentence, with the number that matters. Pure.
 std::string say(Trouble trouble, const LinkHealth& health);
 Tone tone_of(Trouble trouble);
 
@@ -44,11 +45,11 @@ struct StatusLine {
   friend bool operator==(const StatusLine&, const StatusLine&) = default;
 };
 
-/// Says the most important thing and sticks to it long enough to be read: a worse trouble must last
-/// a moment before it is said (a second for links, 0.3 s of silence, nothing for what a person
-/// does), a milder one waits until the last has stood for 3 s and been over for 1.5 s; a sentence's
-/// number is renewed every 2 s, or every second where it counts seconds. Threads: none inside; one
-/// owner. `now` never goes back.
+/// Selects the most important sentence and keeps it long enough to be read. A worse problem must
+/// last a moment before it is displayed (a second for links, 0.3 s for an outage, no time for what
+/// the user does); a milder one waits until the last was displayed for 3 s and has been over for
+/// 1.5 s. A sentence's number is updated every 2 s, or every second if it counts seconds. Threads:
+/// none inside; one owner. `now` never goes back.
 class PlainWords {
  public:
   /// Call a few times a second, or with every report.

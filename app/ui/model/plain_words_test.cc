@@ -26,7 +26,7 @@ LinkHealth good_link() {
   return health;
 }
 
-// Feeds `health_at` every 100 ms for `length` from where the last call ended.
+// Feeds `health_at` every 100 ms for `length`, continuing from the last call.
 class Told {
  public:
   void run(Duration length, const std::function<void(LinkHealth&)>& change) {
@@ -117,7 +117,7 @@ TEST(PlainWords, EveryTroubleHasItsCaseAndASentenceOfOneLine) {
   EXPECT_EQ(covered.size(), static_cast<size_t>(Trouble::kReconnecting) + 1);
 }
 
-TEST(PlainWords, SpeaksOfThemWhenThePeerHasNoName) {
+TEST(PlainWords, UsesThemForANamelessPeer) {
   LinkHealth health;
   health.downlink_forecast = kbps(100);
   health.loss_down = 0.2;
@@ -127,20 +127,20 @@ TEST(PlainWords, SpeaksOfThemWhenThePeerHasNoName) {
             "20 % of what the other side sends is lost on the way; Cress repairs what it can.");
 }
 
-TEST(PlainWords, BeingMutedIsNoTroubleUntilOneSpeaks) {
+TEST(PlainWords, MutedIsATroubleOnlyWhileSpeaking) {
   Told told;
   told.run(5s, [](LinkHealth& h) { h.muted = true; });
   EXPECT_EQ(told.trouble(), Trouble::kNone);
   told.run(200ms, [](LinkHealth& h) { h.muted = h.speaking = true; });
   EXPECT_EQ(told.trouble(), Trouble::kTalkingWhileMuted);
-  // Pauses between words do not take the sentence away; unmuting does, at once.
+  // Pauses between words do not remove the sentence; unmuting does, at once.
   told.run(1s, [](LinkHealth& h) { h.muted = true; });
   EXPECT_EQ(told.trouble(), Trouble::kTalkingWhileMuted);
   told.run(100ms, [](LinkHealth&) {});
   EXPECT_EQ(told.trouble(), Trouble::kNone);
 }
 
-TEST(PlainWords, SilenceGoesBeforeAllElseAndMendedThingsBeforeTheLink) {
+TEST(PlainWords, OutageRanksFirstAndFixableProblemsBeforeTheLink) {
   LinkHealth health = good_link();
   health.loss_up = 0.3;
   health.uplink_forecast = kbps(100);
@@ -153,7 +153,7 @@ TEST(PlainWords, SilenceGoesBeforeAllElseAndMendedThingsBeforeTheLink) {
   EXPECT_EQ(most_important(health, Trouble::kNone), Trouble::kReconnecting);
 }
 
-TEST(PlainWords, ADipOfHalfASecondIsNotSaid) {
+TEST(PlainWords, DipOfHalfASecondIsNotReported) {
   Told told;
   told.run(10s, [](LinkHealth&) {});
   told.run(500ms, [](LinkHealth& h) { h.uplink_forecast = kbps(100); });
@@ -180,7 +180,7 @@ TEST(PlainWords, ARateOnTheEdgeDoesNotFlap) {
   EXPECT_EQ(told.trouble(), Trouble::kNone);
 }
 
-TEST(PlainWords, TwoTroublesThatTakeTurnsAreStillTold) {
+TEST(PlainWords, AlternatingTroublesAreStillReported) {
   Told told;
   for (int i = 0; i < 20; ++i) {
     told.run(300ms, [](LinkHealth& h) { h.loss_up = 0.2; });
@@ -190,7 +190,7 @@ TEST(PlainWords, TwoTroublesThatTakeTurnsAreStillTold) {
   EXPECT_LE(told.said().size(), 10U);
 }
 
-TEST(PlainWords, ASentenceStandsLongEnoughToBeRead) {
+TEST(PlainWords, SentenceStaysLongEnoughToBeRead) {
   Rng rng{11};
   PlainWords words;
   std::string text;
@@ -198,7 +198,7 @@ TEST(PlainWords, ASentenceStandsLongEnoughToBeRead) {
   TimePoint since = kTimeZero;
   for (TimePoint now = kTimeZero; now < kTimeZero + 20min; now += 100ms) {
     LinkHealth health = good_link();
-    // A wild link whose numbers jump every 100 ms; no silence and no devices here.
+    // A wild link whose numbers jump every 100 ms; no outage and no devices here.
     health.uplink_forecast = kbps(static_cast<int64_t>(rng.below(600)));
     health.downlink_forecast = kbps(static_cast<int64_t>(rng.below(600)));
     health.loss_up = rng.uniform() * 0.1;
@@ -257,7 +257,7 @@ TEST(PlainWords, LeavingNeedsBetterNumbersThanEntering) {
   EXPECT_EQ(most_important(health, Trouble::kLossDown), Trouble::kLossDown);
 }
 
-TEST(PlainWords, TonesFollowWhatIsLost) {
+TEST(PlainWords, TonesMatchTheSeverity) {
   EXPECT_EQ(tone_of(Trouble::kNone), Tone::kGood);
   EXPECT_EQ(tone_of(Trouble::kTalkingWhileMuted), Tone::kNote);
   EXPECT_EQ(tone_of(Trouble::kUplinkSlow), Tone::kWarning);

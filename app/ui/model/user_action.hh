@@ -8,16 +8,15 @@
 
 namespace cress::ui {
 
-/// What a person can ask for. The window changes nothing by itself but what is only its own (which
-/// panel or menu is open, where the own picture lies): it shows a thing when the next CallView says
-/// so.
+/// The requests of a user. The window itself changes only its own state (which panel or menu is
+/// open, where the own picture is); everything else changes when the next CallView says so.
 struct StartListening {};
-/// `link`: as typed or pasted, without spaces around it; not looked into.
+/// `link`: as typed or pasted, without spaces around it; not validated.
 struct Join {
   std::string link;
   friend bool operator==(const Join&, const Join&) = default;
 };
-/// The link is in the clipboard already.
+/// The link is already in the clipboard.
 struct CopyLink {};
 struct Mute {};
 struct Unmute {};
@@ -26,7 +25,7 @@ struct TalkReleased {};
 struct CameraOn {};
 struct CameraOff {};
 struct ShareScreen {
-  std::string screen_id;  ///< of CallView::screens; empty where there is no list: whatever there is
+  std::string screen_id;  ///< from CallView::screens; empty if there is no list: any screen
   friend bool operator==(const ShareScreen&, const ShareScreen&) = default;
 };
 struct StopSharing {};
@@ -36,7 +35,7 @@ struct ChooseDevice {
   friend bool operator==(const ChooseDevice&, const ChooseDevice&) = default;
 };
 struct ChooseName {
-  std::string name;  ///< what the other person reads
+  std::string name;  ///< the name that the other person sees
   friend bool operator==(const ChooseName&, const ChooseName&) = default;
 };
 struct ChooseTheme {
@@ -47,15 +46,16 @@ struct SetFullScreen {
   bool on = false;
   friend bool operator==(const SetFullScreen&, const SetFullScreen&) = default;
 };
-/// In a room: that member large, and first where the link cannot carry all.
+/// In a room: displays that member large, with priority if the link cannot carry all.
 struct Pin {
   uint32_t member = 0;
   friend bool operator==(const Pin&, const Pin&) = default;
 };
 struct Unpin {};
-/// In a room, whenever the layout changes: what of the others can be seen, so that no more is sent.
+/// In a room, whenever the layout changes: how many of the others are visible, so that no more is
+/// sent.
 struct ShowTiles {
-  uint32_t pictures = 0;  ///< at once
+  uint32_t pictures = 0;  ///< at the same time
   uint32_t height = 0;    ///< of the tallest, pixels
   friend bool operator==(const ShowTiles&, const ShowTiles&) = default;
 };
@@ -67,7 +67,7 @@ struct DismissNotice {
   uint64_t id = 0;
   friend bool operator==(const DismissNotice&, const DismissNotice&) = default;
 };
-/// A window that is closed during a call asks HangUp first.
+/// If the window is closed during a call, HangUp comes first.
 struct Quit {};
 
 using UserAction =
@@ -75,7 +75,7 @@ using UserAction =
                  CameraOff, ShareScreen, StopSharing, ChooseDevice, ChooseName, ChooseTheme,
                  SetFullScreen, Pin, Unpin, ShowTiles, HangUp, BackToStart, DismissNotice, Quit>;
 
-/// Its name, with what it carries: "join cress://…". For logs and test messages.
+/// Its name and contents: "join cress://…". For logs and test messages.
 std::string describe(const UserAction& action);
 
 }  // namespace cress::ui

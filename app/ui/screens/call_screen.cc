@@ -142,7 +142,7 @@ void draw_bar(Ui& ui, const Rect& within) {
   }
 }
 
-// Who it is, whether they are heard, and for how long the call lasts. Gives where it ends.
+// The name, whether they are muted, and the call's duration. Returns where it ends.
 float draw_name(Ui& ui, const Rect& stage, bool full) {
   const Person& peer = ui.view.peer;
   std::string words = peer.name.empty() ? "Connected" : peer.name;
@@ -159,8 +159,7 @@ float draw_name(Ui& ui, const Rect& stage, bool full) {
   return pill.right();
 }
 
-// In the middle above the picture; below the name where there is no room beside it. Gives where it
-// ends.
+// Centred above the video; below the name if there is no room next to it. Returns where it ends.
 float draw_status(Ui& ui, const Rect& stage, float name_end) {
   const StatusLine& status = ui.view.status;
   if (status.tone == Tone::kGood || status.text.empty()) {
@@ -195,7 +194,7 @@ Corner corner_of(bool left, bool top) {
   return left ? Corner::kBottomLeft : Corner::kBottomRight;
 }
 
-// Half of the way in 40 ms, however often frames come.
+// Half of the distance in 40 ms, whatever the frame rate.
 void glide(Ui& ui, Rect& from, const Rect& to) {
   const Duration step = ui.state.last_at ? ui.now - *ui.state.last_at : 0ms;
   const auto share = static_cast<float>(1 - std::exp2(-to_milliseconds(step) / 40));
@@ -238,7 +237,7 @@ void draw_inset(Ui& ui, const Rect& stage, float shown, bool lifted) {
   const float width = std::clamp(stage.width * 0.2F, 128.0F, 256.0F);
   const float height = width * 9 / 16;
   Rect room = stage.inset(kMargin);
-  // Names and sentences stand at the top; a row of buttons as wide as the stage at the bottom.
+  // Names and sentences are at the top; a row of buttons as wide as the stage at the bottom.
   room.cut_top(shown * 44);
   if (lifted) {
     room.cut_bottom(shown * (kBarHeight + kBarBelow));
@@ -260,7 +259,7 @@ void draw_inset(Ui& ui, const Rect& stage, float shown, bool lifted) {
   draw_own(ui, place, 12);
   if (ui.view.self.muted && !ui.view.push_to_talk) {
     const Theme& dark = theme_of(ThemeChoice::kDark);
-    // At the top: words stand in the middle of a small picture, and reach to its sides.
+    // At the top: text is in the middle of a small picture, and reaches its sides.
     const Point sign{place.x + 20, place.y + 20};
     ui.canvas.fill_circle(sign, 12, dark.surface);
     draw_icon(ui.canvas, Icon::kMicrophoneOff, sign, 14, dark.trouble_text, dark.surface);
@@ -270,7 +269,7 @@ void draw_inset(Ui& ui, const Rect& stage, float shown, bool lifted) {
   }
 }
 
-// 1 while the buttons are there, 0 when they are gone.
+// 1 while the buttons are visible, 0 when they are hidden.
 float visibility(Ui& ui) {
   const bool stays = ui.state.menu != Menu::kNone || ui.controls.is_holding();
   const Duration idle = ui.now - ui.state.active_at;
@@ -288,7 +287,7 @@ float visibility(Ui& ui) {
   return 1 - static_cast<float>(to_seconds(idle - kHideAfter) / to_seconds(kHideFade));
 }
 
-// The others, oneself, who it is; gives where the name ends.
+// The others, oneself, the names; returns where the name ends.
 float draw_pair(Ui& ui, const Rect& stage, float shown, bool lifted) {
   ui.canvas.fill(stage, theme_of(ThemeChoice::kDark).stage);
   draw_person(
@@ -304,11 +303,11 @@ float draw_pair(Ui& ui, const Rect& stage, float shown, bool lifted) {
   return end;
 }
 
-// Where what belongs to a call lies; the stage is what pictures have.
+// The layout of a call; the stage is the area for video.
 struct Places {
   Rect stage;
-  Rect panel;           // none: of no width
-  Rect bar_room;        // where the row of buttons stands in the middle, at the bottom
+  Rect panel;           // hidden: zero width
+  Rect bar_room;        // where the row of buttons is centred, at the bottom
   bool lifted = false;  // the buttons need the own picture's place
 };
 
@@ -316,7 +315,7 @@ Places places_of(const Ui& ui) {
   const Rect& area = ui.canvas.area();
   Places places{.stage = area, .panel = {}, .bar_room = area};
   const float needed = bar_width(bar_of(ui).size()) + 2 * 8;
-  // Where the buttons need the whole width, the panel ends above them.
+  // If the buttons need the whole width, the panel ends above them.
   const bool narrow = ui.state.panel_open && area.width - kPanelWidth < needed;
   if (ui.state.panel_open) {
     places.panel = places.stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));
@@ -331,7 +330,7 @@ Places places_of(const Ui& ui) {
   return places;
 }
 
-// What room it is, how many are in it and for how long: left of the buttons.
+// The room's name, the number of members and the duration: left of the buttons.
 void draw_room_title(Ui& ui, const Rect& bar_room) {
   const Room& room = *ui.view.room;
   Rect box{bar_room.x + kMargin, bar_room.bottom() - kBarBelow - kBarHeight / 2 - 20,
@@ -361,7 +360,7 @@ void draw_room_title(Ui& ui, const Rect& bar_room) {
 void draw_call(Ui& ui) {
   const Places places = places_of(ui);
   Rect stage = places.stage;
-  // A grid leaves the buttons their place, but where pictures have the whole screen.
+  // A grid leaves room for the buttons, unless the video has the whole screen.
   const bool docked = ui.view.room.has_value() && !ui.view.full_screen;
   const float shown = docked ? 1 : visibility(ui);
   ui.canvas.fill(ui.canvas.area(), theme_of(ThemeChoice::kDark).stage);

@@ -4,8 +4,8 @@
 
 namespace cress::ui {
 
-/// The call: the other person and oneself as an inset that can be moved, or a room's people; the
-/// row of buttons, which goes when nobody moves and pictures lie below it; the status sentence; the
+/// The call: the other person, with the own picture as a movable inset, or a room's members; the
+/// row of buttons, which disappears while there is video and no input; the status sentence; the
 /// live panel.
 void draw_call(Ui& ui);
 

@@ -6,7 +6,7 @@
 
 namespace cress::ui {
 
-/// A key as the window system tells it, on the layout of the person's keyboard.
+/// A key as reported by the window system, on the user's keyboard layout.
 struct Key {
   enum class Name {
     kLetter,
@@ -27,21 +27,21 @@ struct Key {
   bool repeated = false;
 };
 
-/// What keys do. Knows neither window nor drawing, so that it is tested without a screen.
+/// The effects of keys. Independent of window and drawing, so that it is tested without a screen.
 /// Threads: none inside; one owner.
 class Keys {
  public:
   Keys(Controls& controls, UiState& state, std::deque<UserAction>& actions)
       : controls_(controls), state_(state), actions_(actions) {}
 
-  /// `clipboard`: what Ctrl+V would paste. Gives whether the key is used up; else it goes into the
-  /// text that is typed, if any.
+  /// `clipboard`: the text that Ctrl+V would paste. Returns whether the key was used; otherwise it
+  /// goes into the text field that has the focus, if any.
   bool handle_down(TimePoint now, const Key& key, const CallView& view,
                    const std::string& clipboard);
   void handle_up(const Key& key);
-  /// The window has lost the keyboard: a held Space is let go.
+  /// The window has lost the keyboard focus: a held Space is released.
   void handle_focus_lost();
-  /// The window is closed, or Ctrl+Q.
+  /// The window was closed, or Ctrl+Q.
   void close(const CallView& view);
 
  private:

@@ -42,7 +42,7 @@ class KeysTest : public ::testing::Test {
   CallView view_;
 };
 
-TEST_F(KeysTest, LettersDoWhatTheToolTipsSay) {
+TEST_F(KeysTest, LettersMatchTheToolTips) {
   view_.screen = Screen::kInCall;
   for (const char c : {'m', 'v', 's', 'f', 't'}) {
     EXPECT_TRUE(press(letter(c)));
@@ -161,7 +161,7 @@ TEST_F(KeysTest, SharingAsksWhichScreenWhereThereAreSeveral) {
   EXPECT_EQ(state_.menu, Menu::kScreens);
 }
 
-TEST_F(KeysTest, ActionsThatNobodyPollsAreBounded) {
+TEST_F(KeysTest, UnpolledActionsAreBounded) {
   view_.screen = Screen::kInCall;
   for (int i = 0; i < 1000; ++i) {
     press(letter('m'));

@@ -146,7 +146,7 @@ void draw_waiting(Ui& ui, Rect column) {
 
 void draw_spinner(Ui& ui, Point center, float radius) {
   constexpr Duration kTurn = 1200ms;
-  // 15 steps a second look like motion and cost little.
+  // 15 steps per second look like motion and cost little.
   constexpr Duration kStep = 66ms;
   const Duration within = ui.now.time_since_epoch() % kTurn;
   const float angle = 2 * std::numbers::pi_v<float> * static_cast<float>(within.count()) /
@@ -200,7 +200,7 @@ void draw_header(Ui& ui, Rect header) {
   }
 }
 
-// One's own picture as the other person will see it, but mirrored.
+// The own picture as the other person will see it, but mirrored.
 void draw_self(Ui& ui, Rect column) {
   const float boxes = 3 * 42 + 2 * 8;
   const float meter = 34;
@@ -268,7 +268,7 @@ void draw_lobby(Ui& ui) {
     draw_notices(ui, {page.x, 0, page.width, area.height - 16}, Stack::kFromBottomLeft);
     return;
   }
-  // A little above the middle reads as the middle.
+  // Slightly above the middle looks centred.
   page = {page.x, page.y + (page.height - height) * 0.38F, page.width, height};
   const float between = area.width < 720 ? 16 : 40;
   const Rect left = page.cut_left((width - between) * 0.5F);
@@ -285,7 +285,7 @@ void draw_lobby(Ui& ui) {
       break;
   }
   draw_self(ui, page);
-  // As many as there is room for below the devices.
+  // As many as fit below the devices.
   draw_notices(ui, {page.x, 0, page.width, area.height - 16}, Stack::kFromBottomLeft,
                is_low(ui) ? 1 : 2);
 }

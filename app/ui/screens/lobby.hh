@@ -4,11 +4,11 @@
 
 namespace cress::ui {
 
-/// Everything but the call itself: start, waiting, connecting, ended. On the left what is to be
-/// done, on the right oneself: picture, loudness, devices.
+/// All screens except the call itself: start, waiting, connecting, ended. On the left the possible
+/// actions, on the right the own picture, loudness, devices.
 void draw_lobby(Ui& ui);
 
-/// The link that is typed in, spaces gone; empty if it does not look like one.
+/// The link in the text field without spaces; empty if it does not look like one.
 std::string typed_link(const UiState& state);
 
 }  // namespace cress::ui

@@ -12,7 +12,7 @@ namespace {
 constexpr float kLine = 38;
 constexpr float kHead = 30;
 constexpr float kPadding = 8;
-constexpr size_t kLinesMax = 64;  // more devices than anybody has; the rest is not listed
+constexpr size_t kLinesMax = 64;  // more devices than anybody has; further ones are not listed
 
 struct Line {
   std::string id;  // empty: a heading
@@ -64,7 +64,7 @@ std::vector<Line> lines_of(const CallView& view, Menu menu) {
   return lines;
 }
 
-// Below what opened it where there is room, else above.
+// Below the control that opened it if there is room, otherwise above.
 Rect place(const Ui& ui, float width, float height) {
   const Rect& area = ui.canvas.area();
   const Rect& anchor = ui.state.menu_anchor;
@@ -80,7 +80,7 @@ void close(Ui& ui) {
   ui.state.menu_owner.clear();
 }
 
-// `box`: what is seen of the list. The keyboard also reaches what is not, and scrolls it there.
+// `box`: the visible part of the list. The keyboard also reaches hidden lines, and scrolls to them.
 bool draw_line(Ui& ui, const Rect& rect, const Rect& box, const Line& line) {
   const float top = std::clamp(rect.y, box.y, box.bottom());
   const float bottom = std::clamp(rect.bottom(), box.y, box.bottom());

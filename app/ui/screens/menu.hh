@@ -4,8 +4,8 @@
 
 namespace cress::ui {
 
-/// The open menu of devices or screens, if any, on top of all else: a modal layer. What is chosen
-/// is asked for and closes it.
+/// The open menu of devices or screens, if any, on top of everything: a modal layer. A choice is
+/// requested and closes it.
 void draw_menu(Ui& ui);
 
 }  // namespace cress::ui

@@ -42,7 +42,7 @@ void draw_tip(Ui& ui) {
     ui.wake_at(ui.controls.tip_due(ui.now));
     return;
   }
-  // Whoever rests has read it, and looks at what lies below.
+  // A user without input has read it, and looks at what is below.
   const TimePoint read_at = ui.state.active_at + kHideAfter;
   if (ui.now >= read_at) {
     return;

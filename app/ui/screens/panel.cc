@@ -39,7 +39,7 @@ std::string size_label(double bytes) { return format_size(DataSize{static_cast<i
 std::string delay_label(double ms) { return format_delay(from_seconds(ms / 1000)); }
 std::string share_label(double share) { return format_share(share); }
 
-// Samples come closer than pixels: of each column of two points the mean is drawn, or where they
+// Samples are closer than pixels: for each column of two points the mean is drawn, or if they
 // differ much the lowest and the highest, so that no peak is lost.
 class Columns {
  public:
@@ -184,7 +184,7 @@ void draw_numbers(Ui& ui, Rect box) {
   const Rect right{box.x + half, box.y, half, 36};
   const Rect below{box.x + half, box.y + 42, half, 36};
   if (const auto& room = ui.view.room) {
-    // What a relay forecasts for here it keeps to itself.
+    // A relay does not report its forecast of the link to here.
     number(right, "Video wanted of you", format_rate(room->video_wanted.value_or(DataRate{})));
     number(below, "In the room", std::to_string(room->others.size() + 1));
   } else {
@@ -221,7 +221,7 @@ void draw_panel(Ui& ui, const Rect& box) {
   const StatusLine& status = ui.view.status;
   const std::string words = status.text.empty() ? "Measuring the link…" : status.text;
   ui.canvas.fill_circle({inside.x + 5, inside.y + 9}, 5, tone_color(ui.theme, status.tone));
-  // Two lines of room always: what is below must not jump.
+  // Always room for two lines: what is below must not jump.
   ui.canvas.paragraph({inside.x + 20, inside.y, inside.width - 20, 40}, Font::kBody, ui.theme.text,
                       words);
   inside.cut_top(48);
@@ -233,7 +233,7 @@ void draw_panel(Ui& ui, const Rect& box) {
   std::vector<Graph> graphs = graphs_of(ui);
   constexpr float kBetween = 10;
   if (inside.height < 300) {
-    // Two that can be read instead of four that cannot.
+    // Two readable ones instead of four unreadable ones.
     graphs = {graphs[0], graphs[2]};
   }
   const auto count = static_cast<float>(graphs.size());

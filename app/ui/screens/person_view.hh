@@ -8,17 +8,17 @@
 
 namespace cress::ui {
 
-/// How old the picture that stands still must be before this is said.
+/// A frozen picture must be older than this before that is displayed.
 inline constexpr Duration kStaleAfter = 1s;
 
-/// Somebody else.
+/// Another person.
 struct Portrait {
   const Person& person;
   Texture texture;
   std::optional<TimePoint> captured_at;
 };
-/// Their picture with its aspect kept, or why there is none; says when it stands. Corners are
-/// rounded.
+/// Their video with its aspect ratio kept, or the reason why there is none; marks a frozen picture.
+/// Corners are rounded.
 void draw_person(Ui& ui, const Rect& stage, const Portrait& portrait, float radius = 0);
 
 struct NamePill {
@@ -27,15 +27,16 @@ struct NamePill {
   float dbfs = kSilenceDbfs;  ///< how loud they are
   Font font = Font::kBody;
 };
-/// A name that can be read on any picture, and whether they are heard. What does not fit its width
-/// is cut.
+/// A name that is readable on any picture, and whether they are muted. Text wider than it is
+/// truncated.
 void draw_name_pill(Ui& ui, const Rect& pill, const NamePill& name);
 float name_pill_width(const Ui& ui, float height, const NamePill& name);
 
-/// Oneself, mirrored (a shared screen is not), or that the camera is off. Corners are rounded.
+/// The own picture, mirrored (a shared screen is not), or that the camera is off. Corners are
+/// rounded.
 void draw_own(Ui& ui, const Rect& frame, float radius);
 
-/// The first letter of a name, any alphabet; "?" of none.
+/// The first letter of a name, in any alphabet; "?" if it is empty.
 std::string_view initial(std::string_view name);
 
 }  // namespace cress::ui

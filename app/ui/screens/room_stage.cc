@@ -38,7 +38,7 @@ void draw_frame(Ui& ui, const Rect& tile, bool speaks, bool shows_ring) {
   }
 }
 
-// Who is pinned, or what a press would do.
+// The pinned member, or what a press would do.
 void draw_pin(Ui& ui, const Rect& tile, bool pinned) {
   const Theme& dark = theme_of(ThemeChoice::kDark);
   const float radius = tile.height < 90 ? 10 : 14;
@@ -85,7 +85,7 @@ void draw_own_tile(Ui& ui, const Rect& tile) {
   draw_frame(ui, tile, ui.view.room->self_speaks && !is_alone, false);
 }
 
-// Null: oneself, who comes last.
+// Null: oneself, always last.
 using People = std::vector<const Member*>;
 
 void draw_tile(Ui& ui, const Rect& tile, const Member* member) {
@@ -96,7 +96,7 @@ void draw_tile(Ui& ui, const Rect& tile, const Member* member) {
   }
 }
 
-// Who speaks has a place in any case.
+// The speaker has a place in any case.
 People with_a_place(const Room& room, People people, size_t places) {
   const auto speaker = std::ranges::find_if(
       people, [&](const Member* m) { return m != nullptr && m->number == room.speaker; });
@@ -118,7 +118,7 @@ void draw_left_out(Ui& ui, const Rect& large, size_t count) {
   ui.canvas.text(pill, Font::kSmall, ui.theme.text, words, Align::kCenter);
 }
 
-// The picture's own shape: a frame then lies around the picture, not around the dark beside it.
+// The video's own shape: the frame is then around the video, not around the dark border.
 Rect large_tile(const Ui& ui, const Rect& room, const Member& member) {
   const Texture texture = texture_of(ui, member);
   if (texture.handle == nullptr || (member.person.camera_off && !member.person.shares_screen)) {

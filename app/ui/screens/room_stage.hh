@@ -4,8 +4,8 @@
 
 namespace cress::ui {
 
-/// A room's people in `area`: a grid with oneself in it, or one large with the others beside. Who
-/// speaks has a frame; a press pins. Tells by ShowTiles what can be seen.
+/// A room's members in `area`: a grid including oneself, or one large with the others next to it.
+/// The speaker has a frame; pressing a member pins it. Reports by ShowTiles what is visible.
 void draw_room(Ui& ui, const Rect& area);
 
 }  // namespace cress::ui

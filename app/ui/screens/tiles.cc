@@ -7,7 +7,7 @@
 namespace cress::ui {
 namespace {
 
-// Of the window's side: the first that has a place for all.
+// Of the window's side: the first share that has a place for all.
 constexpr std::array kStripShares{0.2F, 0.26F, 0.32F};
 // Of a long window's short side no more than this many times the share.
 constexpr float kStripLongest = 1.5F;
@@ -21,7 +21,7 @@ float tile_width(size_t count, size_t columns, const Rect& area) {
   return std::max(0.0F, std::min(wide, high * kTileShape));
 }
 
-// Of those that give the largest tiles the least: rows are then full.
+// Of those with the largest tiles the smallest number: rows are then full.
 size_t best_columns(size_t count, const Rect& area) {
   size_t best = 1;
   for (size_t columns = 2; columns <= count; ++columns) {
@@ -32,7 +32,7 @@ size_t best_columns(size_t count, const Rect& area) {
   return best;
 }
 
-// As many as are wide enough to be seen, and one in any case.
+// As many as are wide enough to be visible, and one in any case.
 std::vector<Rect> strip_of(size_t count, const Rect& area) {
   while (count > 1 && tile_width(count, best_columns(count, area), area) < kStripTileMin) {
     --count;

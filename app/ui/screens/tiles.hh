@@ -7,26 +7,26 @@
 
 namespace cress::ui {
 
-/// Where the people of a room are shown. Pure.
+/// The layout of a room's members. Pure.
 
 /// Width : height of a tile, as of most cameras.
 inline constexpr float kTileShape = 16.0F / 9;
 /// Between tiles.
 inline constexpr float kTileGap = 8;
-/// Narrower ones beside a large picture show nobody; who has no place there is counted.
+/// Narrower tiles next to a large one show nobody; members without a tile are counted instead.
 inline constexpr float kStripTileMin = 84;
 
-/// `count` tiles of kTileShape in rows of alike length, as large as `area` allows: no other number
-/// of columns gives larger ones. The last row stands in the middle.
+/// `count` tiles of kTileShape in rows of nearly equal length, as large as `area` allows: no other
+/// number of columns gives larger ones. The last row is centred.
 std::vector<Rect> grid_of(size_t count, const Rect& area);
 
 struct Spotlight {
-  Rect large;               ///< room for one: not of kTileShape
-  std::vector<Rect> strip;  ///< of the others, as many as have a place
+  Rect large;               ///< space for one: not of kTileShape
+  std::vector<Rect> strip;  ///< of the others, as many as fit
 };
-/// One large, the `others` beside or below: where all of them have a place, else as many as can,
-/// and of that whichever leaves most for the large one. `area` is no smaller than the least window
-/// leaves.
+/// One large tile, the `others` next to it or below: with tiles for all of them if possible,
+/// otherwise for as many as fit; among such layouts the one with the largest main tile. `area` is
+/// no smaller than the smallest window allows.
 Spotlight spotlight_of(size_t others, const Rect& area);
 
 }  // namespace cress::ui

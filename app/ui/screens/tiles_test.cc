@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kSlack = 0.05F;  // of a point, for rounding
 
-/// What windows of all sizes leave for people, by themselves and beside an open panel.
+/// The area that windows of all sizes leave for people, with and without an open panel.
 const std::vector<Rect> kAreas{{8, 8, 1264, 668}, {8, 8, 784, 468},  {8, 8, 624, 348},
                                {8, 8, 924, 668},  {8, 8, 444, 468},  {0, 0, 3840, 2160},
                                {0, 0, 640, 1600}, {16, 40, 400, 348}};
@@ -51,7 +51,7 @@ TEST(Tiles, AGridLiesInItsAreaAndNoTileOnAnother) {
   }
 }
 
-// By walking, not by the formula: the largest whole width at which so many fit.
+// By trial, not by the formula: the largest whole width at which this many fit.
 float widest(size_t count, const Rect& area) {
   float best = 0;
   for (float width = 1; width <= area.width; ++width) {
@@ -84,7 +84,7 @@ TEST(Tiles, AnIncompleteRowStandsInTheMiddle) {
   EXPECT_FLOAT_EQ(tiles[0].y - area.y, area.bottom() - tiles[2].bottom());
 }
 
-TEST(Tiles, ASpotlightIsLargerThanAllBesideItAndNothingOverlaps) {
+TEST(Tiles, SpotlightIsTheLargestAndNothingOverlaps) {
   for (const Rect& area : kAreas) {
     for (size_t others = 0; others < kMost; ++others) {
       const Spotlight spot = spotlight_of(others, area);
@@ -100,7 +100,7 @@ TEST(Tiles, ASpotlightIsLargerThanAllBesideItAndNothingOverlaps) {
   }
 }
 
-TEST(Tiles, SixteenHaveAPlaceBesideASpotlightInASmallWindow) {
+TEST(Tiles, SixteenFitNextToASpotlightInASmallWindow) {
   for (const Rect& area : {kAreas[0], kAreas[1]}) {
     const Spotlight spot = spotlight_of(15, area);
     EXPECT_EQ(spot.strip.size(), 15U);

@@ -130,7 +130,7 @@ void Bbr::check_full_pipe(const AckEvent& ack) {
 
 void Bbr::probe_rate(TimePoint now) {
   mode_ = BbrMode::kProbeRate;
-  // Anywhere but in the phase that drains: flows that begin together shall not probe together.
+  // Anywhere but in the draining phase: flows that start together shall not probe together.
   const size_t last = kBbrPacingCycle.size() - 1;
   phase_ = (last - rng_.below(last) + 1) % kBbrPacingCycle.size();
   phase_start_ = now;
@@ -268,7 +268,7 @@ void Bbr::on_timeout(TimePoint /*now*/, bool repeated) {
   if (!repeated) {
     save_window();
   }
-  // One segment: all else is taken for lost. The pipe's size has to be found again.
+  // One segment: all others count as lost. The path's capacity has to be found again.
   window_ = 1.0;
   was_repairing_ = true;
   conserves_ = false;
@@ -292,7 +292,7 @@ std::optional<DataRate> Bbr::pacing_rate() const {
   const double bytes_per_second = pacing_ > 0 ? pacing_
                                               : kBbrHighGain * segments_in(kTcpInitialWindow) *
                                                     kSegmentBytes / to_seconds(kNominalRoundTrip);
-  // Never quite still: a rate of nothing would be no rate.
+  // Never zero: a rate of zero would stop the flow.
   return DataRate::bits_per_second(
       std::max<int64_t>(static_cast<int64_t>(8.0 * bytes_per_second), 8));
 }

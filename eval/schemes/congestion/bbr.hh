@@ -12,7 +12,7 @@
 namespace cress::schemes {
 
 // Constants of Linux's tcp_bbr.c.
-inline constexpr double kBbrHighGain = 2885.0 / 1000.0 + 1.0 / 256.0;  // 2/ln 2, as it is rounded
+inline constexpr double kBbrHighGain = 2885.0 / 1000.0 + 1.0 / 256.0;  // 2/ln 2, as rounded there
 inline constexpr double kBbrDrainGain = 1000.0 / 2885.0;
 inline constexpr double kBbrWindowGain = 2.0;
 inline constexpr std::array<double, 8> kBbrPacingCycle = {1.25, 0.75, 1, 1, 1, 1, 1, 1};
@@ -26,7 +26,7 @@ inline constexpr int kBbrFullPipeRounds = 3;
 
 enum class BbrMode { kStartup, kDrain, kProbeRate, kProbeRoundTrip };
 
-/// How far acknowledgements come in lumps: the most that was acknowledged beyond the estimated
+/// How much acknowledgements are aggregated: the most that was acknowledged beyond the estimated
 /// rate, over five to ten round trips (tcp_bbr.c, "ack aggregation"). Units: segments. Threads:
 /// none inside; one owner.
 class BbrAggregation {
@@ -45,11 +45,11 @@ class BbrAggregation {
 
 /// BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14:5, 2016), rule by rule as
 /// in Linux's tcp_bbr.c: the largest delivery rate of ten round trips, the least round trip of ten
-/// seconds, start-up at 2/ln 2 until the rate has not grown by a quarter for three rounds, drain,
-/// a cycle of eight gains begun at a place that the seed draws, and 200 ms at four segments when
-/// the least round trip is ten seconds old. Left out: detection of policers (it wants losses over
-/// 20 %), pacing in lumps of several segments. Units: segments, segments a second. Threads: none
-/// inside; one owner.
+/// seconds, start-up at 2/ln 2 until the rate has not grown by a quarter for three rounds, drain, a
+/// cycle of eight gains that starts at a phase drawn from the seed, and 200 ms at four segments
+/// when the least round trip is ten seconds old. Left out: detection of policers (it needs losses
+/// over 20 %), pacing in groups of several segments. Units: segments, segments per second. Threads:
+/// none inside; one owner.
 class Bbr final : public CongestionControl {
  public:
   explicit Bbr(uint64_t seed) : rng_(seed) {}
@@ -64,7 +64,7 @@ class Bbr final : public CongestionControl {
 
   BbrMode mode() const { return mode_; }
   double pacing_gain() const;
-  /// The estimated bottleneck rate in segments a second; 0 before the first sample.
+  /// The estimated bottleneck rate in segments per second; 0 before the first sample.
   double rate() const { return rates_.empty() ? 0.0 : rates_.best(); }
   std::optional<Duration> least_round_trip() const { return least_; }
 
@@ -88,7 +88,7 @@ class Bbr final : public CongestionControl {
   BbrMode mode_ = BbrMode::kStartup;
   double window_ = 10.0;  // kTcpInitialWindow
   double prior_window_ = 0;
-  double pacing_ = 0;  // bytes a second
+  double pacing_ = 0;  // bytes per second
   bool has_round_trip_ = false;
   WindowedBest<int64_t, double, std::greater_equal<>> rates_;  // by round
   int64_t round_ = 0;
@@ -103,7 +103,7 @@ class Bbr final : public CongestionControl {
   TimePoint least_at_{};
   std::optional<TimePoint> probe_until_;
   bool probe_round_done_ = false;
-  // Segments that left while four were in flight say nothing of the rate.
+  // Segments sent while four were in flight give no information about the rate.
   DataSize limited_from_;
   DataSize limited_until_{-1};
   bool was_repairing_ = false;

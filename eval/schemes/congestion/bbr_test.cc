@@ -121,7 +121,7 @@ TEST(Bbr, HoldsFourSegmentsFor200MsWhenTheRoundTripIsTenSecondsOld) {
   EXPECT_EQ(bbr.least_round_trip(), 80ms);  // the old one is out of its window
   EXPECT_EQ(segments(bbr.window()), 4);
   at += 10ms;
-  bbr.on_ack(ack_at(at, 80ms, ++number, 4));  // the flight has come down: the clock starts
+  bbr.on_ack(ack_at(at, 80ms, ++number, 4));  // the flight has fallen: the clock starts
   const Duration started = at;
   while (bbr.mode() == BbrMode::kProbeRoundTrip) {
     at += 10ms;
@@ -135,8 +135,8 @@ TEST(Bbr, HoldsFourSegmentsFor200MsWhenTheRoundTripIsTenSecondsOld) {
   EXPECT_GT(segments(bbr.window()), 4);  // what it had before
 }
 
-/// The rate in segments a second after the next acknowledgement of a flow of eight segments, each
-/// of which came after `gap`.
+/// The rate in segments per second after the next acknowledgement of a flow of eight segments, each
+/// of which arrived after `gap`.
 double rate_after(Bbr& bbr, Duration& at, int64_t& number, Duration gap) {
   at += 10ms;
   AckEvent ack = ack_at(at, 80ms, ++number, 8);
@@ -171,7 +171,7 @@ TEST(Bbr, SamplesOfAHeldFlightOnlyRaiseTheRate) {
     rate_after(bbr, at, number, 10ms);
     ASSERT_LT(at, 11s);
   }
-  for (int i = 0; i < 9; ++i) {  // what left before the flight was held counts as ever
+  for (int i = 0; i < 9; ++i) {  // segments sent before the flight was held count as usual
     rate_after(bbr, at, number, 10ms);
   }
   for (int i = 0; i < 300; ++i) {  // over thirty rounds of less: the flight was too small for more
@@ -191,7 +191,7 @@ TEST(Bbr, KeepsAConstantLinkBusyWithLittleQueue) {
   EXPECT_LT(flow->queueing_ms(from, to, 0.95), 40.0);
 }
 
-TEST(Bbr, PaysNoHeedToTenPercentLoss) {
+TEST(Bbr, IgnoresTenPercentLoss) {
   sim::Link reverse{{.trace = testing_tools::steady(100us), .queue = nullptr}};
   sim::Link lossy{{.trace = testing_tools::steady(1500us), .loss = 0.1, .queue = nullptr}};
   TcpSender sender{std::make_unique<Bbr>(1)};
@@ -216,9 +216,9 @@ TEST(Bbr, TheSeedDrawsWhereTheCycleBegins) {
   EXPECT_EQ(first_gains, (std::set<double>{1.0, 1.25}));  // never the phase that drains
 }
 
-TEST(BbrAggregation, IsTheMostThatCameBeyondTheRate) {
+TEST(BbrAggregation, IsTheMaximumExcessOverTheRate) {
   BbrAggregation aggregation;
-  // 100 segments a second, but ten at a time every 100 ms: ten come when none was expected.
+  // 100 segments per second, but ten at a time every 100 ms: ten arrive when none was expected.
   for (int i = 1; i <= 50; ++i) {
     aggregation.observe(kTimeZero + i * 100ms, 10.0, 100.0, 1'000.0);
   }
@@ -226,7 +226,7 @@ TEST(BbrAggregation, IsTheMostThatCameBeyondTheRate) {
   for (int round = 0; round < 10; ++round) {
     aggregation.start_round();
   }
-  EXPECT_EQ(aggregation.most(), 0.0);  // forgotten after five to ten rounds
+  EXPECT_EQ(aggregation.most(), 0.0);  // discarded after five to ten rounds
 }
 
 }  // namespace

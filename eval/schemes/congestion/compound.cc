@@ -88,7 +88,7 @@ void Compound::on_timeout(TimePoint /*now*/, bool repeated) {
   if (!repeated) {
     before_loss_ = state_;
     state_.threshold = std::max(total() / 2.0, kWindowMin);
-    // The path may have changed: the draft begins anew from the smoothed round trip.
+    // The path may have changed: the draft restarts from the smoothed round trip.
     base_ = smoothed_;
   }
   state_.loss = 1.0;

@@ -8,23 +8,22 @@ namespace cress::schemes {
 
 // draft-sridharan-tcpm-ctcp-02; windows in segments.
 inline constexpr double kCompoundAlpha = 0.125;  // the delay window grows by alpha * win^k
-inline constexpr double kCompoundBeta = 0.5;     // a loss leaves this share of the window
+inline constexpr double kCompoundBeta = 0.5;     // a loss reduces the window to this share
 inline constexpr double kCompoundEta = 1.0;      // the delay window falls by eta * backlog
 inline constexpr double kCompoundGammaMin = 5.0;
-inline constexpr double kCompoundGammaMax = 30.0;  // and at the start
+inline constexpr double kCompoundGammaMax = 30.0;  // also the initial value
 inline constexpr double kCompoundGammaWeight = 0.8;
 
-/// What the delay window gains in a round trip without a queue: max(alpha * window^0.75 - 1, 0).
-/// By square roots, which IEEE 754 rounds alike everywhere.
+/// The gain of the delay window in a round trip without a queue: max(alpha * window^0.75 - 1, 0).
+/// By square roots, which IEEE 754 rounds identically everywhere.
 double compound_increase(double window);
 
 /// Compound TCP (Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02): Reno's
 /// window plus a second one that grows fast while the backlog is under gamma and shrinks by the
 /// backlog above it. Gamma follows the backlog that Reno's window alone had when a packet was lost.
-/// Differs from the draft as the Linux port does: a backlog of gamma ends slow start, which in a
-/// queue without limit nothing else would; a round is judged by its least round trip.
-/// Units: a fractional number of segments inside, whole ones outside.
-/// Threads: none inside; one owner.
+/// Differs from the draft as the Linux port does: a backlog of gamma ends slow start, which nothing
+/// else would in an unlimited queue; a round is judged by its least round trip. Units: a fractional
+/// number of segments inside, whole ones outside. Threads: none inside; one owner.
 class Compound final : public CongestionControl {
  public:
   void on_ack(const AckEvent& ack) override;

@@ -15,7 +15,7 @@ TEST(Compound, DelayWindowGrowsByAnEighthOfTheWindowToThreeQuarters) {
   EXPECT_EQ(compound_increase(16), 0);        // 8 / 8 - 1
   EXPECT_EQ(compound_increase(256), 7);       // 64 / 8 - 1
   EXPECT_EQ(compound_increase(10'000), 124);  // 1000 / 8 - 1
-  EXPECT_EQ(compound_increase(1), 0);         // never less than nothing
+  EXPECT_EQ(compound_increase(1), 0);         // never negative
 }
 
 /// Out of slow start with no more than Reno's window.
@@ -40,13 +40,35 @@ TEST(Compound, GrowsBothWindowsWithoutAQueueAndYieldsTheBacklogAboveGamma) {
   const double grown = compound.delay_window();
   EXPECT_GT(grown, 8.4);
   EXPECT_LT(grown, 18.0);
-  EXPECT_NEAR(compound.loss_window(), 322, 0.5);  // Reno's one segment a round trip
+  EXPECT_NEAR(compound.loss_window(), 322, 0.5);  // Reno's one segment per round trip
   // 330 segments and a fifth of the round trip in the queue: 66 packets, above gamma.
   path.set_round_trip(125ms);
   path.run();
   path.run();
   EXPECT_EQ(compound.delay_window(), 0);
   EXPECT_GT(compound.loss_window(), 322);
+}
+
+TEST(Compound, ARoundOfFewSamplesIsNotJudged) {
+  Compound compound;
+  RoundTrips path{compound, 100ms};
+  settle(compound, path);
+  path.run();
+  path.run();
+  const auto end_round = [&](int64_t round) {
+    compound.on_ack({.now = path.now(),
+                     .delivered = kTcpPayloadMax,
+                     .in_flight = compound.window(),
+                     .acknowledged = DataSize{1'000'000'000} * round,
+                     .sent = DataSize{1'000'000'000} * round,
+                     .round_trip = 100ms,
+                     .in_flight_now = compound.window()});
+    return compound.delay_window();
+  };
+  const double before = compound.delay_window();
+  const double judged = end_round(1);
+  EXPECT_GT(judged, before);        // a whole round's samples
+  EXPECT_EQ(end_round(2), judged);  // one sample
 }
 
 TEST(Compound, LossHalvesTheWholeAndSharesItOut) {

@@ -52,7 +52,7 @@ void Copa::update_velocity() {
   if (direction == state_.direction) {
     ++state_.rounds_one_way;
     if (state_.rounds_one_way >= kRoundsBeforeDoubling) {
-      // Never more than doubles or empties the window in a round trip.
+      // At most doubles or empties the window in a round trip.
       state_.velocity = std::min(2.0 * state_.velocity, state_.window / inverse_delta_);
       state_.velocity = std::max(state_.velocity, 1.0);
     }
@@ -68,7 +68,7 @@ void Copa::end_round(const AckEvent& ack) {
     update_velocity();
   }
   if (competes_) {
-    // One more a round trip without loss, half after one (§2.2); never gentler than the default.
+    // One more per round trip without loss, half after one (§2.2); never gentler than the default.
     inverse_delta_ = lost_this_round_ ? inverse_delta_ / 2.0 : inverse_delta_ + 1.0;
     inverse_delta_ = std::max(inverse_delta_, 1.0 / options_.delta);
   }
@@ -104,7 +104,7 @@ void Copa::on_ack(const AckEvent& ack) {
     state_.window = std::max(state_.window + (below ? step : -step), kWindowMin);
     const int direction = below ? 1 : -1;
     if (state_.velocity > 1.0 && direction != state_.direction) {
-      state_.velocity = 1.0;  // a speed that was meant for the other way
+      state_.velocity = 1.0;  // the velocity was for the other direction
       state_.rounds_one_way = 0;
     }
   }

@@ -11,20 +11,20 @@ namespace cress::schemes {
 
 inline constexpr double kCopaDelta = 0.5;  // default mode
 
-/// Copa's target rate 1 / (delta * d_q), in segments a second (Arun and Balakrishnan, NSDI 2018,
-/// equation 1); none without a queue, when it is infinite.
+/// Copa's target rate 1 / (delta * d_q), in segments per second (Arun and Balakrishnan, NSDI 2018,
+/// equation 1); nullopt without a queue, when it is infinite.
 std::optional<double> copa_target_rate(double delta, Duration queueing);
 
 /// Copa (Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet",
 /// NSDI 2018), §2.1 rules 1 to 4, §2.2: slow start until the rate passes the target, velocity that
-/// doubles from the third round trip in one direction on, twice the window paced over a round trip,
-/// and the competitive mode when the queue has not been nearly empty for five round trips.
-/// Differs from §2.1 in two limits to the velocity: the window at most doubles or empties in a
-/// round trip, and a high velocity ends at once when the rate passes the target, because after an
-/// outage it would overshoot for seconds. Losses change nothing but delta in the competitive mode.
-/// Of timeouts the paper says nothing: the window begins again at two segments, in slow start.
-/// Wants every segment acknowledged. Units: a fractional number of segments inside, whole ones
-/// outside. Threads: none inside; one owner.
+/// doubles from the third round trip in one direction on, pacing at two windows per round trip, and
+/// the competitive mode if the queue has not been nearly empty for five round trips. Differs from
+/// §2.1 in two limits to the velocity: the window at most doubles or empties in a round trip, and a
+/// high velocity ends at once when the rate passes the target, because after an outage it would
+/// overshoot for seconds. Losses change only delta in the competitive mode. The paper does not
+/// define timeouts: the window restarts at two segments, in slow start. Needs every segment
+/// acknowledged. Units: a fractional number of segments inside, whole ones outside. Threads: none
+/// inside; one owner.
 class Copa final : public CongestionControl {
  public:
   struct Options {

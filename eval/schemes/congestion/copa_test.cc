@@ -60,7 +60,7 @@ TEST(Copa, VelocityDoublesFromTheThirdRoundTripInOneDirectionOn) {
   RoundTrips path{copa, 100ms};
   settle(copa, path);
   path.set_round_trip(100ms);
-  // Back to no queue once the old samples are out of the standing window: upwards.
+  // No queue any more once the old samples are out of the standing window: upwards.
   std::vector<double> velocities;
   for (int round = 0; round < 9; ++round) {
     path.run();
@@ -91,7 +91,7 @@ TEST(Copa, CompetesWhenTheQueueWasNotNearlyEmptyForFiveRoundTrips) {
     path.run();  // 100 ms of queue, all the time
   }
   EXPECT_TRUE(copa.competes());
-  EXPECT_LT(copa.delta(), kCopaDelta);  // one more of 1/delta a round trip
+  EXPECT_LT(copa.delta(), kCopaDelta);  // one more of 1/delta per round trip
   const double delta = copa.delta();
   copa.on_loss(path.now());
   path.run();
@@ -104,7 +104,7 @@ TEST(Copa, CompetesWhenTheQueueWasNotNearlyEmptyForFiveRoundTrips) {
   EXPECT_EQ(copa.delta(), kCopaDelta);
 }
 
-TEST(Copa, TimeoutBeginsAnewAndAMistakeIsTakenBack) {
+TEST(Copa, TimeoutRestartsAndASpuriousLossIsUndone) {
   Copa copa;
   RoundTrips path{copa, 100ms};
   settle(copa, path);

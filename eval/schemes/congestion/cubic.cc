@@ -9,8 +9,8 @@ namespace cress::schemes {
 namespace {
 
 constexpr double kWindowMin = 2.0;  // segments, after a loss
-// HyStart is silent below it: a short train says nothing (Ha and Rhee 2008; RFC 9406 leaves it
-// out).
+// HyStart is inactive below it: a short train carries no information (Ha and Rhee 2008; RFC 9406
+// leaves it out).
 constexpr double kHyStartWindowMin = 16.0;
 // Acknowledgements closer than this belong to one train.
 constexpr Duration kTrainGapMax = 2ms;
@@ -110,7 +110,7 @@ SlowStartWatch::Verdict SlowStartWatch::hystart_plus_plus(const AckEvent& /*ack*
       cautious_rounds_ = 0;
     }
   } else if (samples_ >= kRoundSamplesMin && least_this_round_ < *cautious_since_) {
-    cautious_since_.reset();  // it was jitter: back to slow start
+    cautious_since_.reset();  // it was jitter: resumes slow start
   }
   return {.leave = false, .growth = cautious_since_ ? kCautiousGrowth : 1.0};
 }
@@ -163,7 +163,7 @@ void Cubic::avoid_congestion(const AckEvent& ack, double acked) {
 
 void Cubic::reduce() {
   before_loss_ = state_;
-  // Fast convergence: a flow whose window shrinks from loss to loss makes room sooner.
+  // Fast convergence: a flow whose window shrinks from loss to loss yields sooner.
   state_.maximum =
       state_.window < state_.maximum ? state_.window * (1.0 + kCubicBeta) / 2.0 : state_.window;
   state_.threshold = std::max(state_.window * kCubicBeta, kWindowMin);

@@ -11,7 +11,7 @@ namespace cress::schemes {
 inline constexpr double kCubicC = 0.4;  // segments/s³
 inline constexpr double kCubicBeta = 0.7;
 
-/// Third root of `value` >= 0, to the last bit or so. std::cbrt may differ between C libraries;
+/// Third root of `value` >= 0, to about the last bit. std::cbrt may differ between C libraries;
 /// this uses only operations that IEEE 754 rounds correctly, so that all machines agree.
 double cube_root(double value);
 
@@ -28,15 +28,15 @@ struct CubicCurve {
 
 /// When slow start ends before the first loss. Against the kernel's own delay95 over eight recorded
 /// links (tcp_world_test.cc): kAtLoss is up to 62 % too high, so the kernel's flows did leave
-/// early; kHyStart and kHyStartPlusPlus are both within 11 %, one the closer on Verizon LTE, the
-/// other on T-Mobile UMTS. kHyStart is the default because it is what Linux runs.
+/// early; kHyStart and kHyStartPlusPlus are both within 11 %, the first closer on Verizon LTE, the
+/// second on T-Mobile UMTS. kHyStart is the default because it is what Linux runs.
 enum class SlowStartExit {
-  kAtLoss,          ///< never before it (RFC 5681)
+  kAtLoss,          ///< never before a loss (RFC 5681)
   kHyStart,         ///< Ha and Rhee 2008, as in Linux: acknowledgement train or rising delay
-  kHyStartPlusPlus  ///< RFC 9406: rising delay, then five rounds of caution that may take it back
+  kHyStartPlusPlus  ///< RFC 9406: rising delay, then five conservative rounds that may be reverted
 };
 
-/// Watches slow start round by round. Threads: none inside; one owner.
+/// Observes slow start round by round. Threads: none inside; one owner.
 class SlowStartWatch {
  public:
   explicit SlowStartWatch(SlowStartExit kind) : kind_(kind) {}
@@ -57,12 +57,13 @@ class SlowStartWatch {
   bool round_open_ = false;
   TimePoint round_start_{};
   TimePoint last_ack_{};
-  DataSize round_end_;  // the round is over when this much is acknowledged
+  DataSize round_end_;  // the round is over once this much is acknowledged
   int samples_ = 0;
   std::optional<Duration> least_ever_;
   std::optional<Duration> least_this_round_;
   std::optional<Duration> least_last_round_;
-  std::optional<Duration> cautious_since_;  // HyStart++: the delay at which caution began
+  std::optional<Duration>
+      cautious_since_;  // HyStart++: the delay at which the conservative phase began
   int cautious_rounds_ = 0;
 };
 

@@ -11,7 +11,7 @@ double segments(DataSize size) {
   return static_cast<double>(size.bytes()) / static_cast<double>(kTcpPayloadMax.bytes());
 }
 
-/// A path with a fixed round trip that acknowledges a full window each time: evenly spread, or all
+/// A path with a fixed round trip that acknowledges a full window each time: evenly spaced, or all
 /// at once at the end.
 class Path {
  public:
@@ -85,7 +85,7 @@ TEST(Cubic, FollowsItsCurveAfterALoss) {
     path.run_round();
     const double t = to_seconds(path.now() - epoch);
     const double formula = 0.4 * std::pow(t - k, 3) + maximum;
-    // The window is steered to where the curve will be one round trip later.
+    // The window is controlled towards the curve's value one round trip later.
     EXPECT_NEAR(segments(cubic.window()), formula, 0.012 * formula) << "t = " << t;
   }
   EXPECT_GT(segments(cubic.window()), maximum);
@@ -139,7 +139,7 @@ TEST(Cubic, NeverGrowsFasterThanHalfAWindowARoundTrip) {
   }
 }
 
-TEST(Cubic, RestoresItsWindowAndMaximumAfterAMistake) {
+TEST(Cubic, RestoresItsWindowAfterASpuriousLoss) {
   Cubic cubic{kNoEarlyExit};
   Path path{cubic, 100ms};
   for (int i = 0; i < 5; ++i) {

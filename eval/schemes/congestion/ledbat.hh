@@ -21,7 +21,7 @@ inline constexpr int kLedbatAllowedIncrease = 1;  // segments
 class LedbatDelays {
  public:
   void add(TimePoint now, Duration one_way_delay);
-  /// How much the newest samples are above the least of the history; after the first add().
+  /// How far the newest samples are above the minimum of the history; after the first add().
   Duration queueing() const;
   Duration base() const;
 
@@ -31,11 +31,10 @@ class LedbatDelays {
   std::deque<Duration> current_;  // at most kLedbatCurrentFilter
 };
 
-/// LEDBAT (RFC 6817), the congestion control of uTP: one-way delays steer the window towards 100 ms
-/// of queue. No slow start, as the RFC has none. Wants every segment acknowledged.
-/// Clocks: the ends' may differ by any constant; drift is not corrected (RFC 6817 leaves that
-/// open). Units: bytes inside, as in the RFC; whole segments outside. Threads: none inside; one
-/// owner.
+/// LEDBAT (RFC 6817), the congestion control of uTP: one-way delays control the window towards 100
+/// ms of queue. No slow start, as in the RFC. Needs every segment acknowledged. Clocks: the ends'
+/// may differ by any constant; drift is not corrected (RFC 6817 leaves that open). Units: bytes
+/// inside, as in the RFC; whole segments outside. Threads: none inside; one owner.
 class Ledbat final : public CongestionControl {
  public:
   void on_ack(const AckEvent& ack) override;
@@ -43,7 +42,7 @@ class Ledbat final : public CongestionControl {
   void on_timeout(TimePoint now, bool repeated) override;
   void on_spurious_loss(TimePoint now) override;
   DataSize window() const override;
-  /// With its fraction of a segment.
+  /// Including its fraction of a segment.
   double window_segments() const { return window_; }
   const LedbatDelays& delays() const { return delays_; }
 

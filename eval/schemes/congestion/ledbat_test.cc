@@ -85,7 +85,7 @@ TEST(Ledbat, GrowsNoFurtherThanOneSegmentBeyondWhatIsUsed) {
   EXPECT_DOUBLE_EQ(ledbat.window_segments(), 6.0);
 }
 
-TEST(Ledbat, HalvesOnLossAndBeginsWithOneSegmentAfterATimeout) {
+TEST(Ledbat, HalvesOnLossAndRestartsWithOneSegmentAfterATimeout) {
   Ledbat ledbat;
   for (int i = 0; i < 300; ++i) {
     ledbat.on_ack(ack_of(ledbat, 20ms));

@@ -4,10 +4,10 @@
 
 namespace cress::schemes {
 
-/// May the window grow? Only when new data was acknowledged outside of a recovery (RFC 5681), and
-/// not while the flow is held back by something else, the receiver's window, say (RFC 5681 §4.1 and
-/// RFC 7661). In slow start half of the window must have been used, as in Linux, so that a flow is
-/// never caught one step behind itself.
+/// Whether the window may grow: only if new data was acknowledged outside of a recovery (RFC 5681),
+/// and not while the flow is limited by something else, for example the receiver's window (RFC 5681
+/// §4.1 and RFC 7661). In slow start half of the window must have been used, as in Linux, so that a
+/// flow is never limited by its own window growth.
 bool may_grow(const AckEvent& ack, DataSize window, bool slow_start);
 
 /// NewReno's window (RFC 5681, with the byte counting of RFC 3465 and no limit L, as in Linux).
@@ -25,11 +25,11 @@ class Reno : public CongestionControl {
   bool in_slow_start() const { return state_.window < state_.threshold; }
 
  protected:
-  // For those that only add other reasons to grow and to shrink.
+  // For derived classes that only add other reasons to grow and to shrink.
   double segments() const { return state_.window; }
   double threshold() const { return state_.threshold; }
   void set(double segments, double threshold) { state_ = {segments, threshold}; }
-  /// By what was acknowledged, where the window may grow.
+  /// Grows by the acknowledged amount, if the window may grow.
   void grow(const AckEvent& ack);
 
  private:

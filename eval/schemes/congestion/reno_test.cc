@@ -35,7 +35,7 @@ TEST(Reno, HalvesOnLossAndThenAddsOneSegmentARoundTrip) {
   EXPECT_FALSE(reno.in_slow_start());
   for (int expected = 21; expected < 60; ++expected) {
     acknowledge_window(reno);
-    // The last acknowledgement of a round may fall to the next by rounding.
+    // By rounding, a round's last acknowledgement may belong to the next.
     EXPECT_NEAR(segments(reno.window()), expected, 1.0);
   }
   EXPECT_NEAR(segments(reno.window()), 59, 1.0);
@@ -55,7 +55,7 @@ TEST(Reno, StartsAgainFromOneSegmentAfterATimeoutUpToHalf) {
   EXPECT_FALSE(reno.in_slow_start());
 }
 
-TEST(Reno, TakesBackAReductionThatWasAMistake) {
+TEST(Reno, UndoesASpuriousReduction) {
   Reno reno;
   acknowledge_window(reno);
   reno.on_timeout(kTimeZero, false);

@@ -7,7 +7,7 @@ namespace cress::schemes {
 namespace {
 
 constexpr double kWindowMin = 2.0;  // segments
-// With two samples a round trip both may be of delayed acknowledgements.
+// With two samples per round trip both may be of delayed acknowledgements.
 constexpr int kRoundSamplesMin = 3;
 
 }  // namespace
@@ -41,7 +41,7 @@ void Vegas::adjust(const AckEvent& ack) {
     set(segments() + 1.0, threshold());
   }
   const double least = std::max(segments(), kWindowMin);
-  // As Linux: whatever follows, three quarters of this window are known to be safe.
+  // As in Linux: whatever follows, three quarters of this window are known to be safe.
   set(least, std::max(threshold(), 0.75 * least));
 }
 

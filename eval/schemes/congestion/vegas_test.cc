@@ -68,7 +68,7 @@ TEST(Vegas, AddsOneSegmentUnderAlphaTakesOneAboveBetaAndRestsBetween) {
   EXPECT_EQ(change(130ms), -2);  // 9
 }
 
-TEST(Vegas, HalvesOnLossBeginsAnewAfterATimeoutAndTakesAMistakeBack) {
+TEST(Vegas, HalvesOnLossRestartsOnTimeoutAndUndoesMistakes) {
   Vegas vegas;
   RoundTrips path{vegas, 100ms};
   path.run();

@@ -112,7 +112,7 @@ void Verus::end_epoch(TimePoint now) {
   if (before / least <= ratio_max_ || !s.left_start) {
     s.aim_ms = verus_aim(s.aim_ms, before, largest - before, least, ratio_max_);
     if (before / least > ratio_max_ && s.aim_ms <= least) {
-      // As low as it goes. With hardly anything out, that least delay is history.
+      // At its minimum. With hardly anything in flight, that least delay is obsolete.
       s.least_ms = in_flight_ < 2.0 ? least + kStarvedStep : least;
       still = in_flight_ >= 2.0;
     }
@@ -170,7 +170,7 @@ void Verus::on_timeout(TimePoint now, bool /*repeated*/) {
 }
 
 void Verus::on_spurious_loss(TimePoint /*now*/) {
-  // Nothing to take back: the authors' program knows no mistakes either.
+  // Nothing to undo: the authors' program has no spurious losses either.
 }
 
 DataSize Verus::window() const {

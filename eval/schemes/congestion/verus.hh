@@ -9,26 +9,27 @@
 namespace cress::schemes {
 
 // Zaki, Pötsch, Chen, Subramanian, Görg, "Adaptive Congestion Control for Unpredictable Cellular
-// Networks", SIGCOMM 2015, §4 and §6; what the paper leaves open is as in the authors' program.
+// Networks", SIGCOMM 2015, §4 and §6; details that the paper leaves open are as in the authors'
+// program.
 inline constexpr Duration kVerusEpoch = 5ms;
 inline constexpr double kVerusDelta1 = 1.0;            // ms, down when the delay rises
 inline constexpr double kVerusDelta2 = 2.0;            // ms, up when it falls, down above R
 inline constexpr double kVerusDecrease = 0.5;          // M, of the window after a loss
 inline constexpr Duration kVerusCurveInterval = 1s;    // between two curves
-inline constexpr double kVerusSlowStartDelay = 500.0;  // ms: above it slow start is over
+inline constexpr double kVerusSlowStartDelay = 500.0;  // ms: above it slow start ends
 
 /// The delay that the next epoch aims at (equation 4), in ms. `largest`: the smoothed largest
 /// delay; `change`: of the largest delay over the last epoch.
 double verus_aim(double aim, double largest, double change, double least, double ratio_max);
-/// How many segments the next epoch sends (equation 5): `window` - what is still out of
-/// `in_flight` after one of the ceil(round trip / epoch) epochs, and never fewer than none.
+/// How many segments the next epoch sends (equation 5): `window` minus the part of `in_flight` that
+/// remains after one of the ceil(round trip / epoch) epochs, at least 0.
 int verus_quota(double window, double in_flight, double round_trip_ms);
 
-/// Verus (SIGCOMM 2015): every 5 ms it moves the delay it aims at, looks up the window for it in
-/// the learned delay profile, and sends what is missing. `ratio_max` (R = 2, 4 or 6) bounds the
-/// largest delay over the least. Starts as TCP does; a loss halves the window and begins a phase in
-/// which nothing is learned; a timeout begins everything anew. Wants every segment acknowledged.
-/// Units: segments, milliseconds. Threads: none inside; one owner.
+/// Verus (SIGCOMM 2015): every 5 ms it changes its target delay, looks up the window for it in the
+/// learned delay profile, and sends the difference. `ratio_max` (R = 2, 4 or 6) bounds the largest
+/// delay relative to the least. Starts as TCP does; a loss halves the window and begins a phase
+/// without learning; a timeout restarts everything. Needs every segment acknowledged. Units:
+/// segments, milliseconds. Threads: none inside; one owner.
 class Verus final : public CongestionControl {
  public:
   explicit Verus(double ratio_max) : ratio_max_(ratio_max) {}
@@ -60,7 +61,7 @@ class Verus final : public CongestionControl {
     double round_trip_ms = 0;        // smoothed
     std::optional<double> least_ms;  // D_min
     std::optional<double> largest_ms;        // D_max, smoothed
-    std::optional<double> epoch_largest_ms;  // of the delays seen in this epoch
+    std::optional<double> epoch_largest_ms;  // of the delays observed in this epoch
     int quota = 0;
     TimePoint epoch_end{};
     TimePoint curve_due{};
@@ -80,7 +81,7 @@ class Verus final : public CongestionControl {
   State state_;
   double in_flight_ = 0;
   TimePoint last_ack_{};
-  std::deque<Sent> sent_;  // the window since each time, while something sent then may be out
+  std::deque<Sent> sent_;  // the window since each time, while something sent then may be in flight
 };
 
 }  // namespace cress::schemes

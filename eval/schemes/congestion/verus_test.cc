@@ -112,7 +112,7 @@ TEST(Verus, StartsWithOneSegmentAndDoublesLeavingAtHalfASecond) {
   EXPECT_EQ(verus.least_ms(), 100.0);
 }
 
-TEST(Verus, LossHalvesTheWindowAndATimeoutBeginsAnew) {
+TEST(Verus, LossHalvesTheWindowAndATimeoutRestarts) {
   Verus verus{2};
   testing_tools::RoundTrips path{verus, 100ms};
   for (int i = 0; i < 6; ++i) {
@@ -140,7 +140,7 @@ TEST(Verus, KeepsAConstantLinkBusyWithDelaysThatRBounds) {
     EXPECT_GT(flow.utilization(from, to), 0.85) << "R = " << ratio;
     const double queue_ms = flow.queueing_ms(from, to, 0.95);
     EXPECT_LT(queue_ms, 1.3 * 40.0 * (ratio - 1)) << "R = " << ratio;
-    EXPECT_GT(queue_ms, before) << "R = " << ratio;  // the bound is what tells them apart
+    EXPECT_GT(queue_ms, before) << "R = " << ratio;  // the bound distinguishes them
     before = queue_ms;
   }
 }

@@ -4,10 +4,10 @@
 
 namespace cress::schemes {
 
-/// The best of the values seen in a sliding window, exactly (a monotone queue). `Better(a, b)`: a
-/// displaces b, std::less_equal keeps the least, std::greater_equal the largest. Keys never fall.
-/// Cost: constant, amortised over additions; holds at most the window's values.
-/// Threads: none inside; one owner.
+/// The exact best value in a sliding window (a monotone queue). `Better(a, b)`: a replaces b;
+/// std::less_equal keeps the minimum, std::greater_equal the maximum. Keys never decrease. Cost:
+/// constant, amortised over additions; holds at most the window's values. Threads: none inside; one
+/// owner.
 template <class Key, class Value, class Better>
 class WindowedBest {
  public:
@@ -17,7 +17,7 @@ class WindowedBest {
     }
     kept_.push_back({key, value});
   }
-  /// Forgets what was added before `key`, but never the last.
+  /// Removes what was added before `key`, except the last value.
   void forget_before(Key key) {
     while (kept_.size() > 1 && kept_.front().key < key) {
       kept_.pop_front();

@@ -9,11 +9,11 @@
 
 namespace cress::schemes {
 
-/// One end of a Cress call on the bench: the very machine of the desktop program, with a
-/// VideoSource for a camera and an AudioSource for a microphone.
+/// One end of a Cress call on the bench: the same machine as in the desktop program, with a
+/// VideoSource as camera and an AudioSource as microphone.
 class CressCall final : public CallHost {
  public:
-  /// An empty camera: this end only watches; an empty microphone: it says nothing.
+  /// No camera: this end only receives; no microphone: it sends no audio.
   CressCall(TimePoint start, app::CallOptions options, std::unique_ptr<control::Control> control,
             CallMedia media);
 

@@ -7,14 +7,13 @@
 
 namespace cress::schemes {
 
-/// The omniscient protocol of the Sprout paper (§5.1): it knows the link and sends, for each
-/// opportunity of `trace`, one packet of 1500 bytes at the very instant. Nothing waits, nothing is
-/// left unused: throughput is the capacity, delay the link's own. Where the link's queue is not
-/// empty when it begins, or loses packets, it does not notice.
-/// Threads: none inside; one owner.
+/// The omniscient protocol of the Sprout paper (§5.1): it knows the link and sends one packet of
+/// 1500 bytes exactly at each opportunity of `trace`. Nothing is queued, no capacity is unused:
+/// throughput equals capacity, delay the link's own. It does not react if the link's queue is not
+/// empty at the start, or if packets are lost.
 class OmniscientSender final : public SchemeHost {
  public:
-  /// `trace` is that of the link this end sends over.
+  /// `trace` is that of the link over which this end sends.
   explicit OmniscientSender(std::shared_ptr<const sim::DeliveryTrace> trace);
 
   void handle_datagram(TimePoint /*now*/, const Address& /*from*/,

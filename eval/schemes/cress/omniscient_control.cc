@@ -8,7 +8,7 @@
 namespace cress::schemes {
 namespace {
 
-// A message's head within a datagram, as CressControl counts it.
+// A message's header within a datagram, as CressControl counts it.
 constexpr DataSize kMessageFraming{4};
 
 }  // namespace
@@ -32,8 +32,8 @@ TimePoint OmniscientControl::opportunity_after(TimePoint at) const {
 }
 
 OmniscientControl::Queue OmniscientControl::queue_at(TimePoint now) const {
-  // All opportunities in which something waited were used to the full but the last: capacity tells.
-  // [from, to) of capacity is (at, now] here: times are whole nanoseconds.
+  // All opportunities in which something waited were used fully except the last: the capacity gives
+  // them. [from, to) of capacity is (at, now] here: times are whole nanoseconds.
   const DataSize drained = trace_->capacity(queue_.at + 1ns, now + 1ns);
   return {now, queue_.size - std::min(queue_.size, drained)};
 }

@@ -8,22 +8,21 @@
 
 namespace cress::schemes {
 
-/// What the omniscient protocol of the Sprout paper (§5.1) is to a flow, for a call: a window that
-/// knows the link it sends over. It keeps the bottleneck's queue to the byte and lets go what will
-/// have left it within the delay target, no less and no more; so a call's frames are those that a
-/// sender with a perfect forecast would have made. It needs no feedback and gives none. What the
-/// link loses, and queues that drop, it does not foresee.
-/// Threads: none inside; one owner. `now` never goes back.
+/// The counterpart for a call of the Sprout paper's omniscient protocol (§5.1): a window that knows
+/// the link over which it sends. It keeps the exact state of the bottleneck's queue and permits
+/// what will have left it within the delay target, no less and no more; so a call's frames are
+/// those of a sender with a perfect forecast. It needs no feedback and sends none. It does not
+/// anticipate losses and queues that drop. Threads: none inside; one owner. `now` never goes back.
 class OmniscientControl final : public control::Control {
  public:
   struct Options {
     /// As CressControl's, so that only the forecast differs.
     Duration delay_target = 60ms;
-    /// What the link carries beside each datagram's payload.
+    /// What the link carries in addition to each datagram's payload.
     DataSize datagram_overhead{};
   };
 
-  /// `trace` is that of the link this end sends over.
+  /// `trace` is that of the link over which this end sends.
   OmniscientControl(std::shared_ptr<const sim::DeliveryTrace> trace, const Options& options);
 
   void handle_arrival(TimePoint /*now*/, const control::ArrivedDatagram& /*datagram*/) override {}
@@ -38,19 +37,19 @@ class OmniscientControl final : public control::Control {
   DataSize window(TimePoint now) const override;
   DataSize outstanding(TimePoint now) const override;
   DataSize message_overhead() const override;
-  /// What the link carries within kPromise of the last datagram sent.
+  /// Bytes that the link carries within kPromise of the last datagram sent.
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
-  /// While the link is dead, until it is not: heartbeats would be its first queue.
+  /// During an outage, until it ends: heartbeats would form its first queue.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
-  /// A window never errs: what does not fit waits.
+  /// The window is never wrong: what does not fit waits.
   Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint now) const override;
 
  private:
   static constexpr Duration kPromise = 260ms;  // as long as CressControl's forecast lives
 
-  /// The bottleneck after all opportunities up to `at`.
+  /// The bottleneck's state after all opportunities up to `at`.
   struct Queue {
     TimePoint at{};
     DataSize size{};

@@ -29,7 +29,7 @@ void run_until(sim::Link& link, TimePoint end) {
   }
 }
 
-TEST(OmniscientControl, WhatItLetsGoHasLeftWithinTheTargetAndAByteMoreHasNot) {
+TEST(OmniscientControl, PermitsExactlyWhatLeavesWithinTheTarget) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const auto trace = drawn_trace(seed);
     OmniscientControl control{trace, {.datagram_overhead = DataSize{60}}};

@@ -35,7 +35,7 @@ void SproutFlow::handle_datagram(TimePoint now, const Address& /*from*/,
                                  std::span<const std::byte> bytes) {
   now_ = now;
   if (options_.host.wakeup_delay > Duration{}) {
-    // Datagrams are read in the order they came, whatever the jitter.
+    // Datagrams are read in the order of arrival, whatever the jitter.
     const TimePoint due = now + jittered(options_.host.wakeup_delay);
     unread_.push_back(
         {unread_.empty() ? due : std::max(due, unread_.back().due), {bytes.begin(), bytes.end()}});
@@ -47,7 +47,7 @@ void SproutFlow::handle_datagram(TimePoint now, const Address& /*from*/,
 void SproutFlow::handle_timeout(TimePoint now) {
   now_ = now;
   if (!unread_.empty() && unread_.front().due <= now) {
-    // One datagram a turn of the loop, as the original reads them.
+    // One datagram per turn of the loop, as in the original.
     const Unread next = std::move(unread_.front());
     unread_.pop_front();
     read(now, next.bytes);

@@ -11,23 +11,23 @@
 
 namespace cress::schemes {
 
-/// The safe window, and the forecast as a rate over its horizon.
+/// The window, and the forecast as a rate over its horizon.
 HostSample sample_of(const session::Endpoint& endpoint, TimePoint now);
 
-/// The program around the protocol. An instant host acts the moment something changes.
+/// A model of the host program's delays. An ideal host acts the moment something changes.
 struct SproutHostModel {
-  /// The main loop looks at its window when a datagram was read and this long after it last looked.
+  /// The main loop checks its window after reading a datagram and this long after the last check.
   /// 0: at once.
   Duration loop_interval{};
-  /// From a datagram's arrival at the host until the program acts on it.
+  /// From a datagram's arrival at the host to the program's reaction.
   Duration wakeup_delay{};
-  /// Each of the two is drawn anew, up to this much earlier or later (less than either).
+  /// Each of the two is varied randomly by up to this much earlier or later (less than either).
   Duration jitter{};
 
-  /// The original program on the machine where it was measured: select() for at most 10 ms
-  /// (as in the original program) and a little for waking up; emulator stages that round each
-  /// datagram up to their next whole millisecond. An instant host is too fast, most of all under
-  /// loss (docs/results/flows.md).
+  /// The original program on the machine where it was measured: select() for at most 10 ms (as in
+  /// the original program) and a small wake-up delay; emulator stages that round each datagram up
+  /// to their next whole millisecond. An ideal host is too fast, most of all under loss
+  /// (docs/results/flows.md).
   static SproutHostModel original() {
     return {.loop_interval = 10'200us, .wakeup_delay = 1ms, .jitter = 200us};
   }
@@ -39,13 +39,13 @@ struct SproutFlowOptions {
   bool sends_data = true;
   /// Application bytes of a full packet.
   DataSize packet_size{1400};
-  /// Whether what is left of the window waits until it holds a full packet.
+  /// Whether the rest of the window waits until it holds a full packet.
   bool full_packets = false;
   SproutHostModel host;
   uint64_t seed = 1;  ///< of the host's jitter
 };
 
-/// One end of a saturating flow over a Sprout session: keeps the safe window full.
+/// One end of a saturating flow over a Sprout session: keeps the window full.
 class SproutFlow final : public SchemeHost {
  public:
   SproutFlow(TimePoint start, SproutFlowOptions options, std::unique_ptr<control::Control> control);

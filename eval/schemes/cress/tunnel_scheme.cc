@@ -12,8 +12,8 @@
 namespace cress::schemes {
 namespace {
 
-// A packet: IPv4 and UDP headers, as far as a tunnel looks at them; when it was sent (8 bytes), the
-// program's wire size and how many bytes it gave (2 each); those.
+// A packet: IPv4 and UDP headers, as far as a tunnel reads them; its send time (8 bytes), the
+// program's wire size and its number of bytes (2 each); those bytes.
 constexpr size_t kPortAt = 20;
 constexpr size_t kSentAt = 28;
 constexpr size_t kSizeAt = 36;
@@ -71,8 +71,8 @@ void CarriedFlows::handle_datagram(TimePoint now, const Address& /*from*/,
   }
 }
 
-/// A packet that makes no sense is dropped. `size`: what the link carried; the program's own if not
-/// known.
+/// An invalid packet is dropped. `size`: the size that the link carried; the program's own if
+/// unknown.
 void CarriedFlows::take(TimePoint now, std::span<const std::byte> packet,
                         std::optional<DataSize> size) {
   if (packet.size() < kBytesAt || packet.size() < kBytesAt + word_at(packet, kLengthAt) ||

@@ -12,21 +12,22 @@
 
 namespace cress::schemes {
 
-/// A carried datagram's way from program to program, and its size as an IP packet.
+/// A carried datagram's times from program to program, and its size as an IP packet.
 struct CarriedDatagram {
   TimePoint sent{};
   TimePoint arrived{};
   DataSize size{};
 };
 
-/// One end of several flows that share a path: the programs of any other schemes, side by side as
-/// they are or through a tunnel (paper §5.7). The other end has their peers, in the same order.
-/// Through a tunnel each datagram is an IPv4 packet of its size from a port of its flow, or of the
-/// model's own bytes and 40 where that is more: a bare acknowledgement of TCP counts about 80 bytes
-/// in place of 52, a datagram of a call 12 more than it has. Threads: none inside; one owner.
+/// One end of several flows that share a path: the programs of any other schemes, side by side
+/// directly or through a tunnel (paper §5.7). The other end has their peers, in the same order.
+/// Through a tunnel each datagram becomes an IPv4 packet of its size from a port of its flow, or of
+/// the model's own bytes plus 40 if that is more: a bare acknowledgement of TCP counts about 80
+/// bytes instead of 52, a datagram of a call 12 more than its size. Threads: none inside; one
+/// owner.
 class CarriedFlows final : public SchemeHost {
  public:
-  /// At most 255 flows. No tunnel: side by side.
+  /// At most 255 flows. Without a tunnel: side by side.
   CarriedFlows(std::vector<std::unique_ptr<SchemeHost>> flows,
                std::unique_ptr<tunnel::Tunnel> tunnel);
 
@@ -41,7 +42,7 @@ class CarriedFlows final : public SchemeHost {
 
   const SchemeHost& flow(size_t index) const { return *flows_.at(index); }
   SchemeHost& flow(size_t index) { return *flows_.at(index); }
-  /// What arrived here of that flow, in order of arrival.
+  /// The arrivals of that flow here, in order.
   std::span<const CarriedDatagram> arrivals(size_t index) const { return arrivals_.at(index); }
   const tunnel::Tunnel* tunnel() const { return tunnel_.get(); }
 

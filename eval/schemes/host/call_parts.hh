@@ -11,11 +11,11 @@
 #include "media/source/video_source.hh"
 #include "transport/base/take_front.hh"
 
-/// What the modelled calls have in common.
+/// The common parts of the modelled calls.
 namespace cress::schemes {
 
-/// A source of pictures as a camera: one picture each frame interval from `start` on.
-/// Threads: none inside; one owner.
+/// A video source as a camera: one picture per frame interval from `start` on. Threads: none
+/// inside; one owner.
 class Camera {
  public:
   /// An empty source never captures.
@@ -25,7 +25,7 @@ class Camera {
   TimePoint next_capture() const {
     return source_ ? start_ + source_->frame_rate().time_of(next_) : kNever;
   }
-  /// The number of the picture that is due. Asked late: those in between were never taken.
+  /// The number of the picture that is due. If called late, those in between are skipped.
   uint32_t take(TimePoint now) {
     const uint32_t taken = next_++;
     while (next_capture() <= now) {
@@ -42,11 +42,11 @@ class Camera {
   uint32_t next_ = 0;
 };
 
-/// What became of captured pictures, until somebody asks. Holds kMax; the oldest goes first.
-/// Threads: none inside; one owner.
+/// The outcomes of captured pictures, until they are taken. Holds kMax; the oldest is dropped
+/// first. Threads: none inside; one owner.
 class CodedLog {
  public:
-  static constexpr size_t kMax = 300;  // ten seconds of pictures nobody asked for
+  static constexpr size_t kMax = 300;  // ten seconds of outcomes not taken
 
   void push(const CodedFrame& frame) {
     if (frames_.size() == kMax) {

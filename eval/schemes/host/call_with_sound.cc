@@ -10,7 +10,7 @@ namespace cress::schemes {
 namespace {
 
 constexpr std::byte kSoundKind{0xA5};
-constexpr size_t kPlayedMax = 500;  // ten seconds that nobody asked for
+constexpr size_t kPlayedMax = 500;  // ten seconds that were not taken
 
 }  // namespace
 

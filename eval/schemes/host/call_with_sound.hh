@@ -11,13 +11,13 @@
 
 namespace cress::schemes {
 
-/// Gives a modelled video call a voice, the way the programs it stands for have one: Opus at a
-/// constant rate, sent at once, outside of the picture's rate control; the receiving half is
-/// Cress's own. Its datagrams are told from the call's by their first byte, which no call uses.
-/// Errors: what a peer sends is dropped when it makes no sense. Threads: none inside; one owner.
+/// Adds audio to a modelled video call, as the real programs have it: Opus at a constant rate, sent
+/// at once, outside of the video's rate control; the receiving half is Cress's own. Its datagrams
+/// are distinguished from the call's by their first byte, which no call uses. Errors: invalid
+/// datagrams are dropped. Threads: none inside; one owner.
 class CallWithSound final : public CallHost {
  public:
-  /// What WebRTC gives Opus for speech by default.
+  /// WebRTC's default Opus rate for speech.
   static constexpr DataRate kSoundRate = DataRate::kilobits_per_second(32);
 
   CallWithSound(TimePoint start, std::unique_ptr<CallHost> call,
@@ -42,7 +42,7 @@ class CallWithSound final : public CallHost {
   app::AudioSender sender_;
   app::AudioReceiver receiver_;
   std::deque<std::vector<std::byte>> outgoing_;  // drained after each call
-  std::deque<app::PlayedAudio> played_;          // at most kPlayedMax; the oldest goes first
+  std::deque<app::PlayedAudio> played_;          // at most kPlayedMax; the oldest is dropped first
 };
 
 }  // namespace cress::schemes

@@ -8,11 +8,11 @@
 
 namespace cress::schemes {
 
-/// A source of sound as a microphone: from `start` on, a frame is there each 20 ms, when its last
-/// sample is in. Threads: none inside; one owner.
+/// An audio source as a microphone: from `start` on, a frame is available every 20 ms, when its
+/// last sample is complete. Threads: none inside; one owner.
 class Microphone {
  public:
-  /// An empty source is silent for ever: nothing is captured.
+  /// Without a source nothing is captured.
   Microphone(TimePoint start, std::shared_ptr<media::AudioSource> source)
       : start_(start), source_(std::move(source)) {}
 

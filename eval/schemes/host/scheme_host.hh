@@ -12,28 +12,28 @@
 
 namespace cress::schemes {
 
-/// What a sender believes at an instant, for timelines; empty where a scheme has no such notion.
+/// A sender's estimates at an instant, for timelines; empty if a scheme has none.
 struct HostSample {
-  std::optional<DataSize> window{};    ///< it may send now, or keep in flight
-  std::optional<DataRate> forecast{};  ///< it expects of the link
+  std::optional<DataSize> window{};    ///< bytes that it may send now, or keep in flight
+  std::optional<DataRate> forecast{};  ///< the rate that it expects of the link
 };
 
 /// One end of a scheme under test.
 class SchemeHost : public Machine {
  public:
-  /// Application bytes that arrived here once (video: coded frames that were shown).
+  /// Application bytes that arrived here, counted once (video: encoded frames that were displayed).
   virtual DataSize delivered() const = 0;
   virtual HostSample sample(TimePoint /*now*/) const { return {}; }
 };
 
-/// What one end of a call sees and hears of its own side. An empty camera: it only watches; an
-/// empty microphone: it says nothing.
+/// Camera and microphone of one end of a call. No camera: it only receives; no microphone: it sends
+/// no audio.
 struct CallMedia {
   std::shared_ptr<media::VideoSource> camera;
   std::shared_ptr<media::AudioSource> microphone;
 };
 
-/// What the sender did with one captured picture. `size` is 0 for a skipped one.
+/// The sender's result for one captured picture. `size` is 0 if it was skipped.
 struct CodedFrame {
   uint32_t frame_id = 0;
   TimePoint captured{};
@@ -41,10 +41,10 @@ struct CodedFrame {
   std::optional<DataSize> budget{};
   int quantizer = 0;
   bool key_frame = false;
-  int attempts = 1;  ///< how often it was coded
+  int attempts = 1;  ///< how often it was encoded
 };
 
-/// What the viewer saw, and when.
+/// A displayed frame, and its time.
 struct ShownFrame {
   uint32_t frame_id = 0;
   TimePoint captured{};
@@ -52,12 +52,12 @@ struct ShownFrame {
   media::PicturePtr picture;
 };
 
-/// One end of a video call: captures its own camera, shows the other's; and the same with sound.
+/// One end of a video call: captures its own camera, displays the other's; and the same with audio.
 class CallHost : public SchemeHost {
  public:
   virtual std::optional<CodedFrame> poll_coded() = 0;
   virtual std::optional<ShownFrame> poll_shown() = 0;
-  /// What the listener heard, 20 ms after 20 ms.
+  /// The audio that was played, in steps of 20 ms.
   virtual std::optional<app::PlayedAudio> poll_played() { return std::nullopt; }
 };
 

@@ -9,7 +9,7 @@
 namespace cress::schemes {
 namespace {
 
-/// Every sample the mean of the four it covers; at an odd edge, of those there are.
+/// Every sample is the mean of the four it covers; at an odd edge, of those that exist.
 void halve_plane(const uint8_t* from, int width, int height, uint8_t* to) {
   for (int y = 0; y < height; y += 2) {
     const uint8_t* upper = from + static_cast<ptrdiff_t>(y) * width;

@@ -14,11 +14,11 @@
 namespace cress::schemes {
 
 /// One end of a video call whose encoder runs at the controller's rate (libvpx's own constant
-/// bitrate) and whose frames leave as soon as they are coded: nothing is paced. Errors: what a
-/// peer sends is dropped when it makes no sense. Threads: none inside; one owner.
+/// bitrate) and whose frames are sent as soon as they are encoded: no pacing. Errors: invalid
+/// datagrams are dropped. Threads: none inside; one owner.
 class LikeCall final : public CallHost {
  public:
-  /// An empty source: this end only watches.
+  /// Without a source this end only receives.
   LikeCall(TimePoint start, const LikeOptions& options, std::shared_ptr<media::VideoSource> source);
 
   void handle_datagram(TimePoint now, const Address& from,
@@ -33,7 +33,7 @@ class LikeCall final : public CallHost {
   std::optional<CodedFrame> poll_coded() override { return coded_.poll(); }
   std::optional<ShownFrame> poll_shown() override;
 
-  /// What the encoder is told to keep to; always within the options' floor and ceiling.
+  /// The encoder's target rate; always within the options' floor and ceiling.
   DataRate target() const { return peer_.target(); }
 
  private:
@@ -43,7 +43,7 @@ class LikeCall final : public CallHost {
   LikeOptions options_;
   Camera camera_;
   LikePeer peer_;
-  app::VideoReceiver receiver_{Duration{}};     // a loss is answered by a key frame
+  app::VideoReceiver receiver_{Duration{}};     // a loss leads to a key frame
   std::unique_ptr<media::Vp8Encoder> encoder_;  // null without a source
   CodedLog coded_;
   std::optional<uint32_t> last_coded_;

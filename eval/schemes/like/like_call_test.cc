@@ -33,8 +33,8 @@ TEST(LikeCall, DropsTruncatedAndAbsurdDatagrams) {
     ASSERT_GE(call.target(), LikeOptions{}.floor);
     ASSERT_LE(call.target(), LikeOptions{}.ceiling);
   }
-  // The whole reports tell of ruin, but of more arriving than was ever sent: no share of that is
-  // less than the target, and trouble raises nothing.
+  // The valid reports show heavy trouble, but also more arrivals than were ever sent: no share of
+  // that is less than the target, and trouble never raises the rate.
   EXPECT_EQ(call.target(), LikeOptions{}.start);
 }
 
@@ -43,7 +43,7 @@ std::shared_ptr<media::VideoSource> camera() {
       .width = 320, .height = 180, .frame_rate = {.numerator = 15, .denominator = 1}});
 }
 
-TEST(LikeCall, ShowsHalfSizePicturesBelowItsThresholdAndFullOnesAboveTheOther) {
+TEST(LikeCall, SwitchesBetweenHalfAndFullSizeAtItsThresholds) {
   LikeOptions options;
   options.start = kbps(150);
   options.raise_factor = 1.2;
@@ -99,7 +99,7 @@ TEST(LikeCall, WithoutArrivalsIsSilentWhereTheProfileIs) {
     sim::Link forward{{.trace = stepped(2ms, 5s, 10s, 25s), .queue = nullptr}};
     sim::Link reverse{{.trace = stepped(2ms, 30s, 2ms, 30s), .queue = nullptr}};
     sim::World world{{left, right, forward, reverse}};
-    world.run_until(at(14s));  // nothing has come for nine seconds
+    world.run_until(at(14s));  // nothing has arrived for nine seconds
     const bool told_in_the_outage =
         !reverse.records().empty() && reverse.records().back().sent > at(7s);
     EXPECT_EQ(told_in_the_outage, reports);

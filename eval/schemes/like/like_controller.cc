@@ -8,8 +8,8 @@
 namespace cress::schemes {
 namespace {
 
-// More than this cannot be a gap of lost datagrams: at 1.5 Mbit/s it would take minutes. The far
-// end has started anew, or makes it up.
+// A larger gap cannot be lost datagrams: at 1.5 Mbit/s it would take minutes. The far end has
+// restarted, or is faulty.
 constexpr uint32_t kSequenceLeapMax = 1U << 15U;
 
 }  // namespace
@@ -80,7 +80,7 @@ void LikeController::handle_feedback(TimePoint now, const RateFeedback& feedback
   const DataRate received = received_sum_ * (1.0 / static_cast<double>(reports_));
   target_ = std::clamp(received * options_.lower_factor, options_.floor, target_);
   next_raise_ = now + options_.hold;
-  trouble_since_.reset();  // patience begins anew
+  trouble_since_.reset();  // the patience restarts
 }
 
 void LikeController::handle_timeout(TimePoint now) {

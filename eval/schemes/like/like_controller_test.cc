@@ -14,7 +14,7 @@ constexpr RateFeedback kCalm{.loss = 0, .queueing_delay = 20ms, .received = kbps
 constexpr RateFeedback kDelayed{.loss = 0, .queueing_delay = 900ms, .received = kbps(200)};
 constexpr RateFeedback kLossy{.loss = 0.3, .queueing_delay = 20ms, .received = kbps(200)};
 
-/// A report every 200 ms from `now` on for `length`, and the controller's own timeouts on time.
+/// A report every 200 ms from `now` on for `length`, with the controller's own time-outs on time.
 TimePoint run(LikeController& controller, TimePoint now, Duration length,
               const RateFeedback& feedback) {
   for (const TimePoint end = now + length; now < end;) {
@@ -52,7 +52,7 @@ TEST(LikeController, ReachesItsCeilingFromTheFloorInAboutAHundredSecondsAndStays
   EXPECT_EQ(controller.target(), options.ceiling);
 }
 
-TEST(LikeController, DoesNotRaiseWhileItHearsNothing) {
+TEST(LikeController, DoesNotRaiseWithoutReports) {
   LikeController controller{kTimeZero, {}};
   for (int second = 1; second <= 30; ++second) {
     controller.handle_timeout(at(second * 1s));
@@ -86,7 +86,7 @@ TEST(LikeController, TroubleThatPausesIsForgiven) {
 TEST(LikeController, LowersToItsShareOfWhatArrivedDuringTheTrouble) {
   const LikeOptions options;
   LikeController controller{kTimeZero, options};
-  // Half of the reports say 100, half say 300 kbit/s: bursts must not decide.
+  // Half of the reports have 100, half have 300 kbit/s: bursts must not decide.
   const auto reports = options.patience / 200ms + 1;
   for (int64_t i = 0; i < reports; ++i) {
     RateFeedback report = kDelayed;
@@ -104,7 +104,8 @@ TEST(LikeController, NeverFallsBelowItsFloorNorRisesByLowering) {
   LikeController starved{kTimeZero, options};
   run(starved, kTimeZero, 60s, {.loss = 1, .queueing_delay = 60s, .received = {}});
   EXPECT_EQ(starved.target(), options.floor);
-  // What is reported may be far above the target (a queue that drains): that is no reason to raise.
+  // The reported rate may be far above the target (a queue that drains): that is no reason to
+  // raise.
   run(starved, at(60s), 60s, {.loss = 1, .queueing_delay = 60s, .received = kbps(1'000'000)});
   EXPECT_EQ(starved.target(), options.floor);
 }
@@ -140,7 +141,7 @@ TEST(LikeController, StaysWithinItsBoundsWhateverIsReported) {
   }
 }
 
-/// A loss of -1 says that there was nothing to take.
+/// A loss of -1 means that there was no feedback.
 RateFeedback take(ArrivalBooks& books) {
   return books.take_feedback(200ms).value_or(RateFeedback{.loss = -1, .received = {}});
 }
@@ -153,7 +154,7 @@ TEST(ArrivalBooks, CountsLossDelayAndRate) {
   books.handle_arrival(13, 70ms, DataSize{500});
   EXPECT_EQ(books.take_feedback(200ms),
             (RateFeedback{.loss = 0.25, .queueing_delay = 40ms, .received = kbps(100)}));
-  // An interval in which nothing came: nothing is known to be lost, the last delay stands.
+  // An interval without arrivals: no loss is known, and the last delay is repeated.
   EXPECT_EQ(books.take_feedback(200ms),
             (RateFeedback{.loss = 0, .queueing_delay = 40ms, .received = kbps(0)}));
 }

@@ -29,7 +29,7 @@ void LikeFlow::handle_timeout(TimePoint now) {
     return;
   }
   next_frame_ = now + kFrameInterval;
-  // As fragments of a coded frame would be: each with its head.
+  // Like the fragments of an encoded frame: each with its header.
   const DataSize part_max = LikePeer::kMediaMax - media::kFragmentHeaderSize;
   for (DataSize rest = peer_.target() * kFrameInterval; rest > DataSize{};) {
     const DataSize part = std::min(rest, part_max);

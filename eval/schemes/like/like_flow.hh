@@ -5,9 +5,9 @@
 
 namespace cress::schemes {
 
-/// One end of a modelled call without its pictures: thirty frames a second, each of just the size
-/// that the controller's target allows. What such a program puts on a link, without an encoder's
-/// own errors and time. Threads: none inside; one owner.
+/// One end of a modelled call without real video: thirty frames per second, each exactly of the
+/// size that the controller's target allows. The load that such a program puts on a link, without
+/// an encoder's errors and time. Threads: none inside; one owner.
 class LikeFlow final : public SchemeHost {
  public:
   /// Whether this end sends frames; the other only reports.

@@ -16,8 +16,8 @@ namespace {
 
 using namespace like_test;
 
-TEST(LikeOverALink, BuildsAQueueOfSecondsWhenTheLinkFallsTenfoldAndThenLowers) {
-  // Figure 1 of the Sprout paper in its barest form: 3 Mbit/s, and 0.3 Mbit/s from 60 s on.
+TEST(LikeOverALink, BuildsASecondsLongQueueOnATenfoldFallThenLowers) {
+  // A minimal form of Figure 1 of the Sprout paper: 3 Mbit/s, and 0.3 Mbit/s from 60 s on.
   Path path{stepped(4ms, 60s, 40ms, 200s), stepped(4ms, 200s, 4ms, 200s), {}};
   path.world.run_until(at(60s));
   const DataRate before = path.left.target();
@@ -133,7 +133,7 @@ class LikeOverPaperLinks : public LikeOverRecordedLinks {
   }
 };
 
-TEST_F(LikeOverPaperLinks, SkypeLikeHasSecondsOfSelfInflictedDelayAndLeavesMostOfTheLinkUnused) {
+TEST_F(LikeOverPaperLinks, SkypeLikeHasSecondsOfDelayAndUsesLittleOfTheLink) {
   // The paper: 2.52 s on average over its eight directions, and 2.2 times less than Sprout got,
   // which is some .3 of the capacity.
   const PaperMeans means = means_of("skype-like", {});
@@ -143,7 +143,7 @@ TEST_F(LikeOverPaperLinks, SkypeLikeHasSecondsOfSelfInflictedDelayAndLeavesMostO
   EXPECT_NEAR(means.sprout_over, 2.2, 0.6);
 }
 
-TEST_F(LikeOverPaperLinks, TheProgramsOf2017HaveSecondsOfItTooAndStandInThePapersOrder) {
+TEST_F(LikeOverPaperLinks, ProgramsOf2017HaveSecondsOfDelayInThePapersOrder) {
   // Fitted to recordings alone; the paper's programs were four years older: 2.28 s and 4.4 times
   // less than Sprout (Hangouts), 2.75 s and 1.9 times (FaceTime).
   const PaperMeans hangouts = means_of("hangouts-like", LikeOptions::hangouts_2017());

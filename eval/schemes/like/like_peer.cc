@@ -16,7 +16,7 @@ constexpr uint8_t kReportKind = 2;
 constexpr size_t kMediaHeader = 13;
 constexpr size_t kReportSize = 12;
 constexpr double kLossUnit = 65535;
-// Nobody's clock reads more: three years. Keeps every sum of times below far from its limit.
+// The largest valid clock value: three years. Keeps every sum of times below far from its limit.
 constexpr uint64_t kSentTimeMaxMicroseconds = 100'000'000'000'000;
 
 class Writer {

@@ -12,9 +12,9 @@
 
 namespace cress::schemes {
 
-/// One end's rate control and datagrams, whatever media they carry: RTP-like, with a report every
-/// kReportInterval, drawn in like_peer.cc. Errors: what a peer sends is dropped when it makes no
-/// sense. Threads: none inside; one owner.
+/// One end's rate control and datagrams, for any media: RTP-like, with a report every
+/// kReportInterval; layout in like_peer.cc. Errors: invalid datagrams are dropped. Threads: none
+/// inside; one owner.
 class LikePeer {
  public:
   static constexpr Duration kReportInterval = 200ms;
@@ -25,17 +25,17 @@ class LikePeer {
 
   LikePeer(TimePoint start, const LikeOptions& options);
 
-  /// The media in it; empty for a report and for nonsense.
+  /// The media in it; empty for a report and for invalid data.
   std::span<const std::byte> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
-  /// `needs_key_frame`: what a report would ask of the other end.
+  /// `needs_key_frame`: whether a report shall ask the other end for one.
   void handle_timeout(TimePoint now, bool needs_key_frame);
-  /// A piece of media, which leaves at once.
+  /// A piece of media, sent at once.
   void send(TimePoint now, std::span<const std::byte> media);
   std::optional<Transmit> poll_transmit();
   TimePoint poll_timeout() const;
   /// Whether the other end has asked for a key frame since the last call.
   bool take_key_frame_wanted();
-  /// What media may come to; always within the options' floor and ceiling.
+  /// The target rate of media; always within the options' floor and ceiling.
   DataRate target() const { return controller_.target(); }
 
  private:

@@ -1,6 +1,6 @@
-// The modelled programs beside recordings of the real ones: the same link, the same moments. Rates
-// and queues of the first half of each recording choose the numbers of a profile; those of the
-// second half say how far off it is. A table is printed (docs/method-like.md).
+// The modelled programs compared with recordings of the real ones: the same link, the same moments.
+// Rates and queues of the first half of each recording determine the parameters of a profile; those
+// of the second half show its error. A table is printed (docs/method-like.md).
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr int kBinsPerSecond = 10;  // a row of a recording is 100 ms
 
-/// What a program did in each 100 ms.
+/// A program's activity in each 100 ms.
 struct Course {
   std::vector<double> offered_bytes;
   std::vector<std::optional<double>> queue_ms;  ///< the longest wait of what was delivered
@@ -39,8 +39,8 @@ struct Course {
 struct RecordingInfo {
   const char* file;
   const char* trace;
-  Duration trace_ahead;  ///< the trace began so long before the recording, by its capacities
-  Duration media;        ///< when it began to send pictures; before, it rang
+  Duration trace_ahead;  ///< the trace began this long before the recording, by its capacities
+  Duration media;        ///< when it began to send video; before, it rang
 };
 
 struct Recording {
@@ -49,7 +49,7 @@ struct Recording {
   Course course;
 };
 
-/// What a window of a course comes to.
+/// Statistics of a window of a recording.
 struct Summary {
   double rate_kbps = 0;
   double queue50_ms = 0;
@@ -60,8 +60,8 @@ struct Comparison {
   Summary there, here;
   double error_kbps = 0;  ///< mean absolute, of each second
 
-  /// Relative errors of rate, course and queue, the queue's counted half and over 20 ms, under
-  /// which nobody cares.
+  /// Relative errors of rate, course and queue, the queue's weighted by half and only over 20 ms,
+  /// below which it does not matter.
   double cost() const {
     const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
     return apart(here.rate_kbps, there.rate_kbps) + error_kbps / there.rate_kbps +
@@ -94,7 +94,7 @@ Course load_course(const fs::path& path) {
   return course;
 }
 
-/// The trace as it was when the recording began.
+/// The trace as of the beginning of the recording.
 Trace begun(const sim::DeliveryTrace& trace, Duration ahead, Duration length) {
   auto later = std::make_shared<sim::DeliveryTrace>();
   for (Duration period{}; period < length + ahead; period += trace.period()) {
@@ -173,7 +173,7 @@ Comparison compare(const Course& there, const Course& here, size_t from, size_t 
 constexpr size_t kHalf = 350;  // seconds
 constexpr size_t kWhole = 700;
 
-/// From when the call is up: pictures have begun, and a start's own course is over.
+/// From when the call is established: video has begun, and the initial phase is over.
 size_t fitted_from(const Recording& recording) {
   return static_cast<size_t>(recording.info.media / 1s) + 5;
 }
@@ -208,7 +208,7 @@ class LikeRecordings : public testing::Test {
   const fs::path data_{CRESS_DATA};
 };
 
-/// Over the first halves: what the numbers of a profile are chosen by.
+/// Over the first halves: the parameters of a profile are chosen by this.
 double cost_of(const std::vector<Recording>& recordings, const LikeOptions& options) {
   double cost = 0;
   for (const Recording& recording : recordings) {
@@ -241,7 +241,7 @@ std::vector<Comparison> print_halves(const char* profile, const std::vector<Reco
 
 // ---- The fitter ----
 
-/// One number of a profile, and how it steps.
+/// One parameter of a profile, and its steps.
 struct Knob {
   const char* name;
   std::function<LikeOptions(LikeOptions, int direction)> step;
@@ -282,7 +282,7 @@ struct Fit {
 
 using CostOf = std::function<double(const LikeOptions&)>;
 
-/// Steps each knob up and down for as long as that costs less.
+/// Steps each parameter up and down for as long as that reduces the cost.
 Fit descend(LikeOptions options, std::span<const Knob> knobs, const CostOf& cost_of_options) {
   Fit best{options, cost_of_options(options)};
   for (bool moved = true; moved;) {
@@ -304,7 +304,7 @@ Fit descend(LikeOptions options, std::span<const Knob> knobs, const CostOf& cost
   return best;
 }
 
-/// Somewhere around `options`.
+/// A random point near `options`.
 LikeOptions drawn(Rng& rng, LikeOptions options, std::span<const Knob> knobs) {
   for (const Knob& knob : knobs) {
     const int direction = rng.chance(0.5) ? 1 : -1;
@@ -334,7 +334,8 @@ const Knob kPatience = time_knob("patience", &LikeOptions::patience, 200ms);
 const Knob kLower = factor_knob("lower", &LikeOptions::lower_factor, 0.05);
 const Knob kHold = time_knob("hold", &LikeOptions::hold, 200ms);
 
-/// The recordings of these programs are of a link they never filled: the rest cannot be seen.
+/// The recordings of these programs are of a link that they never filled: the other parameters
+/// cannot be determined.
 const std::vector<Knob> kCourse{kStart, kCeiling, kRaise};
 const std::vector<Knob> kAll{kStart, kCeiling, kRaise, kDelay, kPatience, kLower, kHold};
 
@@ -362,7 +363,7 @@ TEST_F(LikeRecordings, NoStepFromAProfileFitsTheFirstHalvesBetter) {
   }
 }
 
-// The fitter: minutes. Whoever changes the model or the cost runs it, and takes over what it finds.
+// The fitter: takes minutes. After a change of the model or the cost, run it and adopt its result.
 TEST_F(LikeRecordings, DISABLED_TheFitterFindsNothingBetterFromManyStarts) {
   constexpr int kStarts = 100;
   for (const Fitted& fitted : all_fitted()) {
@@ -380,7 +381,7 @@ TEST_F(LikeRecordings, DISABLED_TheFitterFindsNothingBetterFromManyStarts) {
   }
 }
 
-/// How far off a profile may be where it was not fitted: as measured, and a little more.
+/// The permitted error of a profile where it was not fitted: as measured, and a little more.
 struct Tolerance {
   double rate;     ///< of the recorded mean
   double course;   ///< mean absolute error of a second, of the recorded mean
@@ -402,7 +403,7 @@ TEST_F(LikeRecordings, ProfilesAreAsFarOffInTheSecondHalvesAsTheMethodSays) {
   expect_within(skype[0], {.rate = 0.1, .course = 0.2, .queue50 = 1.1, .queue95 = 1.15}, "Skype");
   const auto hangouts =
       print_halves("hangouts-like", load(kHangouts), LikeOptions::hangouts_2017());
-  // Its bursts, which make half of that queue, have no place in the model.
+  // Its bursts, which cause half of that queue, are not modelled.
   expect_within(hangouts[0], {.rate = 0.05, .course = 0.3, .queue50 = 1.3, .queue95 = 2},
                 "Hangouts");
   const auto facetime =
@@ -414,7 +415,7 @@ TEST_F(LikeRecordings, ProfilesAreAsFarOffInTheSecondHalvesAsTheMethodSays) {
   expect_within(facetime[2], moving, "FaceTime over LTE");
 }
 
-TEST_F(LikeRecordings, TheSkypeOfThePaperIsAnotherProgramThanTheRecordedOne) {
+TEST_F(LikeRecordings, PapersSkypeDiffersFromTheRecordedOne) {
   const std::vector<Recording> recordings = load(kSkype);
   const auto paper = print_halves("skype-like", recordings, {});
   const auto recorded = print_halves("skype 2017", recordings, LikeOptions::skype_2017());

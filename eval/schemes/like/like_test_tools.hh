@@ -6,7 +6,7 @@
 #include "eval/schemes/like/like_flow.hh"
 #include "transport/sim/world.hh"
 
-/// What the tests of the modelled programs share.
+/// Code shared by the tests of the modelled programs.
 namespace cress::schemes::like_test {
 
 using Trace = std::shared_ptr<const sim::DeliveryTrace>;
@@ -23,7 +23,7 @@ inline Trace stepped(Duration gap, Duration until, Duration later, Duration end)
   return trace;
 }
 
-/// A two-way call between ends without pictures.
+/// A two-way call between ends without video.
 struct Path {
   Path(Trace down, Trace up, const LikeOptions& options)
       : left(kTimeZero, options, true),

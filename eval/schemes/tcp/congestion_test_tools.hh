@@ -9,14 +9,14 @@
 #include "eval/schemes/tcp/tcp_sender.hh"
 #include "transport/sim/world.hh"
 
-/// What the tests of congestion controllers share. Threads: none inside.
+/// Code shared by the tests of congestion controllers. Threads: none inside.
 namespace cress::schemes::testing_tools {
 
 inline double segments(DataSize size) {
   return static_cast<double>(size.bytes()) / static_cast<double>(kTcpPayloadMax.bytes());
 }
 
-/// A path whose round trip the test sets: acknowledges a window at a time, evenly spread, segment
+/// A path whose round trip the test sets: acknowledges one window at a time, evenly spaced, segment
 /// by segment.
 class RoundTrips {
  public:
@@ -25,7 +25,7 @@ class RoundTrips {
 
   void set_round_trip(Duration round_trip) { round_trip_ = round_trip; }
   TimePoint now() const { return now_; }
-  /// The window's segments come back, and others take their places.
+  /// Acknowledges the window's segments, and sends new ones.
   void run() {
     const auto count = static_cast<int64_t>(segments(control_.window()));
     const DataSize delivered_before = delivered_;
@@ -62,7 +62,7 @@ inline std::shared_ptr<const sim::DeliveryTrace> steady(Duration gap) {
   return trace;
 }
 
-/// One flow over a link of constant rate, 40 ms there and back.
+/// One flow over a link of constant rate, with a round trip of 40 ms.
 struct SteadyFlow {
   SteadyFlow(std::unique_ptr<CongestionControl> control, Duration gap, bool every_ack,
              std::unique_ptr<sim::Queue> queue = nullptr)
@@ -73,7 +73,7 @@ struct SteadyFlow {
         reverse({.trace = steady(100us), .queue = nullptr}),
         world({sender, receiver, forward, reverse}) {}
 
-  /// Of what left in [from, to): of the capacity.
+  /// Of the capacity in [from, to).
   double utilization(TimePoint from, TimePoint to) const {
     DataSize left;
     for (const sim::PacketRecord& record : forward.records()) {
@@ -82,7 +82,7 @@ struct SteadyFlow {
     return static_cast<double>(left.bytes()) /
            static_cast<double>(forward.options().trace->capacity(from, to).bytes());
   }
-  /// Of the datagrams that left then, the waits in the queue: their `q`-quantile, in ms.
+  /// The `q`-quantile of the queueing delays, in ms, of the datagrams that left then.
   double queueing_ms(TimePoint from, TimePoint to, double q) const {
     std::vector<double> waits;
     for (const sim::PacketRecord& record : forward.records()) {

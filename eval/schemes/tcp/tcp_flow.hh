@@ -9,7 +9,7 @@
 
 namespace cress::schemes {
 
-/// The data end of a saturating TCP flow, for the bench.
+/// The sending end of a saturating TCP flow, for the bench.
 class TcpFlowSender final : public SchemeHost {
  public:
   explicit TcpFlowSender(std::unique_ptr<CongestionControl> control) : tcp_(std::move(control)) {}

@@ -16,10 +16,10 @@ struct TcpRange {
 };
 
 /// A set of numbers kept as disjoint, non-touching ranges: what has been SACKed (sender, in
-/// segments) or waits behind a hole (receiver, in bytes). An addition costs the logarithm of the
-/// holes and what is new, never the length of what was known: a SACK block may name thousands of
-/// segments in every acknowledgement.
-/// Threads: none inside; one owner. The owner bounds what it adds (by its window).
+/// segments) or waits behind a gap (receiver, in bytes). An insertion costs the logarithm of the
+/// number of gaps plus what is new, never the length of what was known: a SACK block may name
+/// thousands of segments in every acknowledgement. Threads: none inside; one owner. The owner
+/// bounds what it adds (by its window).
 class TcpRangeSet {
  public:
   bool empty() const { return ranges_.empty(); }
@@ -56,7 +56,7 @@ class TcpRangeSet {
     ranges_.emplace_hint(next, merged.begin, merged.end);
   }
 
-  /// Forgets every number below `limit`.
+  /// Removes every number below `limit`.
   void erase_below(int64_t limit) {
     while (!ranges_.empty() && ranges_.begin()->first < limit) {
       const auto [begin, end] = *ranges_.begin();
@@ -73,7 +73,7 @@ class TcpRangeSet {
     total_ = 0;
   }
 
-  /// The range that holds `number`.
+  /// The range that contains `number`.
   std::optional<TcpRange> find(int64_t number) const {
     auto next = ranges_.upper_bound(number);
     if (next == ranges_.begin() || std::prev(next)->second <= number) {

@@ -18,7 +18,7 @@ void TcpReceiver::handle_datagram(TimePoint now, const Address& /*from*/,
   }
   const TcpSegment& segment = *parsed;
   if (segment.payload == DataSize{}) {
-    return;  // nothing flows the other way that it could acknowledge
+    return;  // there is no data in the other direction that it could acknowledge
   }
   ++stats_.segments;
   // RFC 7323 §4.3: the timestamp of the oldest segment that the next acknowledgement covers.
@@ -56,7 +56,8 @@ TcpReceiver::Arrival TcpReceiver::take(const TcpSegment& segment) {
   }
   const bool hole_before = !ahead_.empty();
   next_ = bytes.end;
-  // What this joins up with is read too; ranges do not touch each other, so there is one at most.
+  // Data joined up by this segment is read too; ranges do not touch each other, so there is one at
+  // most.
   if (const auto joined = ahead_.find(next_)) {
     next_ = joined->end;
   }
@@ -65,7 +66,7 @@ TcpReceiver::Arrival TcpReceiver::take(const TcpSegment& segment) {
 }
 
 void TcpReceiver::note_block(int64_t sequence) {
-  // Points that have been merged into this range, or read, stand for nothing any more.
+  // Points merged into this range, or read, are obsolete.
   const auto range = ahead_.find(sequence);
   std::erase_if(recent_, [&](int64_t point) {
     return point < next_ || (range && point >= range->begin && point < range->end);

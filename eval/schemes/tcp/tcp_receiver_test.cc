@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMss = kTcpPayloadMax.bytes();
 
-/// Speaks to a receiver in segment numbers.
+/// Sends to a receiver in segment numbers.
 class Talk {
  public:
   explicit Talk(const TcpReceiver::Options& options = {.quick_acks = 0}) : receiver(options) {}
@@ -72,7 +72,7 @@ TEST(TcpReceiver, AcknowledgesTheFirstSegmentsAtOnce) {
   EXPECT_TRUE(talk.send(kTimeZero, 16).empty());
 }
 
-TEST(TcpReceiver, ReportsWhatIsAheadOfAHoleNewestFirst) {
+TEST(TcpReceiver, ReportsRangesBeyondAGapNewestFirst) {
   Talk talk;
   talk.send(kTimeZero, 0);
   talk.send(kTimeZero, 1);
@@ -81,7 +81,7 @@ TEST(TcpReceiver, ReportsWhatIsAheadOfAHoleNewestFirst) {
   EXPECT_EQ(talk.send(kTimeZero, 6)[0].sacks, (std::vector<TcpRange>{block(6, 6), block(3, 4)}));
   EXPECT_EQ(talk.send(kTimeZero, 8)[0].sacks,
             (std::vector<TcpRange>{block(8, 8), block(6, 6), block(3, 4)}));
-  // Three blocks at most: the oldest goes.
+  // Three blocks at most: the oldest is dropped.
   EXPECT_EQ(talk.send(kTimeZero, 10)[0].sacks,
             (std::vector<TcpRange>{block(10, 10), block(8, 8), block(6, 6)}));
   // Joining two makes one block of them.
@@ -97,12 +97,12 @@ TEST(TcpReceiver, EchoesTheOldestSegmentThatIsNotYetAcknowledged) {
   Talk talk;
   talk.send(kTimeZero + 1ms, 0);
   EXPECT_EQ(talk.send(kTimeZero + 2ms, 1)[0].echo, kTimeZero + 1ms);
-  // Out of order: the last in-order one stays. The segment that fills the hole: its own.
+  // Out of order: the last in-order one stays. For the segment that fills the gap: its own.
   EXPECT_EQ(talk.send(kTimeZero + 3ms, 3)[0].echo, kTimeZero + 1ms);
   EXPECT_EQ(talk.send(kTimeZero + 9ms, 2)[0].echo, kTimeZero + 9ms);
 }
 
-// RFC 7323 §4.3: a datagram that the network delayed must not make round trips look longer.
+// RFC 7323 §4.3: a datagram delayed by the network must not make round trips look longer.
 TEST(TcpReceiver, AnOldDuplicatesTimestampIsNotEchoed) {
   Talk talk;
   talk.send(kTimeZero + 5ms, 0);
@@ -130,7 +130,15 @@ TEST(TcpReceiver, AnswersADuplicateAtOnceAndCountsItOnce) {
   EXPECT_EQ(talk.receiver.stats().duplicates, 1U);
 }
 
-TEST(TcpReceiver, RefusesWhatIsBeyondItsWindow) {
+TEST(TcpReceiver, CountsADuplicateAheadOfAGapOnce) {
+  Talk talk;
+  talk.send(kTimeZero, 2);
+  EXPECT_EQ(talk.receiver.stats().duplicates, 0U);
+  talk.send(kTimeZero, 2);
+  EXPECT_EQ(talk.receiver.stats().duplicates, 1U);
+}
+
+TEST(TcpReceiver, RejectsSegmentsBeyondItsWindow) {
   Talk talk{{.window = kTcpPayloadMax * 10, .quick_acks = 0}};
   EXPECT_EQ(talk.send(kTimeZero, 9)[0].sacks, (std::vector<TcpRange>{block(9, 9)}));
   const auto acks = talk.send(kTimeZero, 10);
@@ -140,7 +148,7 @@ TEST(TcpReceiver, RefusesWhatIsBeyondItsWindow) {
   EXPECT_EQ(talk.receiver.stats().beyond_window, 1U);
 }
 
-TEST(TcpReceiver, CountsAndIgnoresWhatIsNotASegment) {
+TEST(TcpReceiver, CountsAndIgnoresInvalidSegments) {
   Talk talk;
   talk.receiver.handle_datagram(kTimeZero, {}, std::vector{std::byte{1}, std::byte{2}});
   EXPECT_EQ(talk.receiver.stats().malformed, 1U);

@@ -6,7 +6,7 @@
 
 namespace cress::schemes {
 namespace {
-// RFC 8985 §6.2 step 4 (and DupThresh of RFC 5681): three segments beyond a hole end the patience.
+// RFC 8985 §6.2 step 4 (and DupThresh of RFC 5681): three segments beyond a gap end the waiting.
 constexpr int64_t kReorderingSegments = 3;
 }  // namespace
 
@@ -168,7 +168,8 @@ int64_t TcpScoreboard::find_losses(TimePoint now, bool repairing) {
 
 void TcpScoreboard::lose_everything() {
   if (!segments_.empty() && segments_.front().state == State::kSacked) {
-    // The receiver took back what it had SACKed, or it lies: believe it no more (RFC 2018 §8).
+    // The receiver withdrew what it had SACKed, or it lies: its SACKs are ignored from now on (RFC
+    // 2018 §8).
     for (Segment& segment : segments_) {
       if (segment.state == State::kSacked) {
         segment.state = State::kInFlight;

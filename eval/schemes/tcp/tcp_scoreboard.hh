@@ -10,22 +10,22 @@
 
 namespace cress::schemes {
 
-/// What a TCP sender knows of its outstanding segments: SACK (RFC 2018) and loss by time order,
-/// RACK (RFC 8985), which also sees that a retransmission was lost. Units: segments, numbered from
-/// 0 in order of first transmission. Cost: everything is amortised over transmissions, however long
-/// the window; only a timeout and its undoing walk the window. Bounds: `outstanding()` entries,
-/// which the sender's windows limit. Threads: none inside; one owner.
+/// A TCP sender's state of its outstanding segments: SACK (RFC 2018) and loss by time order, RACK
+/// (RFC 8985), which also detects lost retransmissions. Units: segments, numbered from 0 in order
+/// of first transmission. Cost: everything is amortised over transmissions, however long the
+/// window; only a timeout and its undoing walk the window. Bounds: `outstanding()` entries, which
+/// the sender's windows limit. Threads: none inside; one owner.
 class TcpScoreboard {
  public:
   /// What an acknowledgement changed.
   struct Delivery {
     int64_t newly_delivered = 0;
     bool advanced = false;  ///< the cumulative acknowledgement moved
-    /// Of the newest delivered segment (in order of departure), when that is unambiguous.
+    /// Of the newest delivered segment (in order of sending), if it is unambiguous.
     std::optional<Duration> round_trip;
     TimePoint newest_sent{};  ///< when the newest delivered segment left
     int64_t delivered_when_sent = 0;
-    /// How long what was delivered since it left took to be sent, and to be acknowledged.
+    /// How long it took to send, and to acknowledge, the data delivered since it was sent.
     Duration send_elapsed{};
     Duration ack_elapsed{};
   };
@@ -35,7 +35,7 @@ class TcpScoreboard {
   /// The next new segment's number.
   int64_t next() const { return first_ + outstanding(); }
   int64_t outstanding() const { return static_cast<int64_t>(segments_.size()); }
-  /// Sent, and neither delivered nor given up.
+  /// Sent, and neither delivered nor declared lost.
   int64_t in_flight() const { return in_flight_; }
   int64_t delivered() const { return delivered_; }
   std::optional<Duration> least_round_trip() const { return least_round_trip_; }
@@ -44,23 +44,23 @@ class TcpScoreboard {
   int64_t retransmitted() const { return retransmitted_; }
 
   void send_new(TimePoint now);
-  /// The next lost segment, which is taken as sent again at `now`; `has_lost()` must hold. In the
+  /// The next lost segment, which counts as retransmitted at `now`; `has_lost()` must hold. In the
   /// order in which losses were found: by number, and lost retransmissions after that.
   int64_t retransmit(TimePoint now);
 
-  /// Everything below `segment` (at most next()) has arrived, and what `sacks` name, in segments;
-  /// parts outside the outstanding ones are ignored. `echo`: the timestamp that came back with it.
+  /// Everything below `segment` (at most next()) has arrived, and the segments in `sacks`; parts
+  /// outside the outstanding ones are ignored. `echo`: the timestamp returned with it.
   Delivery acknowledge(TimePoint now, int64_t segment, std::span<const TcpRange> sacks,
                        std::optional<TimePoint> echo);
-  /// Gives up what RACK says is gone; returns how many. `repairing`: a recovery is under way, so no
-  /// reordering is waited for unless it has been seen.
+  /// Declares lost what RACK says is lost; returns how many. `repairing`: a recovery is in
+  /// progress, so reordering is not waited for unless it has been observed.
   int64_t find_losses(TimePoint now, bool repairing);
-  /// When find_losses may find more without any acknowledgement; kNever when not.
+  /// When find_losses may find more without any acknowledgement; kNever if it cannot.
   TimePoint loss_timeout() const { return loss_timeout_; }
 
-  /// A retransmission timeout: all that is not delivered is given up.
+  /// A retransmission timeout: everything not delivered is declared lost.
   void lose_everything();
-  /// What was given up and not sent again is in flight after all (Eifel, RFC 4015).
+  /// What was declared lost and not retransmitted is in flight after all (Eifel, RFC 4015).
   void forgive();
 
  private:
@@ -69,7 +69,7 @@ class TcpScoreboard {
     TimePoint sent{};
     int64_t serial = 0;  // of its last transmission
     int64_t delivered_when_sent = 0;
-    // The newest delivery when this left, and when that segment had left.
+    // The newest delivery when this was sent, and the send time of that segment.
     TimePoint delivery_time{};
     TimePoint delivery_sent{};
     State state = State::kInFlight;
@@ -97,7 +97,7 @@ class TcpScoreboard {
   int64_t retransmitted_ = 0;
   int64_t delivered_ = 0;
   int64_t next_serial_ = 1;
-  // The newest delivery, and when what it delivered had left; for rates.
+  // The newest delivery, and the send time of what it delivered; for rates.
   TimePoint delivery_time_{};
   TimePoint delivery_sent_{};
   // RACK: the newest delivered transmission, and how long it took.

@@ -17,23 +17,23 @@ namespace cress::schemes {
 inline constexpr DataSize kTcpHeader{52};
 /// What a full segment carries on a path with an MTU of 1500 bytes.
 inline constexpr DataSize kTcpPayloadMax{1448};
-/// Beside timestamps the option space of 40 bytes holds three SACK blocks (RFC 2018, §3).
+/// In addition to timestamps the option space of 40 bytes holds three SACK blocks (RFC 2018, §3).
 inline constexpr size_t kTcpSackBlocksMax = 3;
 /// No modelled flow reaches it; keeps every sum in the parser and the machines far from overflow.
 inline constexpr int64_t kTcpSequenceMax = int64_t{1} << 60;
 /// 1 GiB, the largest window that scaling allows (RFC 7323, §2.3).
 inline constexpr DataSize kTcpWindowMax{int64_t{1} << 30};
 
-/// A modelled TCP segment: what its header says, and how much payload it stands for. The payload
-/// itself is never made: only its length counts.
-/// Differs from RFC 9293 on the wire: numbers have 64 bits and timestamps are nanoseconds, so that
-/// nothing wraps within a run; the link is charged for the real header all the same (`wire_size`).
+/// A modelled TCP segment: its header fields, and its payload's size. The payload itself does not
+/// exist: only its length counts. Differs from RFC 9293 on the wire: numbers have 64 bits and
+/// timestamps are nanoseconds, so that nothing wraps within a run; the link is still charged for
+/// the real header (`wire_size`).
 struct TcpSegment {
   int64_t sequence = 0;             ///< number of the first payload byte; the flow starts at 0
   DataSize payload{};               ///< 0 for a pure acknowledgement
-  int64_t acknowledgement = 0;      ///< the next byte wanted
-  DataSize window{};                ///< how much may follow `acknowledgement`
-  TimePoint timestamp{};            ///< the sender's clock when this left (TSval)
+  int64_t acknowledgement = 0;      ///< the next byte expected
+  DataSize window{};                ///< how many bytes may follow `acknowledgement`
+  TimePoint timestamp{};            ///< the sender's clock when this was sent (TSval)
   std::optional<TimePoint> echo{};  ///< TSecr; absent until something was received
   std::vector<TcpRange> sacks{};    ///< at most kTcpSackBlocksMax, the newest first
 
@@ -41,9 +41,9 @@ struct TcpSegment {
 };
 
 enum class TcpSegmentError {
-  kTruncated,  ///< shorter than the layout says
-  kTrailing,   ///< longer than the layout says
-  kBadFlags,   ///< a bit nobody defined, or more SACK blocks than fit
+  kTruncated,  ///< shorter than its layout
+  kTrailing,   ///< longer than its layout
+  kBadFlags,   ///< an undefined bit, or more SACK blocks than fit
   kBadRange,   ///< a number outside its limits, or a SACK block that is empty or backwards
 };
 

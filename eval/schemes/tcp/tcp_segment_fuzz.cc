@@ -4,7 +4,7 @@
 
 #include "eval/schemes/tcp/tcp_segment.hh"
 
-// Any bytes give a segment or an error, and a segment that was read is written as it was.
+// Any bytes give a segment or an error, and a parsed segment is written back to the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cress::schemes;
   const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(data), size};

@@ -66,7 +66,7 @@ TEST(TcpSegment, AnyBytesAreReadAsTheyAreOrRefused) {
   EXPECT_GT(accepted, 1'000);
 }
 
-TEST(TcpSegment, NamesWhatIsWrong) {
+TEST(TcpSegment, NamesTheError) {
   std::vector<std::byte> bytes = encode({.sacks = {{1448, 2896}}});
   const auto error_with = [&](size_t at, uint8_t value) {
     std::vector<std::byte> changed = bytes;

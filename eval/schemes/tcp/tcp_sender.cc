@@ -22,7 +22,8 @@ void TcpRoundTrip::observe(Duration sample, bool window_over) {
   const Duration error = sample - *smoothed_;
   const Duration excess = (error < Duration::zero() ? -error : error) - deviation_;
   smoothed_ = *smoothed_ + error / 8;
-  // A round trip that shrinks says little about how late the next may be: an eighth of the weight.
+  // A round trip that shrinks gives little information about how late the next may be: an eighth of
+  // the weight.
   const bool shrinks = error < Duration::zero() && excess > Duration::zero();
   deviation_ += excess / (shrinks ? 32 : 4);
   deviation_max_ = std::max(deviation_max_, 4 * deviation_);
@@ -79,12 +80,12 @@ void TcpSender::handle_datagram(TimePoint now, const Address& /*from*/,
 
 void TcpSender::handle_ack(TimePoint now, const TcpSegment& ack) {
   const int64_t mss = kTcpPayloadMax.bytes();
-  // A late acknowledgement never takes back what a newer one allowed.
+  // A late acknowledgement never withdraws what a newer one permitted.
   peer_limit_ = std::max(peer_limit_, ack.acknowledgement + ack.window.bytes());
   echo_ = ack.timestamp;
   std::array<TcpRange, kTcpSackBlocksMax> sacks;
   for (size_t i = 0; i < ack.sacks.size(); ++i) {
-    // Whole segments only: a block that names part of one says nothing about it.
+    // Whole segments only: a block that names part of one is ignored.
     sacks[i] = {(ack.sacks[i].begin + mss - 1) / mss, ack.sacks[i].end / mss};
   }
   const DataSize in_flight_before = in_flight();
@@ -128,7 +129,7 @@ void TcpSender::sample_round_trip(TimePoint now, const TcpSegment& ack, bool adv
 }
 
 void TcpSender::undo_if_spurious(TimePoint now, const TcpSegment& ack, bool advanced) {
-  // The acknowledgement that moves on answers a segment older than our first retransmission: the
+  // The advancing acknowledgement answers a segment older than our first retransmission: the
   // original arrived, nothing was lost (RFC 3522).
   if (state_ == State::kOpen || !advanced || !ack.echo || !first_retransmission_ ||
       *ack.echo >= *first_retransmission_) {
@@ -180,7 +181,8 @@ void TcpSender::leave_repair(TimePoint now) {
 
 void TcpSender::begin_repair() {
   repair_end_ = board_.next();
-  // What was repeated in an earlier repair and is still out would look like an original later.
+  // A segment retransmitted in an earlier repair and still outstanding would look like an original
+  // later.
   if (board_.retransmitted() == 0) {
     first_retransmission_.reset();
   }
@@ -206,8 +208,8 @@ void TcpSender::reduce_proportionally(int64_t delivered, bool progress) {
                 sent_in_recovery_;
   } else {
     const int64_t conserved = delivered_in_recovery_ - sent_in_recovery_;
-    // Slow start back to the target while repairs succeed, packet conservation while they do not
-    // (RFC 6937 §5; the choice is RFC 9937's).
+    // Slow start up to the target while repairs succeed, packet conservation while they do not (RFC
+    // 6937 §5; the choice is RFC 9937's).
     const int64_t limit = progress ? std::max(conserved, delivered) + 1 : conserved;
     allowance = std::min(target - in_flight, limit);
   }

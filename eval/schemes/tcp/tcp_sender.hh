@@ -12,7 +12,7 @@
 
 namespace cress::schemes {
 
-/// Retransmission timeout (RFC 6298), as Linux keeps it: the variation is the largest of the last
+/// Retransmission timeout (RFC 6298), in Linux's form: the variation is the maximum of the last
 /// window, never under 200 ms, and falls slowly; so the timeout is at least 200 ms above the
 /// smoothed round trip. Threads: none inside; one owner.
 class TcpRoundTrip {
@@ -21,7 +21,7 @@ class TcpRoundTrip {
   static constexpr Duration kTimeoutInitial = 1s;   // RFC 6298 §2.1
   static constexpr Duration kTimeoutMax = 120s;     // TCP_RTO_MAX
 
-  /// `window_over`: a window's worth has been acknowledged since this was last said.
+  /// `window_over`: a window's worth has been acknowledged since this was last true.
   void observe(Duration sample, bool window_over);
   std::optional<Duration> smoothed() const { return smoothed_; }
   /// Doubled `backoffs` times, bounded by kTimeoutMax.
@@ -34,30 +34,29 @@ class TcpRoundTrip {
   Duration variation_{};      // what the timeout adds
 };
 
-/// The sending end of one TCP flow with endless data. As Linux does where it matters: IW10, losses
-/// found by SACK and time order (RACK, RFC 8985; new data goes out on the first duplicates, as
-/// RFC 3042), repaired under PRR (RFC 6937), spurious timeouts and recoveries undone by timestamps
-/// (RFC 3522, RFC 4015).
-/// Left out: the handshake (the flow starts with its window open), the tail loss probe, ECN, F-RTO
-/// (timestamps tell the same here), duplicate SACK.
-/// Bounds: segments outstanding, by both windows, the receiver's at most kTcpWindowMax.
-/// Threads: none inside; one owner.
+/// The sending end of one TCP flow with endless data. Like Linux in the aspects that matter: IW10,
+/// losses found by SACK and time order (RACK, RFC 8985; new data goes out on the first duplicates,
+/// as RFC 3042), repaired under PRR (RFC 6937), spurious timeouts and recoveries undone by
+/// timestamps (RFC 3522, RFC 4015). Left out: the handshake (the flow starts with its window open),
+/// the tail loss probe, ECN, F-RTO (timestamps give the same information here), duplicate SACK.
+/// Bounds: segments outstanding, by both windows, the receiver's at most kTcpWindowMax. Threads:
+/// none inside; one owner.
 class TcpSender final : public Machine {
  public:
   struct Options {
-    /// Before the first acknowledgement tells.
+    /// Assumed before the first acknowledgement.
     DataSize peer_window{65'535};
     /// What the application has to send, rounded up to whole segments; it has no end by default.
     DataSize data{kTcpSequenceMax};
   };
   struct Stats {
     uint64_t malformed = 0;   ///< not a segment
-    uint64_t unexpected = 0;  ///< acknowledges what was never sent
+    uint64_t unexpected = 0;  ///< acknowledges data never sent
     uint64_t segments = 0;    ///< all transmissions
     uint64_t retransmissions = 0;
     uint64_t recoveries = 0;
     uint64_t timeouts = 0;
-    uint64_t undone = 0;  ///< recoveries and timeouts that were mistakes
+    uint64_t undone = 0;  ///< recoveries and timeouts that were spurious
   };
 
   explicit TcpSender(std::unique_ptr<CongestionControl> control)
@@ -98,7 +97,7 @@ class TcpSender final : public Machine {
   std::unique_ptr<CongestionControl> control_;
   TcpScoreboard board_;
   TcpRoundTrip round_trip_;
-  bool started_ = false;  // asks once to be woken at the start: nobody else moves first
+  bool started_ = false;  // requests one time-out at the start, because nothing else sends first
   State state_ = State::kOpen;
   int64_t data_end_;               // in segments
   int64_t peer_limit_;             // the byte after the last that the peer lets in

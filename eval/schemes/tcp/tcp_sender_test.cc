@@ -13,14 +13,14 @@ namespace {
 
 constexpr int64_t kMss = kTcpPayloadMax.bytes();
 
-/// Speaks to a sender in segment numbers.
+/// Answers a sender in segment numbers.
 class Talk {
  public:
   explicit Talk(std::unique_ptr<CongestionControl> control = std::make_unique<Reno>(),
                 DataSize peer_window = DataSize{10'000'000})
       : sender(std::move(control), {.peer_window = peer_window}), window_(peer_window) {}
 
-  /// What leaves at `now`, by number.
+  /// The segments sent at `now`, by number.
   std::vector<int64_t> sent(TimePoint now) {
     std::vector<int64_t> numbers;
     for (;;) {
@@ -98,7 +98,7 @@ TEST(TcpSender, NeverGoesBeyondTheReceiversWindow) {
     }
   }
   EXPECT_EQ(talk.sender.in_flight(), kTcpPayloadMax * 25);
-  // A window that is not used does not grow without end.
+  // An unused window does not grow without bound.
   EXPECT_LE(talk.sender.window(), kTcpPayloadMax * 51);
 }
 
@@ -106,7 +106,7 @@ TEST(TcpSender, RepeatsAHoleAtTheThirdSegmentBeyondIt) {
   Talk talk;
   talk.start();
   const TimePoint now = kTimeZero + 100ms;
-  // Limited transmit: what leaves the network lets new data go (RFC 3042).
+  // Limited transmit: data that leaves the network permits new data (RFC 3042).
   EXPECT_EQ(talk.acknowledge(now, 0, kTimeZero, {{1, 2}}), (Numbers{10}));
   EXPECT_EQ(talk.acknowledge(now, 0, kTimeZero, {{1, 3}}), (Numbers{11}));
   EXPECT_EQ(talk.sender.stats().recoveries, 0U);
@@ -216,7 +216,7 @@ TEST(TcpSender, UndoesARecoveryThatReorderingCaused) {
   EXPECT_GE(talk.sender.window(), kTcpInitialWindow);
 }
 
-TEST(TcpSender, BelievesNoSackThatWasTakenBack) {
+TEST(TcpSender, IgnoresWithdrawnSacks) {
   Talk talk;
   talk.start();
   // A receiver that SACKs 0 without acknowledging it, for ever.
@@ -275,7 +275,7 @@ TEST(TcpSender, SurvivesAnyPeer) {
   }
 }
 
-/// A window that never closes and a pace that never changes.
+/// A window that never closes and a pacing rate that never changes.
 class FixedPace final : public CongestionControl {
  public:
   void on_ack(const AckEvent& ack) override { last = ack; }
@@ -300,7 +300,7 @@ TEST(TcpSender, KeepsThePaceItsControlAsksFor) {
   }
 }
 
-TEST(TcpSender, TellsItsControlTheRateOfDelivery) {
+TEST(TcpSender, ReportsTheDeliveryRateToItsControl) {
   Talk talk{std::make_unique<FixedPace>()};
   talk.start();
   // Sent every 10 ms, acknowledged 100 ms later: 1448 bytes in 10 ms.

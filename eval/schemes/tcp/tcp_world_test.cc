@@ -1,4 +1,4 @@
-// TCP over simulated links: nothing is lost or repeated whatever the link does, and the delay and
+// TCP over simulated links: no data is lost or duplicated whatever the link does, and the delay and
 // throughput of a flow are those of the Linux kernel over the same recorded links.
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ Trace steady(Duration gap) {
   return trace;
 }
 
-/// A receiver and a second opinion about what it has: the first segment that never came in.
+/// A receiver and an independent check of its state: the first segment that never arrived.
 class Witness final : public Machine {
  public:
   void handle_datagram(TimePoint now, const Address& from,
@@ -69,7 +69,7 @@ class Witness final : public Machine {
   size_t missing_ = 0;
 };
 
-/// Everything one flow needs. Loss is Bernoulli, in each direction.
+/// Everything for one flow. Loss is random (Bernoulli), in each direction.
 struct Flow {
   struct Options {
     MakeControl control = cubic;
@@ -122,7 +122,7 @@ double Flow::delay_ms(TimePoint from, TimePoint to, double q) const {
   return to_milliseconds(*metrics::delay_quantile(arrivals, {from, to}, q));
 }
 
-TEST(TcpOverALink, NeverStopsAndDeliversEachByteOnceUnderTenPercentLossBothWays) {
+TEST(TcpOverALink, DeliversEachByteOnceUnderTenPercentLossBothWays) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     Flow flow{{.control = seed % 2 == 0 ? MakeControl(reno) : MakeControl(cubic),
                .forward = steady(3ms),
@@ -143,7 +143,8 @@ TEST(TcpOverALink, NeverStopsAndDeliversEachByteOnceUnderTenPercentLossBothWays)
 }
 
 TEST(TcpOverALink, ComesThroughDrawnFaults) {
-  // A swarm: rates, queues and loss are drawn; links go silent for seconds. One claim: it goes on.
+  // A swarm: rates, queues and loss are random; links go silent for seconds. One claim: the flow
+  // continues.
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     Rng rng{seed};
     const auto draw_trace = [&rng] {

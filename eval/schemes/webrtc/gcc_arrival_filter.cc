@@ -8,11 +8,12 @@
 namespace cress::schemes {
 namespace {
 
-// K of the draft's f_max, which it leaves open: two seconds of groups at 30 a second, as libwebrtc.
+// K of the draft's f_max, which it leaves open: two seconds of groups at 30 per second, as in
+// libwebrtc.
 constexpr size_t kGapsMax = 60;
 // Groups cannot be nearer than a burst; with less, f_max would stop the noise from adapting.
 constexpr Duration kGapMin = 1ms;
-// Residuals beyond so many standard deviations are cut (§5.3).
+// Residuals beyond this many standard deviations are clamped (§5.3).
 constexpr double kOutlier = 3;
 constexpr double kNoiseMin = 1;
 
@@ -47,7 +48,7 @@ std::optional<GccGroupVariation> GccPacketGroups::handle_packet(const GccPacketT
                                   .arrival_gap = current_->last.arrived - previous_->last.arrived,
                                   .arrived = current_->last.arrived};
     if (variation->arrival_gap < Duration{} || variation->sent_gap <= Duration{}) {
-      variation.reset();  // reordered on the way: says nothing about the queue
+      variation.reset();  // reordered in transit: gives no information about the queue
     }
   }
   previous_ = current_;

@@ -10,13 +10,12 @@
 
 namespace cress::schemes {
 
-/// One end of a video call as WebRTC makes it, with the congestion control of
-/// draft-ietf-rmcat-gcc-02 at the sender. What it is, what it leaves out and how far it is from a
-/// real browser: docs/method-gcc.md. Errors: what a peer sends is dropped when it makes no sense.
-/// Threads: none inside; one owner.
+/// One end of a video call like WebRTC's, with the congestion control of draft-ietf-rmcat-gcc-02 at
+/// the sender. Its scope, omissions and distance from a real browser: docs/method-gcc.md. Errors:
+/// invalid datagrams are dropped. Threads: none inside; one owner.
 class GccCall final : public CallHost {
  public:
-  /// An empty source: this end only watches.
+  /// Without a source this end only receives.
   GccCall(TimePoint start, const GccOptions& options, std::shared_ptr<media::VideoSource> source);
 
   void handle_datagram(TimePoint now, const Address& from,
@@ -25,12 +24,12 @@ class GccCall final : public CallHost {
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
   DataSize delivered() const override { return receiver_.delivered(); }
-  /// window: what waits in the pacer; forecast: the congestion control's target.
+  /// window: the contents of the pacer's queue; forecast: the congestion control's target.
   HostSample sample(TimePoint now) const override;
   std::optional<CodedFrame> poll_coded() override;
   std::optional<ShownFrame> poll_shown() override { return receiver_.poll_shown(); }
 
-  /// Empty for an end that only watches.
+  /// Empty for an end that only receives.
   const std::optional<GccSender>& sender() const { return sender_; }
 
  private:

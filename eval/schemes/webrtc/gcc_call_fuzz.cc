@@ -8,7 +8,7 @@
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/check.hh"
 
-// Any datagrams, at any times, at an end that sends and watches: no crash, and the rate stays
+// Any datagrams, at any times, at an end that sends and receives: no crash, and the rate stays
 // between floor and ceiling. Input: for each datagram its length (1 byte), the pause before it in
 // 10 ms (1 byte), its bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

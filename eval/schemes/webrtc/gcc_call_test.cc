@@ -58,7 +58,7 @@ TEST(GccPackets, EachKindComesBackAsItWas) {
   (void)parsed(encode(GccKeyFrameRequest{}), GccPacket::Kind::kKeyFrameRequest);
 }
 
-TEST(GccPackets, WhatMakesNoSenseIsNamed) {
+TEST(GccPackets, InvalidPacketsAreNamed) {
   const auto error = [](const std::vector<int>& bytes) {
     std::vector<std::byte> datagram;
     datagram.reserve(bytes.size());
@@ -94,7 +94,7 @@ GccPaced paced(uint32_t sequence, bool sent_again = false) {
 
 TEST(GccPacer, SpreadsAFrameAtTwoAndAHalfTimesTheTarget) {
   GccPacer pacer;
-  pacer.set_target(at(0s), kbps(400));  // 1 Mbit/s paced: 10 ms a packet, less the burst of 5 ms
+  pacer.set_target(at(0s), kbps(400));  // 1 Mbit/s paced: 10 ms per packet, minus the burst of 5 ms
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_TRUE(pacer.push(at(0s), paced(i)));
   }
@@ -138,7 +138,7 @@ TEST(GccPacer, ALongQueueIsGoneInAFewSecondsWhateverTheTarget) {
   EXPECT_LT(now, at(6s)) << "at 75 kbit/s it would take 12 s";
 }
 
-TEST(GccPacer, RefusesWhatIsTooMuch) {
+TEST(GccPacer, RejectsPacketsBeyondItsBound) {
   GccPacer pacer;
   for (size_t i = 0; i < GccPacer::kQueueMax; ++i) {
     ASSERT_TRUE(pacer.push(at(0s), paced(0)));
@@ -148,7 +148,7 @@ TEST(GccPacer, RefusesWhatIsTooMuch) {
 
 // ---- Probes ----
 
-/// Sends `prober`'s packets over a link of `capacity`; the rates it tells of.
+/// Sends `prober`'s packets over a link of `capacity`; returns the rates that it reports.
 std::vector<DataRate> probe(GccProber& prober, DataRate capacity) {
   std::vector<DataRate> told;
   TimePoint busy_until = kTimeZero;
@@ -165,7 +165,7 @@ std::vector<DataRate> probe(GccProber& prober, DataRate capacity) {
   return told;
 }
 
-TEST(GccProber, FindsWhatAFastLinkCarriesUpToTheProbeAndWhatASlowOneCarries) {
+TEST(GccProber, FindsTheRateOfFastAndSlowLinks) {
   GccProber fast{kbps(300), {.factors = {3, 6}}};
   const auto rates = probe(fast, kbps(50'000));
   ASSERT_EQ(rates.size(), 2U);
@@ -238,7 +238,7 @@ TEST(GccPlayout, AnEvenPathCostsTenMillisecondsOrSo) {
   EXPECT_NEAR(to_milliseconds(shown - captured), 30 + 11, 1);
 }
 
-TEST(GccPlayout, FramesOfAnUnevenPathAreShownEvenly) {
+TEST(GccPlayout, FramesOfAnUnevenPathAreDisplayedEvenly) {
   GccPlayout playout;
   Rng rng{3};
   TimePoint last_shown{};
@@ -260,13 +260,13 @@ TEST(GccPlayout, FramesOfAnUnevenPathAreShownEvenly) {
   EXPECT_LT(jitter_out, jitter_in * 0.6);
 }
 
-TEST(GccPlayout, FramesAfterAnOutageAreShownAtOnceAndTheDelayComesBack) {
+TEST(GccPlayout, FramesAfterAnOutageAreDisplayedAtOnce) {
   GccPlayout playout;
   TimePoint free_at{};
   Duration last{};
   for (int i = 0; i < 1500; ++i) {
     const TimePoint captured = at(i * 33ms);
-    // An outage of five seconds from 10 s on, what was sent in it arrives after.
+    // An outage of five seconds from 10 s on, with its packets arriving afterwards.
     const bool out = captured >= at(10s) && captured < at(15s);
     free_at = std::max(free_at + 1ms, (out ? at(15s) : captured) + 30ms);
     const TimePoint shown = playout.handle_frame(
@@ -297,9 +297,9 @@ TEST(GccJitter, RepeatsAddARoundTrip) {
   EXPECT_EQ(jitter.estimate(80ms), before + 80ms);
 }
 
-// ---- Arrivals and repeats ----
+// ---- Arrivals and retransmissions ----
 
-TEST(GccArrivalLog, TellsEveryPacketOnce) {
+TEST(GccArrivalLog, ReportsEveryPacketOnce) {
   GccArrivalLog log;
   log.handle_arrival(1, at(10ms));
   log.handle_arrival(3, at(12ms));
@@ -345,7 +345,7 @@ TEST(GccMissing, AsksAtOnceThenEveryRoundTripTenTimes) {
   EXPECT_EQ(missing.poll_timeout(), kNever);
 }
 
-TEST(GccMissing, TooMuchIsForgottenAndSaidOnce) {
+TEST(GccMissing, OverflowIsDiscardedAndReportedOnce) {
   GccMissing missing;
   missing.handle_arrival(0);
   missing.handle_arrival(static_cast<uint32_t>(GccMissing::kMissingMax) + 2);
@@ -374,7 +374,7 @@ std::shared_ptr<media::VideoSource> camera() {
       .width = 320, .height = 180, .frame_rate = {.numerator = 15, .denominator = 1}});
 }
 
-/// A call from left to right, what was shown and what was coded.
+/// A call from left to right: its displayed and its encoded frames.
 struct OneWay {
   OneWay(const GccOptions& options, const std::vector<std::pair<Duration, Duration>>& parts,
          double loss = 0)
@@ -396,7 +396,7 @@ struct OneWay {
       }
     }
   }
-  /// The oldest that the picture on screen was in [from, to).
+  /// The maximum age of the displayed picture in [from, to).
   Duration oldest(TimePoint from, TimePoint to) const {
     Duration age{};
     TimePoint captured{};
@@ -419,7 +419,7 @@ struct OneWay {
   std::vector<CodedFrame> coded;
 };
 
-TEST(GccCall, ShowsEveryPictureOfAFastLinkInOrderAndSoon) {
+TEST(GccCall, DisplaysEveryFrameOfAFastLinkInOrderAndSoon) {
   OneWay call{{}, {{1ms, 1s}}};
   call.run_until(at(20s));
   EXPECT_GE(call.shown.size(), 290U);
@@ -448,8 +448,8 @@ TEST(GccCall, FallsWithTheLinkAndComesBack) {
   call.run_until(at(40s));
   EXPECT_LT(call.target(), kbps(320));
   call.run_until(at(60s));
-  // The queue of the first second drains with the little that is left unused: a gradient does not
-  // see a queue that stands.
+  // The queue of the first second drains with the little unused capacity: a gradient does not show
+  // a constant queue.
   EXPECT_GT(call.oldest(at(30s), at(40s)), 2s);
   EXPECT_LT(call.oldest(at(50s), at(60s)), call.oldest(at(30s), at(40s)));
   call.run_until(at(100s));
@@ -514,7 +514,7 @@ TEST(GccCall, EqualCallsAreEqual) {
   EXPECT_EQ(run(), run());
 }
 
-TEST(GccCall, DropsWhatMakesNoSense) {
+TEST(GccCall, DropsInvalidDatagrams) {
   GccCall call{kTimeZero, {}, camera()};
   Rng rng{5};
   TimePoint now = kTimeZero;

@@ -9,10 +9,10 @@
 namespace cress::schemes {
 namespace {
 
-// A gradient this far beyond the threshold is a spike, of a route change say, and must not move it
-// (§5.4).
+// A gradient this far beyond the threshold is a spike, for example from a route change, and must
+// not move it (§5.4).
 constexpr double kSpikeMs = 15;
-// Differs from the draft §5.4: after a silence the threshold would leap. As libwebrtc.
+// Differs from the draft §5.4: after a silence the threshold would jump. As in libwebrtc.
 constexpr Duration kAdaptMax = 100ms;
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace cress::schemes {
 
-/// A packet that waits to be sent.
+/// A packet waiting to be sent.
 struct GccPaced {
   uint32_t media_sequence = 0;
   bool sent_again = false;
@@ -21,16 +21,16 @@ struct GccPaced {
 
 /// Shape: factor >= 1, burst and drain > 0.
 struct GccPacerOptions {
-  double factor = 2.5;  ///< of the target: libwebrtc
-  /// Packets go out in bursts of so much time at the paced rate. The draft, §4: 5 ms.
+  double factor = 2.5;  ///< times the target: libwebrtc
+  /// Packets are sent in bursts of this much time at the paced rate. The draft, §4: 5 ms.
   Duration burst = 5ms;
-  /// The queue is to be gone within this, whatever the target: libwebrtc.
+  /// The queue shall be empty within this, whatever the target: libwebrtc.
   Duration drain = 2s;
 };
 
-/// Spreads a frame's packets over time (draft-ietf-rmcat-gcc-02, §4). Packets sent again go first.
-/// The queue has at most kQueueMax packets; one more is refused, and the peer asks for it.
-/// Threads: none inside; one owner. `now` never goes back.
+/// Spreads a frame's packets over time (draft-ietf-rmcat-gcc-02, §4). Retransmissions are sent
+/// first. The queue has at most kQueueMax packets; one more is refused, and the peer will request
+/// it. Threads: none inside; one owner. `now` never goes back.
 class GccPacer {
  public:
   static constexpr size_t kQueueMax = 4096;
@@ -38,13 +38,13 @@ class GccPacer {
   explicit GccPacer(const GccPacerOptions& options = {});
 
   void set_target(TimePoint now, DataRate target);
-  /// False when it was refused.
+  /// False if it was refused.
   bool push(TimePoint now, GccPaced packet);
-  /// The next packet that may leave now.
+  /// The next packet that may be sent now.
   std::optional<GccPaced> poll_packet(TimePoint now);
-  /// The next packet whether it may leave or not: a probe sends faster than the paced rate.
+  /// The next packet whether it may be sent or not: a probe sends faster than the paced rate.
   std::optional<GccPaced> take_packet(TimePoint now);
-  /// When the next one may; kNever when nothing waits.
+  /// When the next one may be sent; kNever if nothing waits.
   TimePoint poll_timeout() const;
   /// Something was sent past the queue (padding).
   void handle_sent(TimePoint now, DataSize size);
@@ -59,7 +59,7 @@ class GccPacer {
 
   GccPacerOptions options_;
   DataRate target_ = DataRate::kilobits_per_second(300);
-  std::deque<GccPaced> first_;   // sent again
+  std::deque<GccPaced> first_;   // retransmissions
   std::deque<GccPaced> second_;  // new
   DataSize queued_;
   double debt_bits_ = 0;  // sent, and not yet covered by the paced rate

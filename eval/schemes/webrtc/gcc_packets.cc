@@ -15,7 +15,7 @@ constexpr uint8_t kNackKind = 4;
 constexpr uint8_t kKeyFrameKind = 5;
 constexpr size_t kFeedbackHeader = 19;
 constexpr uint16_t kLost = 0xffff;
-// Nobody's clock reads more: three years. Keeps every sum of times far from its limit.
+// The largest valid clock value: three years. Keeps every sum of times far from its limit.
 constexpr uint64_t kClockMaxMicroseconds = 100'000'000'000'000;
 
 class Writer {
@@ -124,7 +124,7 @@ std::vector<std::byte> encode(const GccPadding& padding, DataSize size) {
 }
 
 std::vector<std::byte> encode(const GccFeedback& feedback) {
-  // Reordered packets: the first by number need not be the first that came.
+  // Reordered packets: the first by number need not be the first that arrived.
   TimePoint start = kNever;
   for (const auto& arrival : feedback.arrivals) {
     start = std::min(start, arrival.value_or(kNever));

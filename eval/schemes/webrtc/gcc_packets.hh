@@ -10,10 +10,10 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 
-/// What the ends of a `gcc` call say to each other: as much as RTP with the transport-wide sequence
+/// The messages of a `gcc` call: the same information as RTP with the transport-wide sequence
 /// number, RTX, and the RTCP messages for transport-wide feedback
-/// (draft-holmer-rmcat-transport-wide- cc-extensions-01), NACK and PLI (RFC 4585) say, in about as
-/// many bytes, in a layout of our own. Sequence numbers have 32 bits and do not wrap: that is eight
+/// (draft-holmer-rmcat-transport-wide- cc-extensions-01), NACK and PLI (RFC 4585), in about as many
+/// bytes, in a layout of our own. Sequence numbers have 32 bits and do not wrap: that is eight
 /// months at 200 packets a second. Layout (big-endian), after one byte of kind:
 ///   1 media     transport sequence (4), media sequence (4), flags (1; bit 0: sent again),
 ///               round trip in ms (2), then a fragment (docs/protocol/media.md)
@@ -30,7 +30,7 @@ struct GccMedia {
   uint32_t transport_sequence = 0;
   uint32_t media_sequence = 0;
   bool sent_again = false;
-  /// The sender's, for the receiver to space its requests by (in RTP: by RTCP XR).
+  /// The sender's round trip, by which the receiver spaces its requests (in RTP: by RTCP XR).
   Duration round_trip{};
   /// Borrowed from the datagram.
   std::span<const std::byte> fragment{};
@@ -55,7 +55,7 @@ struct GccNack {
 
 struct GccKeyFrameRequest {};
 
-/// What came, and of its parts the one that `kind` names; a key frame request has none.
+/// The parsed message: only the part that `kind` names is set; a key frame request has none.
 struct GccPacket {
   enum class Kind { kMedia, kPadding, kFeedback, kNack, kKeyFrameRequest };
   Kind kind = Kind::kKeyFrameRequest;
@@ -66,11 +66,11 @@ struct GccPacket {
 };
 
 enum class GccPacketError {
-  kTruncated,  ///< shorter than its kind is
+  kTruncated,  ///< shorter than its kind requires
   kBadKind,    ///< no such kind
   kBadLength,  ///< longer or shorter than its count says
   kBadCount,   ///< nothing in it, or more than allowed
-  kBadTime,    ///< a clock that reads years
+  kBadTime,    ///< an impossible clock value
 };
 
 inline constexpr DataSize kGccMediaHeader{12};
@@ -81,7 +81,7 @@ inline constexpr size_t kGccFeedbackMax =
 inline constexpr size_t kGccNackMax = 250;  ///< sequence numbers in one request
 
 std::vector<std::byte> encode(const GccMedia& media);
-/// `size`: of the whole, at least kGccPaddingHeader.
+/// `size`: of the whole packet, at least kGccPaddingHeader.
 std::vector<std::byte> encode(const GccPadding& padding, DataSize size);
 /// Arrivals are rounded down to units and must lie within 16 s of the earliest.
 std::vector<std::byte> encode(const GccFeedback& feedback);

@@ -8,7 +8,7 @@
 namespace cress::schemes {
 namespace {
 
-// All as libwebrtc's jitter estimator, in its units (milliseconds and bytes), unless said
+// As in libwebrtc's jitter estimator, in its units (milliseconds and bytes), unless noted
 // otherwise.
 constexpr double kSizeSmoothing = 0.97;
 // libwebrtc's newer rule: not the largest frame ever but the 95th percentile of ten seconds.
@@ -24,11 +24,11 @@ constexpr int64_t kNoiseCountMax = 400;
 constexpr double kNoiseQuantile = 2.33;  // 99 % of a normal distribution
 constexpr double kNoiseOffsetMs = 30;
 constexpr Duration kSystemJitter = 10ms;
-// A repeat is waited for once so many frames needed one.
+// Retransmissions are waited for once this many frames needed one.
 constexpr int64_t kSentAgainMin = 3;
 // The delay moves by a tenth of real time.
 constexpr double kDelaySlew = 0.1;
-// Five seconds of frames later than this, and the path's delay is taken to have changed.
+// After five seconds of frames later than this, the path's delay counts as changed.
 constexpr double kTransitShiftMs = 73;
 constexpr int64_t kTransitShiftFrames = 150;
 // Ours: libwebrtc fits a line to all frames so far; we take the mean over some thirty seconds.
@@ -47,7 +47,7 @@ void GccJitter::update_noise(double residual_ms) {
 void GccJitter::update_model(double size_change, double residual_ms) {
   error_slope_ += kStateNoiseSlope;
   error_offset_ += kStateNoiseOffset;
-  // A frame unlike the one before says much about the slope, two alike little.
+  // A frame unlike the one before gives much information about the slope, a similar one little.
   const double sigma = std::max(
       1.0, (300 * std::exp(-std::abs(size_change) / size_large_) + 1) * std::sqrt(noise_variance_));
   const double from_slope = error_slope_ * size_change + error_cross_;
@@ -67,7 +67,7 @@ void GccJitter::update_model(double size_change, double residual_ms) {
 void GccJitter::handle_frame(const GccFrameArrival& frame) {
   if (frame.sent_again) {
     ++sent_again_;
-    previous_.reset();  // its arrival says nothing about the path
+    previous_.reset();  // its arrival gives no information about the path
     return;
   }
   const auto previous = std::exchange(previous_, frame);

@@ -9,23 +9,23 @@
 
 namespace cress::schemes {
 
-/// A complete frame, as the receiver's timing sees it.
+/// A complete frame, with the times that the receiver knows.
 struct GccFrameArrival {
   TimePoint captured{};     ///< the sender's clock
   TimePoint arrived{};      ///< its last packet, our clock
   DataSize size{};          ///< of the coded frame
-  bool sent_again = false;  ///< a packet of it had to be sent twice
+  bool sent_again = false;  ///< a packet of it was retransmitted
 };
 
-/// How long frames are held so that they can be shown evenly: the libwebrtc receiver's jitter
+/// How long frames are held so that they can be displayed evenly: the libwebrtc receiver's jitter
 /// estimate, from a linear model of delay against frame size (a Kalman filter with two states) and
-/// the noise that is left. Threads: none inside; one owner.
+/// the remaining noise. Threads: none inside; one owner.
 class GccJitter {
  public:
   static constexpr Duration kMax = 10s;
 
   void handle_frame(const GccFrameArrival& frame);
-  /// What the next frame should be held for at most, 10 ms..kMax.
+  /// The maximum hold of the next frame, 10 ms..kMax.
   Duration estimate(Duration round_trip) const;
 
  private:
@@ -48,11 +48,11 @@ class GccJitter {
   int64_t sent_again_ = 0;
 };
 
-/// When each frame is to be shown: its usual arrival, and a delay that moves slowly towards what
-/// the jitter asks for. A late frame is shown at once. Threads: none inside; one owner.
+/// The display time of each frame: its usual arrival, plus a delay that moves slowly towards what
+/// the jitter requires. A late frame is displayed at once. Threads: none inside; one owner.
 class GccPlayout {
  public:
-  /// Frames in the order they will be shown. Not before `now`.
+  /// Frames in the order of display. Not before `now`.
   TimePoint handle_frame(TimePoint now, const GccFrameArrival& frame, Duration round_trip);
   Duration delay() const { return delay_; }
 
@@ -64,7 +64,7 @@ class GccPlayout {
   std::optional<TimePoint> last_captured_;
   double transit_ms_ = 0;  // the usual one
   int64_t transits_ = 0;
-  int64_t shifted_ = 0;  // frames in a row far from the usual transit; negative: early
+  int64_t shifted_ = 0;  // consecutive frames far from the usual transit; negative: early
 };
 
 }  // namespace cress::schemes

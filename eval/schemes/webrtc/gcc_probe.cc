@@ -8,11 +8,11 @@
 namespace cress::schemes {
 namespace {
 
-// libwebrtc's: enough of a cluster, and what is told when the link was slower than the burst.
+// libwebrtc's: enough of a cluster, and the share reported if the link was slower than the burst.
 constexpr double kEnough = 0.8;
 constexpr double kSlowerThan = 0.9;
 constexpr double kTellOfSlower = 0.95;
-// Arrivals this much faster than departures are an accident of the path.
+// Arrivals this much faster than departures are an artefact of the path.
 constexpr double kFasterMax = 2;
 
 }  // namespace

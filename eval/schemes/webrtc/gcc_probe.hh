@@ -11,7 +11,7 @@
 
 namespace cress::schemes {
 
-/// libwebrtc's: the start rate, three and six times over. Empty factors: no probing at the start.
+/// libwebrtc's: three and six times the start rate. Empty factors: no probing at the start.
 struct GccProberOptions {
   std::vector<double> factors{3, 6};
   int64_t packets_min = 5;
@@ -24,13 +24,13 @@ class GccProber {
  public:
   GccProber(DataRate start, const GccProberOptions& options);
 
-  /// A packet is wanted at this time: media if there is any, padding otherwise. kNever: none.
+  /// When a packet must be sent: media if there is any, padding otherwise. kNever: none.
   TimePoint poll_timeout() const;
   /// Probing begins with the first packet of the call.
   void handle_first_packet(TimePoint now);
-  /// A packet was sent as part of the probe. Returns the cluster it belongs to.
+  /// A packet was sent as part of the probe. Returns its cluster.
   int handle_sent(TimePoint now, DataSize size);
-  /// What became of a packet of `cluster`. A rate once enough of the cluster has arrived.
+  /// The result of a packet of `cluster`. Returns a rate once enough of the cluster has arrived.
   std::optional<DataRate> handle_result(int cluster, const GccPacketResult& result);
 
  private:

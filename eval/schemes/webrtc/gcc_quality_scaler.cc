@@ -13,13 +13,13 @@ struct Share {
   int part;
   int whole;
 };
-// libwebrtc: by 3/4 and 2/3 in turns.
+// libwebrtc: by 3/4 and 2/3 alternately.
 constexpr std::array kSteps = {Share{1, 1}, Share{3, 4}, Share{1, 2}, Share{3, 8}, Share{1, 4}};
 
 }  // namespace
 
 int gcc_quantizer_index(int quantizer) {
-  // libvpx's table in three straight pieces.
+  // libvpx's table in three linear pieces.
   constexpr int kSecond = 27;
   constexpr int kThird = 42;
   if (quantizer < kSecond) {

@@ -14,23 +14,23 @@ struct GccPictureSize {
   friend bool operator==(GccPictureSize, GccPictureSize) = default;
 };
 
-/// Thresholds as libwebrtc has them for VP8, in the quantizer index of the bit stream (0..127).
+/// libwebrtc's thresholds for VP8, in the quantizer index of the bit stream (0..127).
 struct GccQualityScalerOptions {
   double low = 29;
   double high = 95;
-  /// This many pictures in a hundred dropped by the encoder are as bad as a high quantizer.
+  /// This percentage of pictures dropped by the encoder counts as a high quantizer.
   double dropped_percent = 60;
-  Duration period = 2s;        ///< between looks
-  Duration later_period = 5s;  ///< between looks once it has gone down
-  int64_t frames_min = 60;     ///< seen before it decides
-  size_t frames_max = 150;     ///< that the means are taken over
+  Duration period = 2s;        ///< between checks
+  Duration later_period = 5s;  ///< between checks once the size was reduced
+  int64_t frames_min = 60;     ///< needed before a decision
+  size_t frames_max = 150;     ///< over which means are taken
   /// No step below this many pixels: 320 × 180.
   int64_t pixels_min = int64_t{320} * 180;
 };
 
-/// Resolution by the encoder's quantizer, as libwebrtc's quality scaler: too coarse for too long,
-/// and the picture becomes smaller by a step (3/4, 1/2, 3/8, 1/4); fine for long, and it grows
-/// again. Threads: none inside; one owner.
+/// Resolution by the encoder's quantizer, like libwebrtc's quality scaler: if it is too coarse for
+/// too long, the picture gets smaller by a step (3/4, 1/2, 3/8, 1/4); if it is fine for long, the
+/// picture grows again. Threads: none inside; one owner.
 class GccQualityScaler {
  public:
   GccQualityScaler(TimePoint start, GccPictureSize full,
@@ -39,7 +39,7 @@ class GccQualityScaler {
   /// One picture handed to the encoder; `quantizer`: libvpx's scale of 0..63.
   void handle_coded(TimePoint now, int quantizer);
   void handle_dropped(TimePoint now);
-  /// What the next picture is to be coded at: even sides unless it is the full size.
+  /// The size at which to encode the next picture: even sides unless it is the full size.
   GccPictureSize size() const;
 
  private:
@@ -60,8 +60,8 @@ class GccQualityScaler {
   std::deque<Seen> seen_;
 };
 
-/// The bit stream's quantizer index (RFC 6386, §9.6; 0..127) that libvpx's 0..63 stands for. Exact
-/// from 18 up; below, where no threshold lies, up to 5 too high.
+/// The bit stream's quantizer index (RFC 6386, §9.6; 0..127) of libvpx's 0..63. Exact from 18 up;
+/// below, where there is no threshold, up to 5 too high.
 int gcc_quantizer_index(int quantizer);
 
 }  // namespace cress::schemes

@@ -8,32 +8,32 @@
 namespace cress::schemes {
 namespace {
 
-// §5.5: the response time is a round trip and what detection takes.
+// §5.5: the response time is a round trip plus the time for detection.
 constexpr Duration kDetectionTime = 100ms;
-// §5.5: frames a second and packet size that the additive step reckons with.
+// §5.5: frames per second and packet size that the additive step assumes.
 constexpr double kModelFrameRate = 30;
 constexpr double kModelPacketBits = 1200 * 8;
-// §5.5: the share of a packet a response time adds, and the least step.
+// §5.5: the share of a packet that a response time adds, and the minimum step.
 constexpr double kAdditiveShare = 0.5;
 constexpr double kAdditiveBitsMin = 1000;
-// §5.5: the smoothing of where the link gave in, and what "close" means.
+// §5.5: the smoothing of the rate at over-use, and the meaning of "close".
 constexpr double kPeakSmoothing = 0.95;
 constexpr double kPeakDeviations = 3;
-// Differs from the draft §5.5: with one decrease seen the deviation would be 0. Bounds of the
-// variance in parts of the mean (kbit/s), as libwebrtc.
+// Differs from the draft §5.5: after a single decrease the deviation would be 0. Bounds of the
+// variance relative to the mean (kbit/s), as in libwebrtc.
 constexpr double kPeakVarianceMin = 0.4;
 constexpr double kPeakVarianceMax = 2.5;
-// Differs from the draft §5.5: an empty link could not start. As libwebrtc.
+// Differs from the draft §5.5: an empty link could not start. As in libwebrtc.
 constexpr DataRate kIncomingCapExtra = DataRate::kilobits_per_second(10);
-// Differs from the draft §5.5, where every over-use lowers: what a decrease did is seen a round
-// trip later. Bounds as libwebrtc.
+// Differs from the draft §5.5, where every over-use lowers: the effect of a decrease is visible
+// only a round trip later. Bounds as in libwebrtc.
 constexpr Duration kDecreaseGapMin = 10ms;
 constexpr Duration kDecreaseGapMax = 200ms;
 // The multiplicative increase of one update counts no more than this (§5.5).
 constexpr double kIncreaseSecondsMax = 1.0;
-// The peer's clock and ours share nothing; more than this is made up.
+// The peer's clock and ours are unrelated; larger values are invalid.
 constexpr size_t kArrivalsMax = 20'000;
-// Groups that the gradient is scaled by; see GccEstimator::scaled_gradient.
+// The number of groups by which the gradient is scaled; see GccEstimator::scaled_gradient.
 constexpr int64_t kScaleGroupsMax = 60;
 
 }  // namespace
@@ -110,7 +110,7 @@ void GccDelayControl::increase(TimePoint now, std::optional<DataRate> incoming,
                                Duration round_trip) {
   if (peak_kbps_ && incoming &&
       incoming->kilobits_per_second() > *peak_kbps_ + kPeakDeviations * peak_deviation_kbps()) {
-    peak_kbps_.reset();  // the link carries more than it did: look for its limit anew
+    peak_kbps_.reset();  // the link carries more than before: its limit must be found again
   }
   const Duration elapsed = now - last_change_.value_or(now);
   last_change_ = now;
@@ -128,7 +128,7 @@ void GccDelayControl::increase(TimePoint now, std::optional<DataRate> incoming,
   }
   DataRate next = DataRate::bits_per_second(std::llround(wanted));
   if (incoming) {
-    // The cap stops a rise; it does not lower what the link has carried before.
+    // The cap stops a rise; it does not lower a rate that the link has carried before.
     next =
         std::min(next, std::max(estimate_, *incoming * options_.incoming_cap + kIncomingCapExtra));
   }
@@ -161,7 +161,7 @@ void GccDelayControl::decrease(TimePoint now, std::optional<DataRate> incoming,
   last_change_ = now;
   const DataRate carried = incoming.value_or(estimate_);
   learn_peak(carried);
-  // What arrives may be above the estimate (a queue that drains): no reason to raise it.
+  // The arriving rate may be above the estimate (a queue that drains): no reason to raise it.
   set_estimate(std::min(estimate_, carried * options_.decrease));
 }
 
@@ -183,7 +183,7 @@ void GccLossControl::handle_feedback(TimePoint now, int64_t lost, int64_t packet
   if (loss_ < options_.low) {
     estimate_ = std::max(estimate_, std::min(estimate_ * options_.increase, limit));
   } else if (loss_ > options_.high) {
-    // Where the delay-based rate is the lower one, that is the rate at which the packets were lost.
+    // If the delay-based rate is the lower one, that is the rate at which the packets were lost.
     estimate_ = std::min(estimate_, limit) * (1 - 0.5 * loss_);
   }
   lost_ = 0;
@@ -205,8 +205,8 @@ GccEstimator::GccEstimator(const GccEstimatorOptions& options)
 
 double GccEstimator::scaled_gradient(const GccGroupVariation& variation) {
   // Differs from the draft §5.4, which compares m(i) itself: a queue that grows by 12.5 ms every
-  // group would be seconds long before it is seen. libwebrtc compares with the growth over so many
-  // groups; the draft's thresholds are made for that.
+  // group would be seconds long before it is detected. libwebrtc compares with the growth over this
+  // many groups; the draft's thresholds are meant for that.
   const auto scaled = [](double gradient, int64_t groups) {
     return gradient * static_cast<double>(std::min(groups, kScaleGroupsMax));
   };
@@ -235,7 +235,7 @@ void GccEstimator::handle_feedback(TimePoint now, std::span<const GccPacketResul
       overused = overused || detector_.usage() == GccUsage::kOveruse;
     }
   }
-  // One feedback may tell of many groups: an over-use among them counts, though it may be over.
+  // One feedback may cover many groups: an over-use among them counts, even if it is over.
   delay_.update(now, overused ? GccUsage::kOveruse : detector_.usage(), incoming_.rate(),
                 round_trip);
   loss_.handle_feedback(now, lost, std::ssize(packets), delay_.estimate());

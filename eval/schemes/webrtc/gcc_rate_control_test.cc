@@ -42,7 +42,7 @@ TEST(GccPacketGroups, ABurstAfterAnOutageIsOneGroup) {
       << "one growth of 100 ms, not twenty";
 }
 
-TEST(GccPacketGroups, PacketsSentBeforeTheirGroupAndGroupsThatArriveBackwardsSayNothing) {
+TEST(GccPacketGroups, ReorderedPacketsAndGroupsAreIgnored) {
   GccPacketGroups groups;
   EXPECT_FALSE(groups.handle_packet({at(100ms), at(120ms)}));
   EXPECT_FALSE(groups.handle_packet({at(50ms), at(121ms)})) << "left out";
@@ -204,7 +204,7 @@ TEST(GccDelayControl, RisesEightPerCentASecondWhereTheLimitIsUnknown) {
   EXPECT_NEAR(control.estimate().kilobits_per_second(), 300 * 1.08 * 1.08, 0.1);
 }
 
-TEST(GccDelayControl, DecreasesToItsShareOfWhatArrivesAndThenRisesByHalfAPacketAResponseTime) {
+TEST(GccDelayControl, DecreasesToAShareOfArrivalsThenRisesAdditively) {
   GccDelayControl control{{.start = kbps(1000)}};
   control.update(at(0s), GccUsage::kNormal, kbps(900), 100ms);
   control.update(at(1s), GccUsage::kOveruse, kbps(800), 100ms);
@@ -300,8 +300,8 @@ class Path {
  public:
   explicit Path(GccEstimatorOptions options = {}) : estimator(options) {}
 
-  /// Sends 1200-byte packets at the target for `length` over a link of `capacity`, of which
-  /// `competing` is somebody else's; a share `loss` is lost before the queue.
+  /// Sends 1200-byte packets at the target for `length` over a link of `capacity`, of which other
+  /// traffic takes `competing`; a share `loss` is lost before the queue.
   void run(Duration length, DataRate capacity, double loss = 0, DataRate competing = {}) {
     const TimePoint end = now + length;
     while (now < end) {
@@ -373,7 +373,7 @@ TEST(GccEstimator, GivesWayWithinTwoSecondsWhenTheLinkFalls) {
   }
 }
 
-TEST(GccEstimator, GivesWayToSomebodyElseOnTheLinkAndTakesItBack) {
+TEST(GccEstimator, YieldsToCompetingTrafficAndRecovers) {
   Path path;
   path.run(40s, kbps(1500));
   path.run(20s, kbps(1500), 0, kbps(900));
@@ -395,7 +395,7 @@ TEST(GccEstimator, HeavyLossLowersLightLossDoesNot) {
   EXPECT_LT(heavy.estimator.target(), before * 0.4);
 }
 
-TEST(GccEstimator, FallsSecondBySecondWhenNothingIsHeard) {
+TEST(GccEstimator, FallsEverySecondWithoutFeedback) {
   const GccEstimatorOptions options;
   GccEstimator estimator{options};
   estimator.handle_sent(at(0s));

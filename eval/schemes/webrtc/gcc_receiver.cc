@@ -9,16 +9,16 @@
 namespace cress::schemes {
 namespace {
 
-// More than this cannot be a gap of lost packets: at 1.7 Mbit/s it would take half a minute. The
-// far end has started anew, or makes it up.
+// A larger gap cannot be lost packets: at 1.7 Mbit/s it would take half a minute. The far end has
+// restarted, or is faulty.
 constexpr uint32_t kSequenceLeapMax = 5000;
 // Ten seconds of frames, the longest that playout holds one.
 constexpr size_t kHeldMax = 300;
-// Frames for which something is noted while they wait.
+// Frames with an entry while they wait.
 constexpr size_t kNotedMax = 600;
-// Nobody's clock reads more; keeps every sum of times far from its limit.
+// The largest valid clock value; keeps every sum of times far from its limit.
 constexpr Duration kClockMax = 24h * 1000;
-// libwebrtc waits so long for a decodable frame before it asks for a key frame.
+// libwebrtc waits this long for a decodable frame before it requests a key frame.
 constexpr Duration kFrameWaitMax = 3s;
 
 media::AssemblerOptions assembler_options() {
@@ -37,7 +37,7 @@ media::FrameClockOptions clock_options() {
 
 void GccArrivalLog::handle_arrival(uint32_t transport_sequence, TimePoint now) {
   if (transport_sequence < first_) {
-    return;  // already told as lost
+    return;  // already reported as lost
   }
   if (transport_sequence - first_ > kSequenceLeapMax) {
     arrivals_.clear();
@@ -61,7 +61,7 @@ std::vector<GccFeedback> GccArrivalLog::take_feedback(TimePoint now) {
       feedback.arrivals.push_back(arrivals_[i]);
       newest = arrivals_[i] ? std::max(arrivals_[i], newest) : newest;
     }
-    if (newest) {  // a whole message of losses says nothing that the next does not
+    if (newest) {  // a message with only losses contains nothing that the next does not
       feedback.held = now - *newest;
       messages.push_back(std::move(feedback));
     }
@@ -168,7 +168,7 @@ void GccReceiver::hold_decodable(TimePoint now) {
     }
     held_.push_back({*std::move(frame), show_at});
     if (held_.size() > kHeldMax) {
-      held_.front().show_at = now;  // shown early rather than lost: others need it
+      held_.front().show_at = now;  // displayed early rather than lost: others depend on it
       show_due(now);
     }
   }

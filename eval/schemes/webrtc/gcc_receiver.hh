@@ -17,14 +17,14 @@
 
 namespace cress::schemes {
 
-/// The arrivals of one feedback interval, by transport-wide sequence number. Takes anything a peer
-/// may say. Threads: none inside; one owner.
+/// The arrivals of one feedback interval, by transport-wide sequence number. Accepts any peer data.
+/// Threads: none inside; one owner.
 class GccArrivalLog {
  public:
   void handle_arrival(uint32_t transport_sequence, TimePoint now);
   bool empty() const { return arrivals_.empty(); }
-  /// What came since the last call, in messages of at most kGccFeedbackMax; what is missing between
-  /// them is told as lost.
+  /// The arrivals since the last call, in messages of at most kGccFeedbackMax; those missing in
+  /// between are reported as lost.
   std::vector<GccFeedback> take_feedback(TimePoint now);
 
  private:
@@ -32,20 +32,20 @@ class GccArrivalLog {
   std::deque<std::optional<TimePoint>> arrivals_;  // of first_ and on; the last one has arrived
 };
 
-/// Which media packets to ask for again, and when (libwebrtc's rules): at once, then every round
+/// Which media packets to request again, and when (libwebrtc's rules): at once, then every round
 /// trip, kTriesMax times. Threads: none inside; one owner.
 class GccMissing {
  public:
   static constexpr int kTriesMax = 10;
   static constexpr size_t kMissingMax = 1000;
-  /// How often it looks for what is due again.
+  /// How often it checks for repeated requests.
   static constexpr Duration kInterval = 20ms;
 
   void handle_arrival(uint32_t media_sequence);
-  /// What is due now. At most kGccNackMax.
+  /// The requests due now. At most kGccNackMax.
   std::vector<uint32_t> take_due(TimePoint now, Duration round_trip);
   TimePoint poll_timeout() const { return missing_.empty() ? kNever : next_look_; }
-  /// More was missing than can be asked for: everything was forgotten, and only a key frame helps.
+  /// More was missing than can be requested: everything was discarded, and only a key frame helps.
   bool take_overflow();
 
  private:
@@ -59,9 +59,9 @@ class GccMissing {
   TimePoint next_look_{};
 };
 
-/// The half of an end that watches: arrival feedback, repeats, key frame requests, frames put
-/// together, held as GccPlayout says, decoded and shown. Errors: what a peer sends is dropped when
-/// it makes no sense. Threads: none inside; one owner.
+/// The receiving half of an end: arrival feedback, retransmission requests, key frame requests,
+/// reassembly, holding by GccPlayout, decoding and display. Errors: invalid datagrams are dropped.
+/// Threads: none inside; one owner.
 class GccReceiver {
  public:
   /// libwebrtc: between 50 and 250 ms, so that feedback takes 5 % of the rate; 50 ms from 110
@@ -79,7 +79,7 @@ class GccReceiver {
   /// A datagram for the sender.
   std::optional<std::vector<std::byte>> poll_datagram();
   std::optional<ShownFrame> poll_shown();
-  /// Coded bytes of the frames that were shown.
+  /// Encoded bytes of the displayed frames.
   DataSize delivered() const { return delivered_; }
 
  private:
@@ -101,8 +101,8 @@ class GccReceiver {
   media::Vp8Decoder decoder_;
   GccPlayout playout_;
   Duration round_trip_ = 200ms;
-  std::map<uint32_t, TimePoint> completed_;  // frames not yet handed out by the clock
-  std::set<uint32_t> sent_again_;            // frames that needed a repeat, bounded
+  std::map<uint32_t, TimePoint> completed_;  // frames not yet released by the clock
+  std::set<uint32_t> sent_again_;            // frames that needed a retransmission, bounded
   std::deque<Held> held_;                    // at most kHeldMax
   std::deque<ShownFrame> shown_;             // drained after each call
   std::deque<std::vector<std::byte>> outgoing_;

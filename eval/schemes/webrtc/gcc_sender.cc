@@ -15,9 +15,9 @@ namespace {
 // libwebrtc's: RTP packets of at most 1200 bytes.
 constexpr DataSize kDatagramMax{1200};
 constexpr DataSize kHeaders = sim::kUdpIpOverhead + kGccMediaHeader + media::kFragmentHeaderSize;
-// libwebrtc's: key frames on request are no nearer.
+// libwebrtc's: the minimum interval between requested key frames.
 constexpr Duration kKeyFrameGap = 300ms;
-// Over how long the share of repeats is taken; and libwebrtc's bound on it.
+// The time over which the share of retransmissions is taken; and libwebrtc's bound on it.
 constexpr Duration kRepeatWindow = 1s;
 constexpr double kRepeatShareMax = 0.5;
 constexpr DataSize kPaddingSize{1000};
@@ -182,7 +182,7 @@ void GccSender::handle_feedback(TimePoint now, const GccFeedback& feedback) {
   const int64_t oldest = int64_t{next_transport_} - std::ssize(sent_);
   std::vector<GccPacketResult> results;
   std::vector<int> clusters;
-  std::optional<TimePoint> newest;  // when the packet that arrived last was sent
+  std::optional<TimePoint> newest;  // when the newest arrived packet was sent
   std::optional<TimePoint> newest_arrival;
   for (size_t i = 0; i < feedback.arrivals.size(); ++i) {
     const int64_t sequence = int64_t{feedback.first_sequence} + static_cast<int64_t>(i);
@@ -224,7 +224,7 @@ void GccSender::handle_nack(TimePoint now, const GccNack& nack) {
     }
     Kept& kept = kept_[static_cast<size_t>(int64_t{sequence} - oldest)];
     if (kept.sent_again && now - *kept.sent_again < estimator_.round_trip()) {
-      continue;  // it is on its way
+      continue;  // it is in transit
     }
     const DataSize size = size_of(kept.fragment) + kGccMediaHeader + sim::kUdpIpOverhead;
     if (pacer_.push(now, {.media_sequence = sequence,

@@ -24,25 +24,25 @@ struct GccOptions {
   GccPacerOptions pacer;
   GccQualityScalerOptions scaler;
   GccProberOptions prober;
-  /// What the encoder is told at most: Chromium's own limit for pictures up to 640 × 480.
+  /// The maximum encoder rate: Chromium's own limit for pictures up to 640 × 480.
   DataRate video_ceiling = DataRate::kilobits_per_second(1700);
   DataRate video_floor = DataRate::kilobits_per_second(30);
   /// libvpx's effort, as libwebrtc sets it on a desktop.
   int cpu_used = -6;
-  /// libvpx's noise reduction, which browsers have on for cameras. Off: with it the model is nearer
-  /// to a browser's picture on steady links and further from its rate on all others
+  /// libvpx's noise reduction, which browsers use for cameras. Off: with it the model is closer to
+  /// a browser's picture on steady links and further from its rate on all others
   /// (docs/method-gcc.md).
   bool denoise = false;
 
-  /// The draft to the letter: its arrival-time filter, its constants, and no probes.
+  /// Exactly as in the draft: its arrival-time filter, its constants, and no probes.
   static GccOptions draft();
 };
 
-/// The half of an end that films: camera, encoder, packets, pacer, congestion control, repeats.
-/// Errors: what a peer sends is dropped when it makes no sense. Threads: none inside; one owner.
+/// The sending half of an end: camera, encoder, packets, pacer, congestion control,
+/// retransmissions. Errors: invalid datagrams are dropped. Threads: none inside; one owner.
 class GccSender {
  public:
-  /// Packets kept for repeats, and sent ones whose feedback is awaited.
+  /// Packets kept for retransmission, and sent ones whose feedback is awaited.
   static constexpr size_t kHistoryMax = 4096;
 
   GccSender(TimePoint start, const GccOptions& options, std::shared_ptr<media::VideoSource> source);
@@ -55,9 +55,9 @@ class GccSender {
   std::optional<std::vector<std::byte>> poll_datagram(TimePoint now);
   std::optional<CodedFrame> poll_coded() { return coded_.poll(); }
 
-  /// Of the whole, IP packets counted.
+  /// The total, counting IP packets.
   DataRate target() const { return estimator_.target(); }
-  /// Of the encoder: the target less headers and repeats, within its bounds.
+  /// The encoder's: the target minus headers and retransmissions, within its bounds.
   DataRate video_target() const;
   DataSize queued() const { return pacer_.queued(); }
   GccPictureSize picture_size() const { return scaler_.size(); }
@@ -97,7 +97,7 @@ class GccSender {
   uint32_t next_media_ = 0;
   std::deque<Sent> sent_;  // the newest of which is next_transport_ - 1
   uint32_t next_transport_ = 0;
-  // Bytes since repeats_since_: all, and those sent again.
+  // Bytes since repeats_since_: all, and retransmissions.
   DataSize bytes_sent_;
   DataSize bytes_sent_again_;
   TimePoint repeats_since_;

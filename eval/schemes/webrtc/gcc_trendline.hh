@@ -8,9 +8,9 @@
 
 namespace cress::schemes {
 
-/// The filter that has taken the Kalman filter's place in libwebrtc (modules/congestion_controller/
-/// goog_cc, trendline estimator): the slope of a line through the smoothed delays of the newest
-/// groups. Shape: window >= 2, 0 <= smoothing < 1, gain > 0.
+/// The filter that replaced the Kalman filter in libwebrtc (modules/congestion_controller/ goog_cc,
+/// trendline estimator): the slope of a line through the smoothed delays of the newest groups.
+/// Shape: window >= 2, 0 <= smoothing < 1, gain > 0.
 struct GccTrendlineOptions {
   size_t window = 20;
   double smoothing = 0.9;
@@ -24,8 +24,8 @@ class GccTrendline {
 
   void handle_variation(const GccGroupVariation& variation);
 
-  /// Milliseconds of delay gained a millisecond, times the gain: what is scaled and compared with
-  /// the detector's threshold. 0 until the window is full.
+  /// Milliseconds of delay gained per millisecond, times the gain: scaled and compared with the
+  /// detector's threshold. 0 until the window is full.
   double gradient() const { return gradient_; }
   int64_t groups() const { return groups_; }
 

@@ -1,5 +1,6 @@
 // Added to a folder's test program in a build with mutants: which test passes which mutants.
-//   CRESS_MUTANTS_LOG  a file that gets one line a test: name, milliseconds, ids; separated by tabs
+//   CRESS_MUTANTS_LOG  a new file that gets one line a test: name, milliseconds, ids; by tabs
+// Where a test runs its own program again, that run finds the file there and adds nothing.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -12,7 +13,7 @@ constexpr int kMutantsMax = 65'536;
 
 class MutantListener : public testing::EmptyTestEventListener {
  public:
-  explicit MutantListener(const char* path) : log_{std::fopen(path, "w")} {}
+  explicit MutantListener(const char* path) : log_{std::fopen(path, "wx")} {}
 
   void OnTestEnd(const testing::TestInfo& test) override {
     if (log_ == nullptr) {

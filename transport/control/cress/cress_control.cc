@@ -6,22 +6,24 @@
 namespace cress::control {
 namespace {
 
-// A report may be lost: each arrival is told this often.
+// A report may be lost: each arrival is reported this many times.
 constexpr int kTimesTold = 3;
-// Reports go on this long after the last datagram that asked for them: "nothing more has arrived"
-// is news too.
+// Reports continue this long after the last datagram that asked for them: "nothing more has
+// arrived" is information too.
 constexpr Duration kReportsAfterLast = 300ms;
-// The window is looked at this often while it grows.
+// The window is read this often while it grows.
 constexpr Duration kWindowStep = 1ms;
-// Longer than a link takes to hiccup: what is sent now would only pile up.
+// Longer than the usual pauses of a link: data sent now would only queue.
 constexpr Duration kStalledAfter = 300ms;
-// What is told will be late by the queue before it; telling more often than this fraction of that
-// only makes it later: on a link that carries a packet a second, reports alone would be the queue.
+// A report is delayed by the queue ahead of it; reporting more often than at this fraction of that
+// delay only increases it: on a link that carries a packet per second, reports alone would be the
+// queue.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
-// Of its mean rate, once the forecast lives on only because the way back is known to be slow.
+// Of its mean rate, once the forecast is extended only because the reverse path is known to be
+// slow.
 constexpr double kRateInSilence = 0.5;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // Frame header and flow of a message (docs/protocol/wire.md).

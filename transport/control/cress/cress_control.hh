@@ -9,51 +9,57 @@
 
 namespace cress::control {
 
-/// Between those of whom one hears many, as in a room: the relay's and its members' reports.
+/// Report interval in rooms, where each end receives many reports: the relay's and its members'.
 inline constexpr Duration kSparingReports = 25ms;
 
 /// Cress's own scheme (docs/method.md, "The Cress forecast"). The receiver reports when each
-/// datagram arrived; the sender knows when it sent what, so it can tell in which time the link was
-/// busy (ExposureHistory), believes in a rate by that alone (GammaBelief), and lets go what will
-/// surely arrive within the delay target, to the byte and the moment.
+/// datagram arrived. The sender knows when it sent each datagram, so it can find when the link was
+/// busy (ExposureHistory). It estimates the rate from busy time alone (GammaBelief), and sends what
+/// will arrive within the delay target with high probability, with a resolution of bytes and
+/// nanoseconds.
 class CressControl final : public Control {
  public:
   struct Options {
     GammaBelief::Options belief{};
     /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
-    /// What is sent now shall surely have left the bottleneck this long after it could have.
+    /// Data sent now shall have left the bottleneck, with high probability, this long after it
+    /// could have arrived there.
     Duration delay_target = 60ms;
-    /// So many packets that should have come and did not, with none in between, and the link is
-    /// taken for dead until the next one comes.
+    /// After this many expected packets did not arrive, with none in between, the link counts as
+    /// down until the next arrival.
     double outage_packets = 15;
-    /// What the link carries beside each datagram's payload.
+    /// What the link carries in addition to each datagram's payload.
     DataSize datagram_overhead = kDatagramOverhead;
-    /// No report for this long and the forecast promises no more: no news is bad news.
+    /// Without a report for this long, the forecast promises nothing more: missing reports are
+    /// taken as an outage.
     Duration forecast_life = 260ms;
-    /// But where reports were lately held up on the way back for nothing, it goes on for as long as
-    /// they were, at half its mean rate, at most until this. For calls, where a picture not made is
-    /// lost; a flow that always has more to send pays for it in delay.
+    /// Exception: if reports were recently delayed on the reverse path although the forward path
+    /// worked, the forecast is extended by the length of that delay, at half its mean rate, up to
+    /// this limit. For calls, where a frame not encoded is lost; a bulk flow would pay for it in
+    /// delay.
     Duration forecast_life_max = forecast_life;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
-    /// On a link so slow that a message is more than a window, messages go this far apart.
+    /// On a link so slow that a message exceeds the window, messages are sent this far apart.
     Duration patience = 120ms;
-    /// How often arrivals are reported while they come, and how seldom when what is told waits in a
-    /// queue.
+    /// How often arrivals are reported while datagrams arrive, and the longest interval when
+    /// reports wait in a queue.
     Duration report_interval = 10ms;
-    /// The same while what arrives has not waited on the way: a report that says little then waits
-    /// this long for a datagram to ride on. Below report_interval: no longer than that.
+    /// Report interval while arriving datagrams show no queueing delay: a report with little
+    /// content then waits this long for a datagram to carry it. Values below report_interval have
+    /// no effect.
     Duration report_interval_clear{};
     Duration report_interval_max = 250ms;
-    /// Reports wait for a way out from which nothing is heard to arrive, too. For an end that sends
-    /// for itself, as in a call: on a slow link reports would fill the queue before its media. An
-    /// end that only answers must not wait: its reports alone tell that the link is back.
+    /// Reports also wait while nothing that this end sends is known to arrive. For an end that
+    /// sends media, as in a call: on a slow link reports would fill the queue before its media. An
+    /// end that only sends reports must not wait: its reports are the only sign that the link is
+    /// back.
     bool spares_silent_link = false;
-    /// While something is on its way, heartbeats come this fraction of the age of the newest
-    /// arrival apart (40 ms to report_interval_max), whatever is usual: what comes first when an
-    /// outage ends is fresh, and a link that carries a packet a second is not filled with them.
-    /// Zero: the usual interval, longer where reports are further apart.
+    /// While data is in flight, heartbeats are sent at this fraction of the age of the newest
+    /// arrival (40 ms to report_interval_max), whatever the usual interval. The first datagram
+    /// after an outage is then recent, and a link that carries one packet per second is not filled
+    /// with heartbeats. Zero: the usual interval, longer where reports are further apart.
     int heartbeats_per_age = 0;
   };
 
@@ -71,7 +77,7 @@ class CressControl final : public Control {
   DataSize message_overhead() const override;
   DataSize forecast_total() const override { return forecast_total_; }
   std::optional<DataRate> forecast_rate() const override;
-  /// Longer where what is told waits in a queue, or by heartbeats_per_age.
+  /// Longer than usual when reports wait in a queue, or by heartbeats_per_age.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
@@ -85,36 +91,36 @@ class CressControl final : public Control {
     ArrivalStamp stamp;
     int times = 0;
   };
-  /// The bottleneck's queue as forecast, at a time of the receiver's clock.
+  /// The forecast backlog of the bottleneck's queue at a time of the receiver's clock.
   struct Backlog {
     TimePoint at{};
     double bytes = 0;
     double delivered = 0;  // deliveries(at)
   };
 
-  /// How long nothing has been heard to arrive that was sent.
+  /// Time since anything sent was last known to arrive.
   Duration no_news(TimePoint now) const;
-  /// How far apart to speak without being asked. What is told will be late by the queue before it
-  /// and by the silence it may meet: a part of that is often enough.
+  /// Interval between reports that nothing else requires. A report arrives late by the queue ahead
+  /// of it and by the outage it may meet; reporting at a fraction of that delay is often enough.
   Duration pace(TimePoint now) const;
-  /// How long a report waits for something to ride on.
+  /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
-  /// How long after the newest report the forecast goes on.
+  /// How long after the newest report the forecast remains valid.
   Duration forecast_life() const;
-  /// Bytes surely delivered between the newest report and `at` (receiver's clock).
+  /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
-  /// What follows from a new report: all deliveries() are others now.
+  /// Recomputes what depends on deliveries() after a new report.
   void look_ahead();
 
   Options options_;
   // Receiving.
   Fifo<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
-  size_t untold_ = 0;    // of these
-  // With all else that a datagram of 1200 bytes tells, this many fit whatever their numbers are.
+  size_t untold_ = 0;    // of these, not yet reported
+  // With everything else in a datagram of 1200 bytes, this many stamps fit whatever their values.
   static constexpr size_t kArrivalsMax = 64;
-  // So many that nobody has been told of yet are told at once.
+  // Once this many arrivals are unreported, they are reported at once.
   static constexpr size_t kUntoldMax = 24;
   TimePoint report_due_ = kNever;
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
@@ -122,29 +128,29 @@ class CressControl final : public Control {
   TransitWatch transit_;
   // Sending.
   GammaBelief belief_;
-  double missed_packets_ = 0;       // expected while busy since the last delivery
-  double missed_packets_most_ = 0;  // the most of those that the newest report told of
+  double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery
+  double missed_packets_most_ = 0;  // the largest such number that the newest report covers
   WayBack way_back_;
   ExposureHistory history_;
   DataSize forecast_total_;
   Backlog backlog_;
 };
 
-/// For both ends of a flow that always has more to send.
+/// Options for both ends of a flow that always has more to send.
 inline CressControl::Options flow_control() {
   return {.belief = {.busy_half_life = 170ms},
           .forecast_life = 220ms,
           .report_interval = 8ms,
           .heartbeats_per_age = 16};
 }
-/// For both ends of a call.
+/// Options for both ends of a call.
 inline CressControl::Options call_control() {
   CressControl::Options options;
   options.spares_silent_link = true;
   options.forecast_life_max = 1s;
   return options;
 }
-/// For a member of a room.
+/// Options for a member of a room.
 inline CressControl::Options room_control() {
   CressControl::Options options = call_control();
   options.report_interval_clear = kSparingReports;

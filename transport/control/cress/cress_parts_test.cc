@@ -19,7 +19,7 @@ namespace {
 TEST(GammaBelief, BeginsWithItsPrior) {
   GammaBelief belief{{}};
   EXPECT_DOUBLE_EQ(belief.mean_rate(), 40);
-  belief.observe(3);  // to the one packet in 25 ms that the prior is worth
+  belief.observe(3);  // in addition to the one packet in 25 ms that the prior is worth
   EXPECT_DOUBLE_EQ(belief.mean_rate(), 160);
 }
 
@@ -49,7 +49,7 @@ TEST(GammaBelief, IdleTimeHalvesCertaintyInASecond) {
   belief.observe(29);  // 30 packets in 25 ms, a shape of 20
   belief.pass_idle(1s);
   EXPECT_NEAR(belief.mean_rate(), 1200, 1e-9);
-  belief.observe(15);  // as many as are left
+  belief.observe(15);  // as many as remain
   EXPECT_NEAR(belief.mean_rate(), 2400, 1e-9);
 }
 
@@ -117,7 +117,7 @@ TEST(GammaBelief, RefusesOptionsOutOfRange) {
                .prior_packets = 1e-9}};
 }
 
-/// A history and the stretches that a report makes it report, as (microseconds, busy, packets).
+/// A history and the intervals that a report yields, as (microseconds, busy, packets).
 class ExposureHistoryRules : public testing::Test {
  protected:
   struct Stretch {
@@ -249,7 +249,7 @@ TEST_F(ExposureHistoryRules, OpportunityIsWholeOnlyIfNothingElseHadReachedTheLin
   send(85ms, 400, 600);
   const auto told = report(105ms, {{200, 60ms}, {300, 105ms}});
   EXPECT_EQ(told.back(), (Stretch{5'000, true, 0.4}));
-  // The same where the next one is of the same report.
+  // The same if the next one is in the same report.
   send(130ms, 500, 600);
   send(135ms, 600, 600);
   const auto both = report(170ms, {{400, 110ms}, {500, 155ms}, {600, 160ms}});
@@ -266,7 +266,7 @@ TEST_F(ExposureHistoryRules, FullOpportunitiesAreNotRoundedUp) {
   EXPECT_EQ(report(55ms, {{100, 55ms}, {200, 55ms}, {300, 55ms}})[1], (Stretch{5'000, true, 2}));
 }
 
-TEST_F(ExposureHistoryRules, WhatWasOvertakenIsNoLongerOutstanding) {
+TEST_F(ExposureHistoryRules, OvertakenDatagramIsNoLongerOutstanding) {
   begin();
   send(30ms, 100, 500);
   send(31ms, 200, 600);
@@ -373,7 +373,7 @@ TEST(Reordering, SpreadIsForgottenAndBounded) {
   EXPECT_EQ(reordering.sent_before_max(), 0ms);
 }
 
-TEST(TransitWatch, FiveMillisecondsAreNoWait) {
+TEST(TransitWatch, FiveMillisecondsCountAsClear) {
   for (const auto& [late, clear] : {std::pair{5, true}, std::pair{6, false}}) {
     TransitWatch watch;
     watch.handle_arrival(kTimeZero + 1s, 900);
@@ -418,7 +418,7 @@ TEST(TransitWatch, LeastTransitIsForgottenAfterTwoSpansOf5Seconds) {
   EXPECT_TRUE(watch.is_clear(kTimeZero + 10'600ms)) << "50 ms have become the least";
 }
 
-TEST(WayBack, HeldUpForHalfTheSilenceIsHarmless) {
+TEST(WayBack, DelayOfHalfTheSilenceIsHarmless) {
   for (const auto& [transit, harmless] :
        {std::pair<Duration, Duration>{230ms, 400ms}, {230ms - 1us, 0ms}}) {
     WayBack way_back;
@@ -454,7 +454,7 @@ TEST(WayBack, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
   EXPECT_EQ(way_back.harmless_silence(), 0ms) << "130 ms are usual by now";
 }
 
-TEST(RecentLeast, ForgetsWhatIsTwoSpansOld) {
+TEST(RecentLeast, ForgetsValuesTwoSpansOld) {
   for (const auto& [later, least] : {std::pair<Duration, int>{20s - 1ns, 3}, {20s, 8}}) {
     RecentLeast<int> recent{10s};
     recent.add(kTimeZero, 3);

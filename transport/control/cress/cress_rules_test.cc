@@ -20,7 +20,7 @@ class CressReceiver : public testing::Test {
     receiver_.handle_arrival(
         now, {.sequence = sequence, .payload = DataSize{100}, .asks_for_feedback = asks});
   }
-  /// Sequences in a report that must be there.
+  /// Sequences that a report must contain.
   std::vector<uint64_t> report(TimePoint now) {
     const auto feedback = receiver_.poll_feedback(now);
     EXPECT_TRUE(feedback.has_value());
@@ -84,7 +84,7 @@ TEST_F(CressReceiver, ReportRidesAlongHalfAnIntervalAfterTheLast) {
   EXPECT_TRUE(receiver_.poll_feedback(kBegin + 5ms));
 }
 
-TEST_F(CressReceiver, TwentyFourUntoldArrivalsAreReportedAtOnce) {
+TEST_F(CressReceiver, TwentyFourUnreportedArrivalsAreReportedAtOnce) {
   uint64_t sequence = 0;
   for (int round = 0; round < 2; ++round) {
     const TimePoint now = kBegin + round * 1s;
@@ -123,7 +123,7 @@ TEST_F(CressReceiver, ReportsInOrderOfSequenceEachWithItsFirstTime) {
             (std::vector<ArrivalStamp>{{10, kBegin + 1ms}, {20, kBegin + 2ms}, {30, kBegin}}));
 }
 
-/// The sender's half. Clocks agree; what is sent arrives 20 ms later where nothing waits.
+/// The sender's half. Clocks agree; data arrives 20 ms later if nothing waits.
 class CressSender {
  public:
   explicit CressSender(const CressControl::Options& options) : control(options) {}
@@ -132,7 +132,7 @@ class CressSender {
     control.on_sent(now, sequence_, DataSize{payload});
     sequence_ += 10'000;
   }
-  /// A report of all that was sent by now and not reported yet, arrived at `arrived`.
+  /// A report of everything sent by now and not reported yet, arrived at `arrived`.
   void hear_of_all(TimePoint now, TimePoint made_at, TimePoint arrived) {
     std::vector<ArrivalStamp> arrivals;
     for (; told_ < sequence_; told_ += 10'000) {
@@ -143,8 +143,8 @@ class CressSender {
   void hear_of_nothing(TimePoint now, TimePoint made_at) {
     control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = {}}, 0, 0);
   }
-  /// One datagram there, its report back: 20 ms is then the base delay, kBegin + 20 ms the newest
-  /// report.
+  /// One datagram sent, its report received: 20 ms is then the base delay, kBegin + 20 ms the
+  /// newest report.
   void begin() {
     send(kBegin);
     hear_of_all(kBegin + 40ms, kBegin + 20ms, kBegin + 20ms);
@@ -153,7 +153,7 @@ class CressSender {
   double promised(Duration horizon, double normal = -0.674) const {
     return 1500 * control.belief().deliveries(horizon, normal);
   }
-  /// How far apart the control would speak.
+  /// The control's report interval.
   Duration pace(TimePoint now) const { return control.heartbeat_interval(now, Duration{}); }
 
   CressControl control;
@@ -163,7 +163,7 @@ class CressSender {
   uint64_t told_ = 0;
 };
 
-/// About 1000 packets a second, of which the control is rather sure.
+/// About 1000 packets per second, with little uncertainty.
 CressControl::Options fast_link() {
   return {.belief = {.busy_half_life = 1h, .prior_rate = 1000, .prior_packets = 1000}};
 }
@@ -178,7 +178,7 @@ TEST(CressSender, ProbesUntilTheFirstArrivalIsKnown) {
   EXPECT_EQ(sender.control.next_change(kBegin), kNever);
 }
 
-TEST(CressSender, WindowIsWhatIsSurelyDeliveredWithin60Milliseconds) {
+TEST(CressSender, WindowIsWhatIsDeliveredWithin60Milliseconds) {
   CressSender sender{fast_link()};
   sender.begin();
   for (const Duration later : {40ms, 41ms, 100ms, 199ms}) {
@@ -193,7 +193,7 @@ TEST(CressSender, WindowIsWhatIsSurelyDeliveredWithin60Milliseconds) {
   EXPECT_EQ(sender.control.window(kBegin + 260ms), DataSize{300}) << "the probe";
 }
 
-TEST(CressSender, WindowIsLessWhatStillWaitsAtTheLink) {
+TEST(CressSender, WindowExcludesBytesWaitingAtTheLink) {
   CressSender sender{fast_link()};
   sender.begin();
   for (int i = 0; i < 20; ++i) {
@@ -276,7 +276,7 @@ TEST(CressSender, MissedPacketsAreCountedFromTheLastDelivery) {
   options.belief.prior_rate = 400;
   CressSender sender{options};
   sender.begin();
-  // Ten missed, one came, ten missed again: no outage.
+  // Ten missed, one arrived, ten missed again: no outage.
   TimePoint now = kBegin + 60ms;
   for (int round = 0; round < 2; ++round) {
     sender.send(now - 20ms);
@@ -301,7 +301,8 @@ TEST(CressSender, OlderReportsAreIgnored) {
   EXPECT_EQ(sender.control.history().outstanding().size(), 1U);
 }
 
-/// Reports were held up for 640 ms, for nothing: for so long silence is harmless.
+/// Reports were held up for 640 ms although nothing was lost: for that long missing reports are
+/// harmless.
 CressSender after_a_slow_report(Duration life_max) {
   auto options = fast_link();
   options.forecast_life_max = life_max;
@@ -343,7 +344,7 @@ TEST(CressSender, PatienceEndsWhenNothingArrivedFor300Milliseconds) {
   EXPECT_EQ(sender.control.patience(kBegin + 300ms + 1ns), Duration::max());
 }
 
-TEST(CressSender, SpeaksAsSeldomAsHalfTheQueueIsLong) {
+TEST(CressSender, ReportIntervalIsHalfTheQueueingDelay) {
   CressControl::Options options;
   options.belief = {.busy_half_life = 1h, .prior_rate = 40, .prior_packets = 1000};
   CressSender sender{options};
@@ -369,7 +370,7 @@ TEST(CressSender, SpeaksAsSeldomAsHalfTheQueueIsLong) {
 
 TEST(CressSender, QueueOnADeadLinkIsTakenToLeaveAtOneKilobit) {
   auto options = fast_link();
-  options.outage_packets = 0;  // dead from the first
+  options.outage_packets = 0;  // down from the start
   options.report_interval_max = 1h;
   CressSender sender{options};
   sender.begin();
@@ -378,7 +379,7 @@ TEST(CressSender, QueueOnADeadLinkIsTakenToLeaveAtOneKilobit) {
   EXPECT_EQ(sender.pace(kBegin + 50ms), 500ms) << "half of 1000 bits at 1 kbit/s";
 }
 
-TEST(CressSender, SpeaksEveryQuarterOfTheSilenceWhereItSparesTheLink) {
+TEST(CressSender, SilentLinkGetsReportsEveryQuarterOfTheSilence) {
   auto options = fast_link();
   options.spares_silent_link = true;
   CressSender sender{options};
@@ -407,14 +408,15 @@ TEST(CressSender, HeartbeatsOfAFlowAreAtLeast40MillisecondsApart) {
   CressSender sender{{.heartbeats_per_age = 2}};
   sender.begin();
   sender.send(kBegin + 50ms);
-  // What arrived last was sent at kBegin.
+  // The last arrival was sent at kBegin.
   EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 79ms, 0ms), 40ms);
   EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 82ms, 0ms), 41ms);
   EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 500ms, 0ms), 250ms);
   EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 502ms, 0ms), 250ms);
 }
 
-// The tables of docs/results.md were measured with these; whoever changes one measures again.
+// The tables of docs/results.md were measured with these; after a change they must be measured
+// again.
 TEST(CressControl, SettingsAreThoseThatWereMeasured) {
   const CressControl::Options usual;
   EXPECT_EQ(usual.caution_normal, -0.674);

@@ -40,7 +40,7 @@ TEST(GammaBelief, FindsTheRateOfAPoissonLinkAndKeepsItsForecast) {
     }
   }
   EXPECT_NEAR(belief.mean_rate(), kRate, 0.3 * kRate);
-  // Promised at the lower quartile: kept three times in four.
+  // Promised at the lower quartile: true three times in four.
   EXPECT_NEAR(static_cast<double>(kept) / forecasts, 0.75, 0.12);
 }
 
@@ -69,7 +69,7 @@ TEST(GammaBelief, BusyWithoutDeliveriesIsAnOutage) {
   EXPECT_LT(belief.deliveries(100ms, kLowerQuartile), 0.5);
 }
 
-/// What a history says of one report, as (milliseconds, busy, packets).
+/// The intervals from one report, as (milliseconds, busy, packets).
 struct Told {
   double ms = 0;
   bool busy = false;
@@ -106,7 +106,7 @@ TEST_F(ExposureHistoryTest, OnlyTimeInWhichSomethingWaitedIsExposure) {
             (std::vector<Told>{{30, false, 0}, {7, true, 1}, {13, false, 0}}));
 }
 
-TEST_F(ExposureHistoryTest, WhatDrainsTheQueueCountsAsAWholeOpportunity) {
+TEST_F(ExposureHistoryTest, LastDeliveryOfAQueueCountsAsAWholeOpportunity) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, DataSize{100});
   const auto told = report(kTimeZero + 60ms, {{1550, kTimeZero + 55ms}});
@@ -114,7 +114,7 @@ TEST_F(ExposureHistoryTest, WhatDrainsTheQueueCountsAsAWholeOpportunity) {
   EXPECT_EQ(told[1], (Told{5, true, 1}));
 }
 
-TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyWhatCameCounts) {
+TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyArrivedBytesCount) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, DataSize{706});
   history_.on_sent(kTimeZero + 30ms, 3000, DataSize{706});
@@ -123,7 +123,7 @@ TEST_F(ExposureHistoryTest, WhileMoreWaitsOnlyWhatCameCounts) {
   EXPECT_EQ(history_.outstanding().size(), 1U);
 }
 
-TEST_F(ExposureHistoryTest, WhatALaterDatagramOvertookWasNeverInTheQueue) {
+TEST_F(ExposureHistoryTest, OvertakenDatagramWasNeverInTheQueue) {
   begin();
   history_.on_sent(kTimeZero + 30ms, 1550, kFull);
   history_.on_sent(kTimeZero + 40ms, 3100, kFull);
@@ -168,7 +168,7 @@ TEST_F(ExposureHistoryTest, HostileReportsAreHarmless) {
 /// Both halves over a link of one opportunity every `gap`, in steps of a millisecond.
 class Loop {
  public:
-  /// Reports come back together, every `way_back_gap`.
+  /// Reports return together, every `way_back_gap`.
   explicit Loop(Duration gap, const CressControl::Options& options = {},
                 Duration way_back_gap = 1ms)
       : gap_(gap),
@@ -177,7 +177,7 @@ class Loop {
         sender_(options),
         receiver_(options) {}
 
-  /// Sends what the window allows while `offers`, full packets; advances by 1 ms.
+  /// Sends full packets as the window permits while `offers`; advances by 1 ms.
   void step(bool offers) {
     now_ += 1ms;
     while (next_opportunity_ <= now_) {
@@ -266,7 +266,7 @@ TEST(CressControl, RampsUpFromIdleToNineTenthsOfALinkWithinHalfASecond) {
   }
 }
 
-TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
+TEST(CressControl, ContinuesWhileTheReversePathIsSlow) {
   int arrived[2] = {};
   for (const bool is_call : {false, true}) {
     Loop loop{2400us, is_call ? call_control() : CressControl::Options{}, 700ms};
@@ -279,7 +279,7 @@ TEST(CressControl, GoesOnWhileOnlyTheWayBackIsSlow) {
   EXPECT_GT(arrived[1], arrived[0] * 5 / 4) << arrived[0];
 }
 
-TEST(CressControl, SilenceIsBadNewsAgainOnceItToldOfAnOutage) {
+TEST(CressControl, SilenceCountsAgainAfterAReportedOutage) {
   const auto told = [](Loop& loop, int ms, bool offers) {
     for (int i = 0; i < ms; ++i) {
       loop.step(offers);
@@ -297,13 +297,13 @@ TEST(CressControl, SilenceIsBadNewsAgainOnceItToldOfAnOutage) {
   EXPECT_EQ(loop.window(), DataSize{0}) << "this one again was an outage, for all one knows";
 }
 
-TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
+TEST(WayBack, RemembersTheLongestHarmlessReportDelay) {
   WayBack way_back;
   EXPECT_EQ(way_back.harmless_silence(), Duration{});
   TimePoint now = kTimeZero;
   const auto hear = [&](Duration transit, Duration silence, bool of_outage = false) {
     now += 100ms;
-    // Whatever their clock says.
+    // Whatever the clocks' offset.
     way_back.handle_report(now, now - transit + 1h, silence, of_outage);
   };
   hear(30ms, 50ms);
@@ -323,7 +323,8 @@ TEST(WayBack, RemembersTheLongestDelayThatToldOfNoOutage) {
   EXPECT_EQ(way_back.harmless_silence(), Duration{}) << "long ago";
 }
 
-/// Reports in 20 s of an end that is asked all the time, its way out an opportunity every 600 ms.
+/// Reports in 20 s of an end whose peer asks all the time, with an uplink of one opportunity every
+/// 600 ms.
 int reports_over_a_slow_link(const CressControl::Options& options) {
   CressControl end{options};
   const DataSize payload{600};
@@ -353,14 +354,14 @@ int reports_over_a_slow_link(const CressControl::Options& options) {
   return reports;
 }
 
-TEST(CressControl, ReportsOfWhoSpeaksSpareASilentLinkThoseOfWhoOnlyAnswersDoNot) {
+TEST(CressControl, OnlyMediaSendersReportsSpareASilentLink) {
   const int answering = reports_over_a_slow_link({});
   const int speaking = reports_over_a_slow_link(call_control());
   EXPECT_LT(speaking, answering / 2) << "of " << answering;
   EXPECT_GT(speaking, 20 * 4) << "the longest pace";
 }
 
-TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
+TEST(CressControl, HeartbeatIntervalIsAFractionOfTheArrivalsAge) {
   CressControl flow{flow_control()};
   const TimePoint start = kTimeZero + 1s;
   EXPECT_EQ(flow.heartbeat_interval(start, 50ms), 40ms) << "nothing is known";
@@ -373,7 +374,7 @@ TEST(CressControl, HeartbeatsOfAFlowComeAPartOfTheAgeOfWhatArrivedApart) {
   flow.on_sent(start + 400ms, 2000, DataSize{60});
   EXPECT_EQ(flow.heartbeat_interval(start + 600ms, 50ms), 40ms);
   EXPECT_EQ(flow.heartbeat_interval(start + 1280ms, 50ms), 80ms);
-  // Something arrives that was sent long ago: what is on its way behind it is old all the same.
+  // A datagram sent long ago arrives: those in transit behind it are old as well.
   const ArrivalStamp late{.sequence = 1000, .at = start + 2980ms};
   flow.handle_feedback(start + 3s, {.made_at = start + 2980ms, .counts = {}, .arrivals = {late}},
                        2060, 2000);
@@ -395,7 +396,7 @@ TEST(RecentLeast, RemembersForOneToTwoSpans) {
   EXPECT_EQ(recent.least(), 11) << "a span without any lies between";
 }
 
-TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
+TEST(TransitWatch, DistinguishesAClearPathFromAQueueingOne) {
   for (const Duration offset : {Duration{}, Duration{31s}, Duration{65s}}) {
     TransitWatch watch;
     EXPECT_FALSE(watch.is_clear(kTimeZero)) << "nothing was heard";
@@ -405,7 +406,7 @@ TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
       watch.handle_arrival(now, static_cast<uint16_t>(sent));
       now += 20ms;
     };
-    for (int i = 0; i < 3000; ++i) {  // a minute: the stamps go round
+    for (int i = 0; i < 3000; ++i) {  // a minute: the stamps wrap
       hear(40ms + (i % 3) * 1ms);
     }
     EXPECT_TRUE(watch.is_clear(now));
@@ -419,7 +420,7 @@ TEST(TransitWatch, TellsAWayThatIsClearFromOneWhereDatagramsWait) {
   }
 }
 
-TEST(CressControl, AReportWaitsForARideWhileTheWayIsClearAndNoLonger) {
+TEST(CressControl, ReportWaitsForADatagramOnlyWhileThePathIsClear) {
   for (const bool is_clear : {true, false}) {
     CressControl receiver{{.report_interval_clear = 25ms}};
     uint64_t sequence = 0;
@@ -444,7 +445,7 @@ TEST(CressControl, AReportWaitsForARideWhileTheWayIsClearAndNoLonger) {
         reports, [](TimePoint at) { return at >= kTimeZero + 1s && at < kTimeZero + 3s; });
     EXPECT_GE(late, is_clear ? 75 : 190) << is_clear;
     EXPECT_LE(late, is_clear ? 85 : 205) << is_clear;
-    // What leaves anyway takes one along, soon after the last.
+    // A datagram that is sent anyway carries a report, soon after the last.
     EXPECT_FALSE(receiver.poll_feedback(reports.back() + 4ms).has_value());
     EXPECT_TRUE(receiver.poll_feedback(reports.back() + 6ms).has_value());
   }

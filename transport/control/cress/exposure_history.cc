@@ -6,7 +6,7 @@
 namespace cress::control {
 namespace {
 
-// Arrivals this close came with one opportunity: hosts and clocks blur an instant.
+// Arrivals this close used one opportunity: hosts and clocks blur an instant.
 constexpr Duration kSameInstant = 300us;
 
 double packets(DataSize size) {
@@ -91,14 +91,14 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     return true;
   }
   const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay(); };
-  TimePoint done = reported_until_;  // told up to here
+  TimePoint done = reported_until_;  // reported up to here
   const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {
       tell({std::max(Duration{}, until - done), busy, delivered});
     }
     done = std::max(done, until);
   };
-  double burst = 0;  // delivered at this very instant, not yet told
+  double burst = 0;  // delivered at this instant, not yet reported
   for (size_t i = 0; i < arrived_.size(); ++i) {
     const auto& [sent, at] = arrived_[i];
     if (burst == 0) {
@@ -109,7 +109,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
-    // Nothing else had reached the link by then: the opportunity may have been larger than what was
+    // Nothing else had reached the link by then: the opportunity may have been larger than the data
     // left for it.
     const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
                        : !outstanding_.empty() ? &outstanding_.front()

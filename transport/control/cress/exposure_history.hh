@@ -17,24 +17,25 @@ namespace cress::control {
 
 /// What a link can carry at one opportunity: Ethernet's payload, as in the paper's links (§4.1).
 inline constexpr DataSize kOpportunitySize{1500};
-/// What the link carries beside the payload: UDP/IPv4 headers and our own.
+/// What the link carries in addition to the payload: UDP/IPv4 headers and our own header.
 inline constexpr DataSize kDatagramOverhead{20 + 8 + 16};
 
-/// A stretch of the link's time: busy or not, and what it delivered at its end.
+/// An interval of the link's time: whether it was busy, and what it delivered at the end of the
+/// interval.
 struct Exposure {
   Duration elapsed{};
   bool busy = false;
   double packets = 0;  ///< of kOpportunitySize
 };
 
-/// The sender's books over what it sent and when that arrived (by the receiver's clock): tells in
-/// which time the bottleneck's queue was busy. It was, when something sent had had the time to
-/// reach it and had not yet arrived. A datagram that has not arrived when one sent later by more
-/// than reordering().sent_before_max() arrives is lost and never was in the queue. Threads: none
-/// inside; one owner. Peer data: any values are safe.
+/// The sender's history of sent datagrams and their arrival times (by the receiver's clock). It
+/// finds the intervals in which the bottleneck's queue was busy: those in which some datagram had
+/// had time to reach the queue and had not yet arrived. The path is assumed to keep the order: a
+/// datagram overtaken by a later one is lost and was never in the queue. Threads: none inside; one
+/// owner. Peer data: any values are safe.
 class ExposureHistory {
  public:
-  /// `overhead`: what the link carries beside each payload.
+  /// `overhead`: what the link carries in addition to each payload.
   explicit ExposureHistory(DataSize overhead = kDatagramOverhead) : overhead_(overhead) {}
 
   struct Sent {
@@ -45,8 +46,8 @@ class ExposureHistory {
   };
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
-  /// `tell` hears of every stretch between the last report and this one, in order. Reports older
-  /// than the newest are ignored: false.
+  /// `tell` is called with every interval between the last report and this one, in order. Returns
+  /// false for a report older than the newest, which is ignored.
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
                      const std::function<void(const Exposure&)>& tell);
 
@@ -60,11 +61,11 @@ class ExposureHistory {
   const Reordering& reordering() const { return reordering_; }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
-  /// The receiver's time of the newest arrival reported.
+  /// The receiver's time of the newest reported arrival.
   TimePoint last_arrival() const { return last_arrival_; }
-  /// When what is newest of all that is known to have arrived was sent (sender's clock).
+  /// The send time (sender's clock) of the newest datagram known to have arrived.
   TimePoint newest_arrived_sent() const { return newest_arrived_sent_; }
-  /// Sent and, as far as is known, neither arrived nor lost; oldest first.
+  /// Datagrams sent that are, as far as is known, neither arrived nor lost; oldest first.
   const Fifo<Sent>& outstanding() const { return outstanding_; }
   DataSize outstanding_size() const { return outstanding_size_; }
 
@@ -81,7 +82,7 @@ class ExposureHistory {
   void take_arrived(const Sent& sent);
 
   DataSize overhead_;
-  std::vector<Arrived> arrived_;  // what the running report tells for the first time
+  std::vector<Arrived> arrived_;  // arrivals that the current report contains for the first time
   Fifo<Sent> outstanding_;
   Fifo<Sent> overtaken_;  // taken for lost; at most kOvertakenMax
   static constexpr size_t kOvertakenMax = 64;

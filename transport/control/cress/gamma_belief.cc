@@ -9,7 +9,7 @@
 namespace cress::control {
 namespace {
 
-// Idle time does not forget below this certainty.
+// Idle time does not reduce the certainty below this.
 constexpr double kIdleShapeMin = 1;
 
 }  // namespace
@@ -36,7 +36,7 @@ void GammaBelief::pass_busy(Duration exposure) {
   const double half_lives = to_seconds(exposure) / to_seconds(options_.busy_half_life);
   const double kept = std::exp2(-half_lives);
   shape_ *= kept;
-  // Exposure comes evenly while older exposure fades: the integral of the discount.
+  // Exposure accumulates evenly while older exposure is discounted: the integral of the discount.
   exposure_s_ = exposure_s_ * kept + (1 - kept) * to_seconds(options_.busy_half_life) /
                                          std::numbers::ln2 / options_.burstiness;
 }

@@ -4,17 +4,18 @@
 
 namespace cress::control {
 
-/// A discounted gamma belief over the rate at which a link delivers packets: its uncertainty is a
-/// share of the rate, where Sprout's Brownian step is a fixed 200 packets/s per root second. Only
-/// exposure counts, the time in which the bottleneck had something to deliver: an idle link says
-/// nothing about itself (docs/method.md, "The Cress forecast"). Rates in packets of
-/// kOpportunityBytes a second. A plain value. Threads: none inside; one owner.
+/// A discounted gamma belief over the rate at which a link delivers packets: its uncertainty is
+/// proportional to the rate, where Sprout's Brownian step is a fixed 200 packets/s per root second.
+/// Only exposure counts, that is, the time in which the bottleneck had something to deliver: an
+/// idle link gives no information about its rate (docs/method.md, "The Cress forecast"). Rates in
+/// packets of kOpportunityBytes a second. A plain value. Threads: none inside; one owner.
 class GammaBelief {
  public:
   struct Options {
-    /// Evidence counts half after this much time in which the bottleneck was busy,
+    /// The weight of evidence halves after this much time in which the bottleneck was busy,
     Duration busy_half_life = 200ms;
-    /// and after this much in which it was idle: longer, because nothing is learned meanwhile.
+    /// and after this much time in which it was idle: longer, because nothing new is observed
+    /// meanwhile.
     Duration idle_half_life = 1s;
     /// Variance of deliveries over that of a Poisson process: links deliver in bursts.
     double burstiness = 1.5;
@@ -27,15 +28,15 @@ class GammaBelief {
 
   /// The bottleneck was idle for `elapsed` (>= 0).
   void pass_idle(Duration elapsed);
-  /// It was busy for `exposure` (>= 0), all evenly discounted,
+  /// The bottleneck was busy for `exposure` (>= 0); older evidence is discounted evenly,
   void pass_busy(Duration exposure);
   /// and delivered `packets` (>= 0, fractions count) at the end of it.
   void observe(double packets);
 
   double mean_rate() const { return shape_ / exposure_s_; }
-  /// Packets delivered within `horizon` (>= 0) with probability 1 − quantile, where the queue never
+  /// Packets delivered within `horizon` (>= 0) with probability 1 − quantile if the queue never
   /// empties: the quantile of the negative-binomial predictive distribution, by a moment-matched
-  /// gamma and Wilson and Hilferty's cube (PNAS 17, 1931). `normal` is the standard normal
+  /// gamma and the Wilson-Hilferty approximation (PNAS 17, 1931). `normal` is the standard normal
   /// quantile.
   double deliveries(Duration horizon, double normal) const;
 

@@ -8,8 +8,8 @@
 
 namespace cress::control {
 
-/// The least of what was added lately: within the running and the previous of the spans that time
-/// is cut into, so within one to two spans. A plain value. Threads: none inside; one owner.
+/// The minimum of recently added values. Time is divided into spans; the minimum covers the current
+/// and the previous span, so one to two spans. A plain value. Threads: none inside; one owner.
 template <typename Value>
 class RecentLeast {
  public:
@@ -24,7 +24,7 @@ class RecentLeast {
     }
     least_[0] = std::min(least_[0].value_or(value), value);
   }
-  /// Nothing before the first value.
+  /// nullopt before the first value.
   std::optional<Value> least() const {
     return least_[0] && least_[1] ? std::min(least_[0], least_[1])
                                   : (least_[0] ? least_[0] : least_[1]);
@@ -33,7 +33,7 @@ class RecentLeast {
  private:
   Duration span_;
   TimePoint since_{};
-  std::array<std::optional<Value>, 2> least_;  // of the running span and of the previous one
+  std::array<std::optional<Value>, 2> least_;  // of the current span and of the previous one
 };
 
 }  // namespace cress::control

@@ -7,18 +7,18 @@
 
 namespace cress::control {
 
-/// Does what arrives come without having waited on the way? The sender stamps each datagram with
-/// its clock's low 16 bits of milliseconds; on a clear way the difference to our clock stays at its
-/// least. A plain value. Threads: none inside; one owner.
+/// Detects whether arriving datagrams had queueing delay. The sender stamps each datagram with the
+/// low 16 bits of its clock in milliseconds; on a path without a queue the difference to our clock
+/// stays at its minimum. A plain value. Threads: none inside; one owner.
 class TransitWatch {
  public:
-  /// A datagram with this stamp came at `now`, which never goes back.
+  /// A datagram with this stamp arrived at `now`, which never goes back.
   void handle_arrival(TimePoint now, uint16_t sent_ms) {
     const auto now_ms = static_cast<uint16_t>(floor_milliseconds(now));
     if (heard_at_ == kNone) {
       reference_ = static_cast<uint16_t>(now_ms - sent_ms);
     }
-    // Against the first one's: small, whatever the clocks say.
+    // Relative to the first one's difference, so it is small whatever the clocks' offset.
     const auto late = static_cast<int16_t>(static_cast<uint16_t>(now_ms - sent_ms - reference_));
     least_.add(now, late);
     heard_at_ = now;
@@ -26,16 +26,16 @@ class TransitWatch {
       waited_at_ = now;
     }
   }
-  /// Nothing has waited lately, and enough was heard to tell.
+  /// No recent datagram was delayed, and enough of them arrived to decide.
   bool is_clear(TimePoint now) const {
     return heard_at_ != kNone && now - waited_at_ > kMemory && now - heard_at_ < kMemory;
   }
 
  private:
-  // A host's own hiccups and the stamps' resolution; a cell that is busy shows more.
+  // Allows for the host's own delays and the stamps' resolution; a busy cell delays by more.
   static constexpr int kClearMs = 5;
   static constexpr Duration kMemory = 500ms;
-  // Of which the least is known: clocks drift by a millisecond in 20 s at the most.
+  // The minimum covers this span: clocks drift by at most a millisecond in 20 s.
   static constexpr Duration kSpan = 5s;
   static constexpr TimePoint kNone = kTimeZero - 1h;
 

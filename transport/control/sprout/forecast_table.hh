@@ -14,7 +14,7 @@ namespace cress::control {
 /// by then (paper §3.3, "precomputed"): cumulative_[horizon][count][bin]. About 2 MB; made once, in
 /// a few tens of milliseconds (`./cress bench`); immutable, any number of threads may read it.
 ///
-/// Differs from the paper's words as the original does: the ticks of a horizon are taken as
+/// Differs from the paper's text as the original code does: the ticks of a horizon are taken as
 /// independent given today's rate (their marginals are convolved), and the first tick uses the rate
 /// as it is, without evolution.
 class ForecastTable {
@@ -28,9 +28,9 @@ class ForecastTable {
   int count_max(int horizon) const { return (model_.table_counts_per_tick - 1) * horizon; }
   const SproutModel& model() const { return model_; }
 
-  /// The cautious forecast for `belief`: for each horizon the least count whose cumulative
+  /// The cautious forecast for `belief`: for each horizon the smallest count whose cumulative
   /// probability reaches forecast_quantile; count_max + 2 where none does (as in the original).
-  /// `hint` (may be empty): an earlier forecast, where the search begins; it does not change the
+  /// `hint` (may be empty): an earlier forecast, where the search begins; it does not affect the
   /// result.
   ForecastCounts forecast(const RateBelief& belief, std::span<const uint32_t> hint = {}) const;
 

@@ -71,7 +71,7 @@ void Forecaster::handle_arrival(TimePoint now, DataSize size, Duration time_to_n
   check(now >= tick_start_, "Forecaster: time went back");
   advance(now);
   arrived_ += static_cast<double>(size.bytes()) / static_cast<double>(kModelPacketSize.bytes());
-  // Never lowered: a later packet of the same flight does not take an announcement back.
+  // Never lowered: a later packet of the same flight does not withdraw an announcement.
   silent_until_ = std::max(silent_until_, tick_start_ + time_to_next);
 }
 

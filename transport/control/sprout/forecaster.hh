@@ -8,20 +8,21 @@
 
 namespace cress::control {
 
-/// A forecast and the tick it was made in.
+/// A forecast and the tick in which it was made.
 struct DeliveryForecast {
   TimePoint tick_start{};
   ForecastCounts counts;
   friend bool operator==(const DeliveryForecast&, const DeliveryForecast&) = default;
 };
 
-/// The estimate a forecaster keeps: advanced tick by tick, told of arrivals, asked for a forecast.
+/// The estimate behind a forecaster: it is advanced tick by tick, given arrivals, and asked for a
+/// forecast.
 class TickEstimator {
  public:
   virtual ~TickEstimator() = default;
-  /// One tick has passed and nothing can be learned from it: the sender had announced silence.
+  /// One tick has passed from which nothing can be learned: the sender had announced silence.
   virtual void skip_tick() = 0;
-  /// One tick has passed with `packets` arrivals (in kModelPacketSize, fractions count).
+  /// One tick has passed with `packets` arrivals (in units of kModelPacketSize, fractions count).
   virtual void observe_tick(double packets) = 0;
   virtual ForecastCounts forecast() = 0;
 };
@@ -44,11 +45,12 @@ class BayesianEstimator final : public TickEstimator {
 
 struct EwmaOptions {
   double weight = 1.0 / 8;  ///< of the newest tick (paper §4.2)
-  /// Packets a tick at the start. The original starts at 0, from which nothing ever starts: the
-  /// forecast is 0, only heartbeats flow, and they never lift it.
+  /// Packets per tick at the start. The original starts at 0 and never leaves it: the forecast is
+  /// 0, only heartbeats are sent, and they never raise it.
   double initial = 1.0;
-  /// The forecast is never below this many packets a tick. The original has none (0) and stays dead
-  /// on a slow link once the average fell below 1/6; the measured "floor" rows used 0.25.
+  /// The forecast is never below this many packets per tick. The original has no floor (0) and
+  /// stays at zero on a slow link once the average fell below 1/6; the measured "floor" rows used
+  /// 0.25.
   double floor = 0.25;
   int forecast_ticks = kForecastTicks;
 };
@@ -63,13 +65,13 @@ class EwmaEstimator final : public TickEstimator {
 
  private:
   EwmaOptions options_;
-  double average_;  // packets a tick
+  double average_;  // packets per tick
 };
 
-/// Receives arrivals, keeps the ticks, asks the estimator (paper §3.3). Ticks
-/// begin with the first arrival; a tick is observed when something arrived in it or when the sender
-/// had not announced silence over it (time-to-next, paper §3.4). Threads: none inside; one owner.
-/// `now` never goes back.
+/// Receives arrivals, counts ticks, queries the estimator (paper §3.3). Ticks begin with the first
+/// arrival; a tick is observed when something arrived in it or when the sender had not announced
+/// silence over it (time-to-next, paper §3.4). Threads: none inside; one owner. `now` never goes
+/// back.
 class Forecaster {
  public:
   struct Options {
@@ -84,7 +86,7 @@ class Forecaster {
   /// A datagram of `size` arrived; the sender will be silent for `time_to_next` after it (0:
   /// another follows at once).
   void handle_arrival(TimePoint now, DataSize size, Duration time_to_next);
-  /// The forecast for now: made once a tick, then the same until the next one begins.
+  /// The current forecast: made once per tick, constant until the next tick begins.
   const DeliveryForecast& forecast(TimePoint now);
 
  private:

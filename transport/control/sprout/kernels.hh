@@ -4,8 +4,8 @@
 
 namespace cress::control {
 
-// The few loops that a tick spends its time in. Results are bit-equal whatever vector width the
-// processor has: element-wise loops have no order, and sums run in a fixed number of lanes.
+// The inner loops of a tick. Results are bit-identical whatever the processor's vector width:
+// element-wise loops have no order, and sums use a fixed number of lanes.
 
 /// into[i] += factor * weights[i]; equal sizes.
 void add_scaled(std::span<double> into, double factor, std::span<const double> weights);

@@ -18,8 +18,8 @@ class BeliefDynamics {
   /// P(`count` arrivals in one tick | bin), for every bin. `count` in 0..kObservedPacketsMax.
   std::span<const double> likelihoods(int count) const;
 
-  /// More arrivals than this in one tick say no more than this many: beyond it every likelihood
-  /// underflows to 0 and the belief would be lost (the original then computes with NaN).
+  /// Larger counts in one tick are treated as this many: beyond it every likelihood underflows to 0
+  /// and the belief would be lost (the original then computes with NaN).
   static constexpr int kObservedPacketsMax = 300;
 
  private:
@@ -36,9 +36,9 @@ class RateBelief {
   /// All rates equally likely (paper §3.2: "uniform prior"). Borrows `dynamics`.
   explicit RateBelief(const BeliefDynamics& dynamics);
 
-  /// One tick of Brownian motion with sticky outages.
+  /// Advances one tick: Brownian motion with sticky outages.
   void evolve();
-  /// Bayes update by whole packets seen in one tick (>= 0; see observed_packets).
+  /// Bayes update with the whole packets observed in one tick (>= 0; see observed_packets).
   void observe(int packets);
 
   std::span<const double> probabilities() const { return probabilities_; }

@@ -6,24 +6,24 @@
 
 namespace cress::control {
 
-/// How many bytes may be sent now so that they surely leave the bottleneck's queue within the delay
-/// target (paper §3.5).
-/// Threads: none inside; one owner. `now` never goes back.
+/// How many bytes may be sent now so that they leave the bottleneck's queue within the delay target
+/// with high probability (paper §3.5). Threads: none inside; one owner. `now` never goes back.
 class SendWindow {
  public:
   struct Options {
     Duration tick = kTickLength;
     int delay_target_ticks = kDelayTargetTicks;
     DataSize packet_size = kModelPacketSize;
-    /// What the peer's counts are credited with. The original adds up cumulative counts as ticks
-    /// pass, which errs to the optimistic side when feedback is older than two ticks.
+    /// How the peer's counts are credited. The original adds up cumulative counts as ticks pass,
+    /// which is too optimistic when feedback is older than two ticks.
     bool drain_cumulative_counts = true;
   };
 
   explicit SendWindow(Options options) : options_(options) {}
 
   /// A forecast arrived. `next_sequence`: the byte sequence after everything sent so far;
-  /// `received_or_lost`: what the peer says is no longer in flight (clamped to what was sent).
+  /// `received_or_lost`: the bytes that the peer reports as no longer in flight (clamped to what
+  /// was sent).
   void handle_forecast(TimePoint now, ForecastCounts counts, uint64_t next_sequence,
                        uint64_t received_or_lost);
   /// `size` of payload was just sent.
@@ -31,13 +31,13 @@ class SendWindow {
 
   /// Bytes that may be sent now; never negative. 0 until the first forecast.
   DataSize window(TimePoint now) const;
-  /// What is estimated to be in the network: sent, neither received nor lost, nor forecast to have
+  /// Estimate of the bytes in the network: sent, neither received nor lost, nor forecast to have
   /// drained.
   DataSize in_network(TimePoint now) const;
-  /// All that the current forecast promises over its life: bounds the sender's own queues (paper
-  /// §4.3).
+  /// Bytes that the current forecast promises over its whole life: bounds the sender's own queues
+  /// (paper §4.3).
   DataSize forecast_total() const;
-  /// When the window next grows by itself; kNever when it will not.
+  /// When the window next grows by itself; kNever if it will not.
   TimePoint next_change(TimePoint now) const;
   const ForecastCounts& counts() const { return counts_; }
 

@@ -8,7 +8,7 @@
 
 namespace cress::control {
 
-/// Sprout and Sprout-EWMA: the receiver forecasts once a tick, the sender credits the counts tick
+/// Sprout and Sprout-EWMA: the receiver forecasts once per tick, the sender credits the counts tick
 /// by tick (paper §3).
 class SproutControl final : public Control {
  public:

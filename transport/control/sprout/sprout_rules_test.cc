@@ -42,7 +42,7 @@ TEST(SendWindow, PeerCannotHaveReceivedWhatWasNotSent) {
   EXPECT_EQ(window.window(kTimeZero), 38 * kPacket);
 }
 
-TEST(SendWindow, WhatIsSentDrainsFromTheTickItWasSentIn) {
+TEST(SendWindow, SentBytesDrainFromTheirTickOn) {
   SendWindow window{{.drain_cumulative_counts = false}};
   window.on_sent(kTimeZero, DataSize{100});
   EXPECT_EQ(window.in_network(kTimeZero), DataSize{100}) << "counted before any forecast";
@@ -78,7 +78,7 @@ TEST(SendWindow, ChangesWithEachTickButTheLast) {
   EXPECT_EQ(window.window(kTimeZero + 1s), DataSize{0});
 }
 
-/// Not a forecast of the model: counts what it is asked.
+/// Not a forecast of the model: counts the calls.
 class CountingEstimator final : public TickEstimator {
  public:
   void skip_tick() override { ++skipped_; }
@@ -108,7 +108,7 @@ TEST(SproutControl, GivesItsForecastOnceATick) {
   EXPECT_EQ(control.feedback_due(), kNever);
 }
 
-TEST(SproutControl, SendsByTheForecastsItHears) {
+TEST(SproutControl, SendsByThePeersForecasts) {
   SproutControl control{std::make_unique<CountingEstimator>()};
   EXPECT_EQ(control.forecast_rate(), std::nullopt);
   EXPECT_EQ(control.window(kTimeZero), DataSize{0});
@@ -143,7 +143,7 @@ TEST(Forecaster, AnnouncedSilenceCountsFromTheStartOfItsTick) {
   }
 }
 
-TEST(Forecaster, RefusesWhatCannotBe) {
+TEST(Forecaster, RejectsInvalidInput) {
   const auto make = [](Forecaster::Options options) {
     return Forecaster{std::make_unique<CountingEstimator>(), options};
   };

@@ -149,7 +149,7 @@ TEST(ObservedPackets, RoundHalfUpButAnythingIsAtLeastOne) {
   EXPECT_EQ(observed_packets(17.51), 18);  // 17 packets of 1442 bytes
 }
 
-/// Records what it is told: the forecaster's tick rules are tested against it.
+/// Records its calls: the forecaster's tick rules are tested with it.
 class ScriptEstimator final : public TickEstimator {
  public:
   explicit ScriptEstimator(std::vector<double>& log) : log_(log) {}
@@ -167,7 +167,7 @@ TEST(Forecaster, SkipsEmptyTicksThatTheSenderAnnouncedAndObservesTheOthers) {
   const TimePoint start = kTimeZero + 1s;
   forecaster.handle_arrival(start, kModelPacketSize, 50ms);
   forecaster.forecast(start + 81ms);
-  // The arrival's own tick, two skipped, then an empty one that counts as "nothing came".
+  // The arrival's own tick, two skipped, then an empty one that counts as "nothing arrived".
   EXPECT_EQ(log, (std::vector<double>{1, -1, -1, 0}));
 }
 
@@ -181,7 +181,7 @@ TEST(Forecaster, ArrivalExactlyAtTheEndOfATickBelongsToIt) {
   EXPECT_EQ(log, (std::vector<double>{2, 1}));
 }
 
-TEST(Forecaster, AnnouncedSilenceIsNotTakenBackByALaterPacket) {
+TEST(Forecaster, AnnouncedSilenceSurvivesALaterPacket) {
   std::vector<double> log;
   Forecaster forecaster{std::make_unique<ScriptEstimator>(log), {.prior_ticks = 0}};
   forecaster.handle_arrival(kTimeZero, kModelPacketSize, 50ms);

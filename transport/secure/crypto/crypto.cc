@@ -89,7 +89,7 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 }
 
 struct AeadKey::Context {
-  /// As it is for this datagram.
+  /// The nonce of this datagram.
   std::array<unsigned char, kNonceSize> nonce(uint64_t sequence) const {
     std::array<unsigned char, kNonceSize> out = nonce_base;
     for (size_t i = 0; i < sizeof sequence; ++i) {

@@ -10,13 +10,14 @@
 
 namespace cress::secure {
 
-// The few primitives that the folder stands on, all of them OpenSSL's. Functions throw
-// std::runtime_error if OpenSSL lacks one (a build without it): set-up, never a peer's doing.
+// The few primitives that the folder depends on, all from OpenSSL. Functions throw
+// std::runtime_error if OpenSSL lacks one (a build without it): a set-up error that no peer can
+// cause.
 
 inline constexpr size_t kTagSize = 16;
 inline constexpr size_t kNonceSize = 12;
 
-/// 32 bytes that are overwritten when they go.
+/// 32 bytes that are overwritten on destruction.
 class Secret {
  public:
   static constexpr size_t kSize = 32;
@@ -39,30 +40,29 @@ void fill_random(std::span<std::byte> out);
 Secret hmac(std::span<const std::byte> key, std::span<const std::byte> message);
 /// HKDF-Expand (RFC 5869 §2.3) of 32 bytes, the label being its info.
 Secret expand(const Secret& secret, std::string_view label);
-/// HKDF-Extract (§2.2) of any input; without a salt named, that of two-party links.
+/// HKDF-Extract (§2.2) of any input; the default salt is that of two-party links.
 Secret extract(std::span<const std::byte> input, std::string_view salt = "cress link 1");
 
 enum class Hash : uint8_t { kSha256, kSha512 };
-/// HKDF-Extract and HKDF-Expand of `info` to at most one block of the hash, as others' protocols
-/// prescribe them.
+/// HKDF-Extract and HKDF-Expand of `info` to at most one block of the hash, as other protocols
+/// prescribe.
 std::vector<std::byte> hkdf(Hash hash, std::string_view salt, std::span<const std::byte> input,
                             std::span<const std::byte> info, size_t size);
-/// Overwrites what must not stay in memory.
+/// Overwrites secret bytes in memory.
 void wipe(std::span<std::byte> bytes);
-/// True when equal; takes the same time wherever they differ.
+/// True if equal; takes the same time wherever they differ.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);
 
 enum class Aead : uint8_t { kAes128Gcm, kAes256Gcm, kChaCha20Poly1305 };
 enum class Use : uint8_t { kSeal, kOpen };
 
-/// One AEAD key with its nonce base, both derived from one secret, for one direction. The
-/// cipher is set up once and reused: a datagram costs only its own bytes.
-/// Nonce (RFC 8446 §5.3): the 64-bit sequence, left-padded to 96 bits, XOR the base.
-/// Threads: none inside; one owner.
+/// One AEAD key with its nonce base, both derived from one secret, for one direction. The cipher is
+/// set up once and reused, so the cost of a datagram is that of its bytes. Nonce (RFC 8446 §5.3):
+/// the 64-bit sequence, left-padded to 96 bits, XOR the base. Threads: none inside; one owner.
 class AeadKey {
  public:
   AeadKey(Aead aead, Use use, const Secret& secret);
-  /// A key and a nonce base that were derived elsewhere; the key has the cipher's size (16 or 32).
+  /// A key and a nonce base derived elsewhere; the key has the cipher's size (16 or 32).
   AeadKey(Aead aead, Use use, std::span<const std::byte> key,
           std::span<const std::byte, kNonceSize> base);
   ~AeadKey();
@@ -70,10 +70,10 @@ class AeadKey {
   AeadKey& operator=(AeadKey&&) noexcept;
 
   /// Encrypts `text` in place; authenticates it and, before it, `header` and `metadata`. A sequence
-  /// must not be used twice; the caller sees to it.
+  /// must not be used twice; the caller ensures that.
   void seal(uint64_t sequence, std::span<const std::byte> header, std::span<std::byte> text,
             std::span<std::byte, kTagSize> tag, std::span<const std::byte> metadata = {});
-  /// Decrypts `text` in place; false when the tag is wrong, and then `text` is meaningless.
+  /// Decrypts `text` in place; false if the tag is wrong, and then `text` is meaningless.
   [[nodiscard]] bool open(uint64_t sequence, std::span<const std::byte> header,
                           std::span<std::byte> text, std::span<const std::byte, kTagSize> tag,
                           std::span<const std::byte> metadata = {});

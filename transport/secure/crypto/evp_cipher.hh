@@ -7,10 +7,9 @@
 
 namespace cress::secure {
 
-/// Any of the AEADs by OpenSSL's EVP: everywhere at hand, but of its time for a small datagram most
-/// goes to looking parameters up by their names (secure_bench).
-/// Throws std::runtime_error if this build of OpenSSL is without the cipher; a key of another size
-/// is a check failure.
+/// Any of the AEADs by OpenSSL's EVP: available everywhere, but for a small datagram most of its
+/// time goes into looking up parameters by name (secure_bench). Throws std::runtime_error if this
+/// build of OpenSSL lacks the cipher; a key of another size is a check failure.
 std::unique_ptr<AeadCipher> make_evp_cipher(Aead aead, Use use, std::span<const std::byte> key);
 
 }  // namespace cress::secure

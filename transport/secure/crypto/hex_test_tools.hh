@@ -8,7 +8,7 @@
 
 namespace cress::secure {
 
-/// As published test vectors are written.
+/// Parses the notation of published test vectors.
 inline std::vector<std::byte> from_hex(std::string_view hex) {
   std::vector<std::byte> bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {

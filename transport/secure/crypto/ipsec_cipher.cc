@@ -18,7 +18,7 @@ const uint8_t* of_ipsec(std::span<const std::byte> bytes) {
 }
 uint8_t* of_ipsec(std::span<std::byte> bytes) { return reinterpret_cast<uint8_t*>(bytes.data()); }
 
-/// The library's functions for this processor, which keep nothing between calls. Null: it has none.
+/// The library's functions for this processor, which keep no state between calls. Null: none.
 const IMB_MGR* functions() {
   struct Free {
     void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
@@ -69,7 +69,7 @@ class IpsecCipher : public AeadCipher {
   }
 
  private:
-  /// In one piece, as the library wants it.
+  /// Contiguous, as the library requires.
   std::span<const std::byte> join(std::span<const std::byte> header,
                                   std::span<const std::byte> metadata) {
     if (metadata.empty()) {
@@ -81,7 +81,7 @@ class IpsecCipher : public AeadCipher {
   }
 
   alignas(64) gcm_key_data key_{};
-  aes_gcm_enc_dec_t crypt_ = nullptr;  // seals or opens
+  aes_gcm_enc_dec_t crypt_ = nullptr;  // encrypts or decrypts
   std::vector<std::byte> joined_;
 };
 

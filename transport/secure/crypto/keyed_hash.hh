@@ -12,8 +12,8 @@
 
 namespace cress::secure {
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): a hash for tables whose keys strangers choose. Who
-/// does not know the key cannot make entries collide. About 20 ns for an address.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012): a hash for tables whose keys an attacker can choose.
+/// Without the hash key an attacker cannot make entries collide. About 20 ns for an address.
 /// Threads: none inside; const after construction.
 class KeyedHash {
  public:
@@ -46,7 +46,7 @@ class KeyedHash {
     return static_cast<size_t>((*this)(std::span<const std::byte>{bytes}));
   }
 
-  /// Everything that tells one address from another.
+  /// All fields that distinguish one address from another.
   static std::array<std::byte, 24> bytes_of(const Address& address) {
     std::array<std::byte, 24> bytes{};
     std::memcpy(bytes.data(), address.ip.data(), address.ip.size());

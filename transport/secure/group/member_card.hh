@@ -10,15 +10,16 @@
 
 namespace cress::secure {
 
-/// One presence of one member: drawn anew at each join, so that no two joins share a key.
+/// One presence of one member: random for each join, so that no two joins share a key.
 using InstanceId = std::array<std::byte, 16>;
-/// The first bytes of an instance: nobody's by chance (2^-64).
+/// The first bytes of an instance: unique except by chance (2^-64).
 using CardGreeting = std::array<std::byte, 8>;
 
-/// What fits beside keys in a card: a name, whether the microphone is open.
+/// Space in a card in addition to keys: a name, whether the microphone is open.
 inline constexpr size_t kCardBodyMax = 128;
 inline constexpr size_t kCardSizeMax = 512;
-/// How many others a card has place to greet, and so how many there may be in a room.
+/// The number of other members that a card can greet, and so the maximum number of others in a
+/// room.
 inline constexpr size_t kRoomOthersMax = 40;
 inline constexpr uint32_t kEpochMax = 65'535;
 
@@ -26,12 +27,12 @@ enum class CardError {
   kTruncated,
   kTooLong,
   kBadVersion,
-  kBadTag,       ///< not of somebody with the room's link, or changed on the way
-  kMalformed,    ///< authentic, but not to be read
-  kWrongMember,  ///< of another member than the relay says
-  kOwn,          ///< our own, come back, or under our own number
-  kOver,         ///< of a presence that is over
-  kStale,        ///< an older card than the one that is known
+  kBadTag,       ///< not from a member with the room's link, or modified in transit
+  kMalformed,    ///< authentic, but it cannot be parsed
+  kWrongMember,  ///< from another member than the relay says
+  kOwn,          ///< our own card returned to us, or one under our own number
+  kOver,         ///< of a presence that has ended
+  kStale,        ///< older than the card already known
   kFull,         ///< more than kRoomOthersMax
 };
 
@@ -46,7 +47,7 @@ struct CardText {
 
 /// Appends.
 void append_card_text(const CardText& text, std::vector<std::byte>& out);
-/// Total: kMalformed unless it is what append_card_text writes.
+/// Total: kMalformed unless append_card_text wrote it.
 Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes);
 
 }  // namespace cress::secure

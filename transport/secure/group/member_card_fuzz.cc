@@ -1,4 +1,4 @@
-// Any bytes are a card's text or are refused, and a text is written as it was read.
+// Any bytes are a card's text or are refused, and a parsed text is written back to the same bytes.
 
 #include <algorithm>
 #include <cstdint>

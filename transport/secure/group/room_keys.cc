@@ -153,7 +153,7 @@ Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member
   }
   if (is_new && known != members_.end()) {
     if (known->second.is_live && !is_live) {
-      return CardError::kStale;  // who is known to be here does not give way to a recording
+      return CardError::kStale;  // a member known to be present is not replaced by a replay
     }
     end_presence(known->second.instance);
     members_.erase(known);

@@ -20,49 +20,50 @@ namespace cress::secure {
 
 struct CardNews {
   InstanceId instance{};
-  std::vector<std::byte> body;  ///< as its maker gave it, at most kCardBodyMax
-  /// The maker has seen our card: it is here now, and not a recording. Before that none of its
-  /// frames open.
+  std::vector<std::byte> body;  ///< as its member supplied it, at most kCardBodyMax
+  /// The sender of the card has seen our card, so it is present now and the card is not a replay.
+  /// Before that none of its frames open.
   bool is_live = false;
-  /// Another presence than the one before under this number, or the first.
+  /// A different presence than the one before under this number, or the first.
   bool is_new = false;
   friend bool operator==(const CardNews&, const CardNews&) = default;
 };
 
-/// The keys of a room as one member has them: cards tell who is here, frames are sealed for all who
-/// are. All of it comes from the link's `media` secret, which the relay does not have; whatever the
-/// relay repeats, swaps or keeps back, the worst is that something does not open.
+/// The keys of a room at one member: cards identify the members present, frames are encrypted for
+/// all of them. All keys derive from the link's `media` secret, which the relay does not have.
+/// Whatever the relay replays, swaps or withholds, the worst result is a frame that does not open.
 ///
 /// A sender's key: media(epoch) and its instance. media(n+1) comes from media(n) by a one-way
-/// function; everybody goes to the next epoch when somebody leaves, and follows whoever went
-/// earlier. A KID is the member's number times 256 plus the epoch modulo 256; one counter per
+/// function; every member moves to the next epoch when a member leaves, and follows a member that
+/// moved earlier. A KID is the member's number times 256 plus the epoch modulo 256; one counter per
 /// presence never repeats, across epochs too.
 ///
-/// After handle_card and handle_left, if card_due(), send make_card() to all by way of the relay.
-/// Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
+/// After handle_card and handle_left, if card_due(), send make_card() to all members through the
+/// relay. Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
 class RoomKeys {
  public:
-  /// At each join, once the relay has given a number (1..65535). `frames_per_epoch`: after so many
-  /// of our own frames the next epoch begins.
+  /// Created at each join, once the relay has assigned a number (1..65535). `frames_per_epoch`:
+  /// after this many of our own frames the next epoch begins.
   RoomKeys(TimePoint start, const Secret& media, uint16_t member,
            SFrameSuite suite = SFrameSuite::kAes128GcmSha256,
            uint64_t frames_per_epoch = kFramesPerEpoch);
 
-  /// Our card with this body (at most kCardBodyMax bytes); greets everybody whose card was seen.
+  /// Our card with this body (at most kCardBodyMax bytes); it greets every member whose card has
+  /// been seen.
   std::vector<std::byte> make_card(std::span<const std::byte> body);
-  /// Somebody came whom our last card does not greet.
+  /// A member joined that our last card does not greet.
   bool card_due() const { return card_due_; }
-  /// The card that the relay shows for `member`. The same card again is no error.
+  /// The card that the relay presents for `member`. The same card again is not an error.
   Result<CardNews, CardError> handle_card(TimePoint now, uint16_t member,
                                           std::span<const std::byte> card);
-  /// The relay says that `member` is gone: its presence is over, and the next epoch begins.
+  /// The relay reports that `member` left: its presence ends, and the next epoch begins.
   void handle_left(TimePoint now, uint16_t member);
 
-  /// `metadata` travels beside the frame, readable. Two kinds of frames must not have metadata that
-  /// could be taken for each other's.
+  /// `metadata` travels with the frame, unencrypted. The metadata of two kinds of frames must not
+  /// be confusable.
   std::vector<std::byte> seal(TimePoint now, std::span<const std::byte> metadata,
                               std::span<const std::byte> plain);
-  /// A frame that the relay says is `member`'s. Total.
+  /// A frame that the relay attributes to `member`. Total.
   Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member,
                                                    std::span<const std::byte> metadata,
                                                    std::span<const std::byte> frame);
@@ -71,15 +72,15 @@ class RoomKeys {
   const InstanceId& instance() const { return instance_; }
   uint32_t epoch() const { return epoch_; }
   bool is_live(uint16_t member) const;
-  /// How many keys of others are in memory: what is over must not be readable there.
+  /// How many keys of other members are in memory: keys of ended presences must not remain there.
   size_t opening_keys() const;
 
   static constexpr size_t kPresencesOverMax = 256;
-  /// How far ahead of us somebody may be who went to the next epoch earlier.
+  /// How far ahead of us a member may be that moved to the next epoch earlier.
   static constexpr uint32_t kEpochsAhead = 4;
   static constexpr Duration kEpochKept = 10s;
-  /// Leaves that follow each other make one epoch: everybody hears of them at another moment, and
-  /// each epoch that one goes ahead all others follow.
+  /// Leaves in quick succession share one epoch: members learn of them at different moments, and
+  /// all others follow each epoch that one member starts.
   static constexpr Duration kEpochSpacing = 2s;
   /// Far below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
   static constexpr uint64_t kFramesPerEpoch = 1U << 24U;
@@ -94,7 +95,7 @@ class RoomKeys {
     bool is_live = false;
     uint64_t card_counter = 0;
     std::vector<std::byte> body;
-    std::vector<OpenKey> keys;  // of the present epoch and those in past_
+    std::vector<OpenKey> keys;  // of the current epoch and those in past_
     ReplayWindow seen{kReplayKept};
   };
   struct PastEpoch {
@@ -113,7 +114,7 @@ class RoomKeys {
   void end_presence(const InstanceId& instance);
   bool greets_us(const Card& card) const;
 
-  // 2048 frames are 25 s of sound and pictures: who is overtaken for longer is useless to a call.
+  // 2048 frames are 25 s of audio and video: a frame later than that is useless to a call.
   static constexpr size_t kReplayKept = 2048;
   static constexpr size_t kPastEpochsMax = 8;
 

@@ -1,8 +1,8 @@
-// Whatever a relay makes of cards and frames, true ones changed included, and whenever it says that
-// somebody left: nothing fails a check, nobody's frame opens as another's or twice, and a true card
-// exchange afterwards lets all hear all. Input: a sequence of (1 byte: what to do, 1 byte: which
-// member, 1 byte: which of the true bytes is changed, or 255 for none of them, 1 byte: length, that
-// many bytes).
+// Whatever a relay does with cards and frames, including modified real ones, and whenever it
+// reports that a member left: no check fails, no frame opens as another member's or twice, and a
+// real card exchange afterwards lets all members open each other's frames. Input: a sequence of (1
+// byte: action, 1 byte: member, 1 byte: which of the real bytes is changed, or 255 for none of
+// them, 1 byte: length, that many bytes).
 
 #include <algorithm>
 #include <cstdint>
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     room.now += std::chrono::milliseconds{what};
     rest = rest.subspan(4 + length);
     if (is_card) {
-      // A flipped bit is a forgery; so is anything that was given as it is.
+      // A flipped bit is a forgery; so is arbitrary input.
       require(!victim.handle_card(room.now, member, bytes));
     } else if (what % 4 == 2) {
       require(!victim.open(room.now, member, {}, bytes));

@@ -37,7 +37,7 @@ const Secret& media() {
 
 const std::vector<std::byte> kMetadata = bytes_of("frame 7");
 
-/// Members, and a relay that shows everybody's newest card to everybody.
+/// Members, and a relay that presents every member's newest card to all.
 struct Room {
   std::map<uint16_t, std::unique_ptr<RoomKeys>> members;
   std::map<uint16_t, std::vector<std::byte>> cards;
@@ -93,7 +93,7 @@ struct Room {
   }
 };
 
-TEST(RoomSecrets, AccessTellsNothingOfMediaNorTheCallOfTwo) {
+TEST(RoomSecrets, AccessRevealsNeitherMediaNorCallKeys) {
   const auto secret = bytes_of("a secret of sixteen or more");
   const RoomSecrets room = derive_room(secret);
   const Credential leg = room_credential(room.access);
@@ -107,7 +107,7 @@ TEST(RoomSecrets, AccessTellsNothingOfMediaNorTheCallOfTwo) {
   EXPECT_FALSE(derive_room(bytes_of("another secret of as many")) == room);
 }
 
-TEST(MemberCard, ParseReturnsWhatWasWrittenAndNothingElseIsOne) {
+TEST(MemberCard, OnlyWrittenCardsAreParsed) {
   Rng rng{1};
   for (int i = 0; i < 3000; ++i) {
     CardText text{.member = static_cast<uint16_t>(rng.below(65'536)),
@@ -134,7 +134,7 @@ TEST(MemberCard, ParseReturnsWhatWasWrittenAndNothingElseIsOne) {
   EXPECT_TRUE(parse_card_text(from_numbers({0, 1, 0, 0, 255, 255, 0})));
 }
 
-TEST(RoomKeys, EverybodyOpensEverybodysFramesOnceCardsWentRound) {
+TEST(RoomKeys, AllMembersOpenFramesAfterExchangingCards) {
   Room room;
   for (uint16_t number = 1; number <= 5; ++number) {
     room.join(number);
@@ -146,7 +146,7 @@ TEST(RoomKeys, EverybodyOpensEverybodysFramesOnceCardsWentRound) {
   room.expect_all_hear_all();
 }
 
-TEST(RoomKeys, WhoHasOnlyWhatTheRelayHasOpensAndForgesNothing) {
+TEST(RoomKeys, RelaysKeysOpenAndForgeNothing) {
   Room room;
   room.join(1);
   room.join(2);
@@ -199,8 +199,9 @@ TEST(RoomKeys, OvertakenFramesOpenToo) {
   }
 }
 
-TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
-  // Same plain text, same number, same counters: were a key used twice, ciphertexts would repeat.
+TEST(RoomKeys, KeyAndCounterAreNeverReused) {
+  // Same plain text, same number, same counters: if a key were used twice, ciphertexts would
+  // repeat.
   std::set<std::string> seen;
   Room room;
   for (int join = 0; join < 20; ++join) {
@@ -211,7 +212,7 @@ TEST(RoomKeys, NoTwoFramesOfARoomShareKeyAndCounterWhoeverJoinsAgain) {
   }
 }
 
-TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
+TEST(RoomKeys, RecordedCallDoesNotOpenForALaterMember) {
   Room yesterday;
   yesterday.join(1);
   yesterday.join(2);
@@ -224,7 +225,7 @@ TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
   ASSERT_TRUE(news) << "the card is authentic";
   EXPECT_FALSE(news->is_live) << "but greets a presence that is over";
   EXPECT_FALSE(today.open(2, 1, frame));
-  // And nobody live is pushed out by it.
+  // And no live member is displaced by it.
   today.join(1);
   today.exchange_cards();
   EXPECT_TRUE(victim.is_live(1)) << "the true one takes the number from the recording";
@@ -233,7 +234,7 @@ TEST(RoomKeys, ARecordedCallDoesNotPlayToWhoJoinsLater) {
   today.expect_all_hear_all();
 }
 
-TEST(RoomKeys, WhatWasSaidBeforeALeaveIsNotRepeatedAfterIt) {
+TEST(RoomKeys, FramesBeforeALeaveCannotBeReplayedAfterIt) {
   Room room;
   room.join(1);
   room.join(2);
@@ -245,7 +246,7 @@ TEST(RoomKeys, WhatWasSaidBeforeALeaveIsNotRepeatedAfterIt) {
   EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kUnknownKey);
 }
 
-TEST(RoomKeys, WhatTheRelayDoesToCardsOnlyMakesThingsFail) {
+TEST(RoomKeys, ModifiedCardsOnlyCauseFailures) {
   Room room;
   room.join(1);
   room.join(2);
@@ -273,7 +274,7 @@ TEST(RoomKeys, WhatTheRelayDoesToCardsOnlyMakesThingsFail) {
   room.expect_all_hear_all();
 }
 
-TEST(RoomKeys, ALeaveMovesAllToTheNextEpochWhateverTheOrderInWhichTheyHear) {
+TEST(RoomKeys, LeaveMovesAllToTheNextEpochInAnyOrder) {
   Room room;
   for (uint16_t number = 1; number <= 4; ++number) {
     room.join(number);
@@ -316,7 +317,7 @@ TEST(RoomKeys, TheEpochBeforeOpensForTenSecondsAndThenNoMore) {
   EXPECT_EQ(room.open(1, 2, second).error(), SFrameError::kUnknownKey);
 }
 
-TEST(RoomKeys, ManyLeavesLaterNumbersInKidsWrapAndAllStillHearAll) {
+TEST(RoomKeys, EpochNumbersInKidsWrapSafely) {
   Room room;
   room.join(1);
   room.join(2);
@@ -353,7 +354,7 @@ TEST(RoomKeys, AForgedEpochMovesNobody) {
   EXPECT_TRUE(room.open(2, 1, frame));
 }
 
-TEST(RoomKeys, AThousandMembersTakeNoMorePlaceThanTheMost) {
+TEST(RoomKeys, ThousandMembersStayWithinTheMemoryBound) {
   Room room;
   RoomKeys& keys = room.join(1);
   size_t refused = 0;
@@ -366,7 +367,7 @@ TEST(RoomKeys, AThousandMembersTakeNoMorePlaceThanTheMost) {
   EXPECT_LE(keys.make_card(std::vector<std::byte>(kCardBodyMax)).size(), kCardSizeMax);
 }
 
-TEST(RoomKeys, InTheLargestRoomAllHearAll) {
+TEST(RoomKeys, LargestRoomOpensAllFrames) {
   Room room;
   for (uint16_t number = 1; number <= kRoomOthersMax + 1; ++number) {
     room.join(number);
@@ -377,7 +378,7 @@ TEST(RoomKeys, InTheLargestRoomAllHearAll) {
 
 // ---- limits, on both sides
 
-/// A member joins that only member `number` sees, and leaves: `number` goes to the next epoch.
+/// A member joins that only member `number` sees, and leaves: `number` moves to the next epoch.
 void next_epoch_of(Room& room, uint16_t number) {
   RoomKeys& keys = *room.members.at(number);
   RoomKeys passer_by{room.now, media(), 500};
@@ -510,7 +511,7 @@ TEST(RoomKeys, OpensEightEpochsBackAndNotNine) {
       room.now += 3s;
       next_epoch_of(room, 1);
     }
-    // The card takes the other there in one step, so that time forgets none of them.
+    // The card moves the other there in one step, so that none of them expires.
     room.cards[1] = room.members.at(1)->make_card({});
     ASSERT_TRUE(room.members.at(2)->handle_card(room.now, 1, room.cards[1]));
     EXPECT_EQ(room.members.at(2)->epoch(), static_cast<uint32_t>(ahead));
@@ -537,7 +538,7 @@ TEST(RoomKeys, AFrameMayBeOvertakenBy2048AndNotByMore) {
 }
 
 TEST(RoomKeys, ACountersFirstFrameUnderAKeyIsReplayedNeither) {
-  // The frame that makes its key known is remembered as those after it are.
+  // The frame that makes its key known is remembered like those after it.
   Room room;
   two_members(room);
   const auto frame = room.seal(1);
@@ -577,7 +578,7 @@ TEST(RoomKeys, APresenceThatGaveWayIsOverToo) {
   EXPECT_EQ(keys.epoch(), 0U) << "nobody left";
 }
 
-TEST(RoomKeys, WhoJoinsAgainUnderItsNumberIsHeardFromItsFirstFrame) {
+TEST(RoomKeys, RejoinedMemberOpensFromItsFirstFrame) {
   Room room;
   two_members(room);
   for (int i = 0; i < 3; ++i) {
@@ -623,7 +624,7 @@ TEST(RoomKeys, EveryErrorOfACardIsNamed) {
   EXPECT_EQ(error_of(card), CardError::kStale);
 }
 
-TEST(RoomKeys, ACardIsDueWhenSomebodyNewCameAndNotOtherwise) {
+TEST(RoomKeys, CardIsDueOnlyForANewMember) {
   Room room;
   RoomKeys& keys = room.join(1);
   EXPECT_TRUE(keys.card_due()) << "the first";

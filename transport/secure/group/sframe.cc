@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kInlineMax = 7;  // fits the three bits of the config byte
 
 unsigned bytes_needed(uint64_t value) {
-  return std::max(1U, (static_cast<unsigned>(std::bit_width(value)) + 7U) / 8U);
+  return (static_cast<unsigned>(std::bit_width(value)) + 7U) / 8U;
 }
 
 /// Four bits of the config byte: a value below 8, or 8 and the number of bytes less one.

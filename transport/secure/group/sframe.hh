@@ -11,9 +11,10 @@
 
 namespace cress::secure {
 
-// SFrame (RFC 9605): a frame sealed from sender to receivers, whoever carries it. Header, keys and
-// ciphertexts are those of the RFC, checked against its appendix C; which key a KID names is the
-// application's (room_keys.hh). Layout: docs/protocol/wire.md, "Sealed frames".
+// SFrame (RFC 9605): end-to-end encryption of frames from sender to receivers, independent of the
+// path. Header, keys and ciphertexts are those of the RFC, checked against its appendix C; which
+// key a KID selects is the application's choice (room_keys.hh). Layout: docs/protocol/wire.md,
+// "Sealed frames".
 
 /// RFC 9605 §8.1.
 enum class SFrameSuite : uint16_t {
@@ -23,10 +24,10 @@ enum class SFrameSuite : uint16_t {
 
 enum class SFrameError {
   kTruncated,   ///< shorter than its header and tag
-  kNotMinimal,  ///< a number in more bytes than it needs (§4.3 forbids that)
-  kUnknownKey,  ///< nobody's, or of a time that is over or has not come
-  kReplayed,    ///< its counter was used, or is too old to tell
-  kBadTag,      ///< not from the sender, or changed on the way
+  kNotMinimal,  ///< a number encoded in more bytes than it needs (§4.3 forbids that)
+  kUnknownKey,  ///< no member's key, or of an epoch that is over or has not begun
+  kReplayed,    ///< its counter was used, or is too old to decide
+  kBadTag,      ///< not from the sender, or modified in transit
 };
 
 struct SFrameHeader {
@@ -35,19 +36,20 @@ struct SFrameHeader {
   friend bool operator==(const SFrameHeader&, const SFrameHeader&) = default;
 };
 
-/// §4.3: a byte that says how long, then KID and CTR; each 0 bytes if below 8, else 1 to 8.
+/// §4.3: a byte with the lengths, then KID and CTR; each takes 0 bytes if below 8, otherwise 1 to
+/// 8.
 inline constexpr size_t kSFrameHeaderMax = 17;
-/// What sealing adds at most.
+/// The most that encryption adds.
 inline constexpr size_t kSFrameOverheadMax = kSFrameHeaderMax + kTagSize;
 
 struct ParsedSFrameHeader {
   SFrameHeader header;
-  size_t size = 0;  ///< bytes that it took
+  size_t size = 0;  ///< bytes that the header took
 };
 
 /// Appends.
 void append_sframe_header(const SFrameHeader& header, std::vector<std::byte>& out);
-/// Total. What follows the header is left alone.
+/// Total. The bytes after the header are ignored.
 Result<ParsedSFrameHeader, SFrameError> parse_sframe_header(std::span<const std::byte> frame);
 
 /// The key of one KID, to seal or to open (§4.4.1: never both). Threads: none inside; one owner.
@@ -55,11 +57,12 @@ class SFrameKey {
  public:
   SFrameKey(SFrameSuite suite, Use use, uint64_t kid, std::span<const std::byte> base_key);
 
-  /// Header, ciphertext, tag. A counter must not be used twice; the caller sees to it. `metadata`:
-  /// what travels readably beside the frame and must not be changed; not a part of what returns.
+  /// Returns header, ciphertext and tag. A counter must not be used twice; the caller ensures that.
+  /// `metadata`: authenticated data that travels unencrypted next to the frame; it is not part of
+  /// the result.
   std::vector<std::byte> seal(uint64_t counter, std::span<const std::byte> metadata,
                               std::span<const std::byte> plain);
-  /// `frame`: whole, `parsed` its header. Total. Says nothing about replays.
+  /// `frame`: the whole frame; `parsed`: its header. Total. Does not check for replays.
   Result<std::vector<std::byte>, SFrameError> open(const ParsedSFrameHeader& parsed,
                                                    std::span<const std::byte> metadata,
                                                    std::span<const std::byte> frame);

@@ -1,6 +1,6 @@
-// Any bytes give a header or an error, a header is written as it was read, and no bytes are a frame
-// that was not sealed. Input: 1 byte: how many of the bytes that follow are metadata, then those,
-// then the frame.
+// Any bytes give a header or an error, a parsed header is written back to the same bytes, and no
+// bytes open as a frame unless they were encrypted. Input: 1 byte: how many of the bytes that
+// follow are metadata, then those, then the frame.
 
 #include <algorithm>
 #include <cstdint>
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto base_key = std::as_bytes(std::span{"a base key"});
   SFrameKey receiver{suite, Use::kOpen, parsed->header.kid, base_key};
   require(!receiver.open(*parsed, metadata, frame));
-  // The same bytes, sealed by somebody who may.
+  // The same bytes, encrypted with a valid key.
   SFrameKey sender{suite, Use::kSeal, parsed->header.kid, base_key};
   const auto text = frame.subspan(parsed->size);
   const auto sealed = sender.seal(parsed->header.counter, metadata, text);

@@ -130,7 +130,7 @@ TEST(SFrame, ANumberInMoreBytesThanItNeedsIsRefused) {
   }
 }
 
-TEST(SFrame, NoBitOfFrameOrMetadataCanBeChangedAndNoPartIsTakenForTheWhole) {
+TEST(SFrame, EveryModificationOrTruncationIsDetected) {
   const auto base_key = from_hex("000102030405060708090a0b0c0d0e0f");
   const auto metadata = from_hex("0102030405");
   const auto plain = from_hex("000102030405060708090a0b0c0d0e0f10111213");

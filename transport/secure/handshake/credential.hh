@@ -8,8 +8,8 @@
 
 namespace cress::secure {
 
-/// What a handshake is made with: the pre-shared key, and the name that the joiner says in the open
-/// so that a listener with several keys knows which one is meant.
+/// The input of a handshake: the pre-shared key, and the identity that the joiner sends unencrypted
+/// so that a listener with several keys can select one.
 struct Credential {
   Secret psk;
   std::string identity;  ///< kIdentitySize lower-case hexadecimal digits
@@ -17,18 +17,18 @@ struct Credential {
 };
 inline constexpr size_t kIdentitySize = 16;
 
-/// Of a call of two, from its link's secret.
+/// For a call of two, from its link's secret.
 Credential link_credential(std::span<const std::byte> link_secret);
 
-/// What a room link's secret gives: `access` for the door, which the relay is told too, and `media`
-/// for what members say to each other, which it is not and cannot compute.
+/// Derived from a room link's secret: `access` to enter, which the relay also has, and `media` for
+/// data between members, which the relay does not have and cannot compute.
 struct RoomSecrets {
   Secret access;
   Secret media;
   friend bool operator==(const RoomSecrets&, const RoomSecrets&) = default;
 };
 RoomSecrets derive_room(std::span<const std::byte> link_secret);
-/// Of a leg between a member and the relay.
+/// For the leg between a member and the relay.
 Credential room_credential(const Secret& access);
 
 }  // namespace cress::secure

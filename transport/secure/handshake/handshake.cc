@@ -35,11 +35,11 @@ constexpr auto kAlertType = std::byte{21};
 constexpr size_t kAlertSize = 15;
 constexpr auto kHelloVerifyRequest = std::byte{3};
 constexpr size_t kMessageTypeOffset = 13;
-/// Repeats of a last flight on request: as many as a joiner can ask for in 5 s.
+/// Repetitions of a last flight on request: as many as a joiner can ask for in 5 s.
 constexpr int kAnswersMax = 16;
 constexpr int kRefusalsMin = 2;
 constexpr Duration kRefusalMin = 400ms;
-/// A joiner whose repeat crossed our answer needs no second one.
+/// A joiner whose repetition crossed our answer needs no second one.
 constexpr Duration kAnswerSpacing = 20ms;
 
 [[noreturn]] void fail(const char* what) {
@@ -50,13 +50,13 @@ constexpr Duration kAnswerSpacing = 20ms;
                            "): OpenSSL 3.0 or newer with DTLS 1.2 and PSK is needed");
 }
 
-/// What a lookup is asked for; anything else names no key.
+/// A lookup's argument; other texts name no key.
 bool is_identity(std::string_view text) {
   return text.size() == kIdentitySize &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The identity in a joiner's ClientKeyExchange (RFC 5489 §2, behind RFC 6347's two headers), which
+/// The identity in a joiner's ClientKeyExchange (RFC 5489 §2, after RFC 6347's two headers), which
 /// begins its second flight. Empty: there is none here, or none that could name a key.
 std::string_view identity_in(std::span<const std::byte> datagram) {
   constexpr auto kClientKeyExchange = std::byte{16};
@@ -88,8 +88,8 @@ struct Handshake::Engine {
   Owned<SSL, SSL_free> ssl;
   std::span<const std::byte> in;  // of handle_datagram's caller, during the call
   std::vector<std::vector<std::byte>> out;
-  std::string identity;  // that a joiner named, and that names a key
-  std::string asked;     // identity that was looked up last
+  std::string identity;  // named by a joiner, and the key exists
+  std::string asked;     // the identity looked up last
   std::optional<Secret> found;
   int alert_told = -1;
   bool listened = false;
@@ -103,7 +103,7 @@ struct Handshake::Engine {
       BIO_set_retry_read(bio);
       return -1;
     }
-    // As a socket does: what does not fit of a datagram is lost.
+    // Like a socket: the part of a datagram that does not fit is lost.
     const size_t length = std::min(engine.in.size(), static_cast<size_t>(size));
     std::memcpy(to, engine.in.data(), length);
     engine.in = {};
@@ -151,7 +151,7 @@ struct Handshake::Engine {
     }
   }
   static unsigned never(SSL* /*ssl*/, unsigned /*before_us*/) {
-    return 3'600'000'000U;  // an hour, in µs: the handshake is long over
+    return 3'600'000'000U;  // an hour, in µs: the handshake is over long before
   }
 };
 
@@ -253,8 +253,9 @@ void Handshake::look_up(std::span<const std::byte> datagram) {
 
 bool Handshake::handle_datagram(TimePoint now, std::span<const std::byte> datagram) {
   if (engine_ == nullptr) {
-    // Over here but not there: our last flight was lost, and only we can say it again. The joiner
-    // repeats on its own timer, so it must not answer, lest two repeats chase each other.
+    // Complete here but not there: our last flight was lost, and only we can repeat it. The joiner
+    // repeats on its own timer, so it must not answer, otherwise two repetitions would trigger each
+    // other.
     if (role_ == Role::kJoiner || !std::ranges::equal(datagram, last_heard_)) {
       return false;
     }
@@ -268,8 +269,8 @@ bool Handshake::handle_datagram(TimePoint now, std::span<const std::byte> datagr
     return handle_alert(now, datagram);
   }
   if (role_ == Role::kJoiner && !was_verified_) {
-    // What is not the listener's cookie belongs to an attempt before this one. OpenSSL would keep
-    // it as a message that came early, and stumble over it later.
+    // A datagram without the listener's cookie belongs to an earlier attempt. OpenSSL would keep it
+    // as an early message, and fail on it later.
     if (datagram.size() <= kMessageTypeOffset || datagram[0] != kHandshakeType ||
         datagram[kMessageTypeOffset] != kHelloVerifyRequest) {
       return false;
@@ -308,7 +309,7 @@ void Handshake::step(TimePoint now) {
   ERR_clear_error();
   SSL* const ssl = engine_->ssl.get();
   if (role_ == Role::kListener && !engine_->listened) {
-    // Reads the hello, finds its cookie accepted, and sets OpenSSL to go on from there.
+    // Reads the hello, treats its cookie as accepted, and sets OpenSSL to continue from there.
     const Owned<BIO_ADDR, BIO_ADDR_free> nobody{BIO_ADDR_new()};
     engine_->listened = nobody != nullptr && DTLSv1_listen(ssl, nobody.get()) == 1;
     if (!engine_->listened) {

@@ -21,7 +21,7 @@
 
 namespace cress::secure {
 
-/// The listener made the link, the joiner was given it.
+/// The listener made the link, the joiner received it.
 enum class Role : uint8_t { kListener, kJoiner };
 
 /// First byte of a DTLS record (RFC 6347 §4.1): its content type.
@@ -29,10 +29,10 @@ inline bool is_handshake_kind(std::byte first) {
   return first >= std::byte{20} && first <= std::byte{25};
 }
 
-/// Names a session in the open where an address no longer does.
+/// Identifies a session, unencrypted, when its address has changed.
 using SessionId = std::array<std::byte, 8>;
 
-/// What both ends know after a handshake, and nobody else (RFC 5705 exporter).
+/// The secrets that both ends share after a handshake, and no one else has (RFC 5705 exporter).
 struct SessionSecrets {
   DirectionSecrets records;
   DirectionSecrets control;
@@ -40,20 +40,20 @@ struct SessionSecrets {
   Role role = Role::kListener;
 };
 
-/// The key that an identity names, if there is one now. Called by the owner of a handshake, with
-/// any text of 16 hexadecimal digits; must not throw.
+/// Returns the key of an identity, if it currently has one. Called by the owner of a handshake,
+/// with any text of 16 hexadecimal digits; must not throw.
 using PskLookup = std::function<std::optional<Secret>(std::string_view identity)>;
 
-/// Settings of all handshakes that use one link, or at a relay one set of rooms: DTLS 1.2,
-/// ECDHE-PSK-CHACHA20-POLY1305 on X25519, nothing else.
-/// The handshakes made with it must not outlive it. Throws std::runtime_error if OpenSSL cannot.
-/// Threads: handshakes of one context may be made and computed in several.
+/// Settings shared by all handshakes of one link, or of a relay's set of rooms: DTLS 1.2,
+/// ECDHE-PSK-CHACHA20-POLY1305 on X25519, nothing else. The handshakes made with it must not
+/// outlive it. Throws std::runtime_error if OpenSSL cannot. Threads: handshakes of one context may
+/// be created and run in several threads.
 class HandshakeContext {
  public:
-  /// Of a call of two.
+  /// For a call of two.
   HandshakeContext(Role role, std::span<const std::byte> link_secret);
   HandshakeContext(Role role, Credential credential);
-  /// A listener with many keys, which may come and go.
+  /// For a listener with many keys, which may be added and removed.
   explicit HandshakeContext(PskLookup lookup);
   ~HandshakeContext();
   HandshakeContext(const HandshakeContext&) = delete;
@@ -73,27 +73,28 @@ inline constexpr Duration kHandshakeMax = 5s;
 inline constexpr Duration kFirstRepeat = 50ms;
 inline constexpr Duration kLastRepeat = 1s;
 
-/// One DTLS handshake as a sans-IO machine. OpenSSL computes; datagrams, time and repetition are
-/// ours: OpenSSL's own timer reads the wall clock, so it is set so far off that it never runs, and
-/// what it wrote last (one flight is one datagram here) is sent again as it was: 50 ms after the
-/// first time, then after twice as long, up to 1 s (or `last_repeat`). The last flight, which is
-/// the listener's, is repeated when the other end repeats its own, byte for byte. Gives up after 5
-/// s: a listener's since it began, a joiner's since it last got on.
+/// One DTLS handshake as a sans-IO machine. OpenSSL does the cryptography; this class handles
+/// datagrams, time and retransmission. OpenSSL's own timer reads the wall clock, so it is set so
+/// far ahead that it never fires. The last flight (one datagram here) is retransmitted unchanged
+/// after 50 ms, then after twice as long each time, up to 1 s (or `last_repeat`). The final flight,
+/// which is the listener's, is repeated when the other end repeats its own, byte for byte. Gives up
+/// after 5 s: a listener's counted from its start, a joiner's from its last progress.
 ///
 /// Alerts are not authenticated, so none ends a handshake: OpenSSL does not see them. A joiner that
-/// was told twice that its link is unknown, and 400 ms after the first time still has no success,
-/// believes it.
+/// has received two alerts that its link is unknown, and 400 ms after the first still has no
+/// success, accepts that.
 ///
 /// A listener's handshake begins with a ClientHello whose cookie the HelloGate has accepted.
-/// Threads: none inside; one owner, who may lend it to another thread for a handle_datagram, after
-/// look_up() of the same datagram here: then nothing but this and OpenSSL is touched there.
+/// Threads: none inside; one owner, which may pass it to another thread for one handle_datagram,
+/// after look_up() of the same datagram in the owner's thread: the call then uses only this object
+/// and OpenSSL.
 class Handshake {
  public:
   enum class State : uint8_t {
     kRunning,
     kComplete,     ///< both ends have the same secret
     kWrongSecret,  ///< the listener does not know the joiner's link (it says so, unauthenticated)
-    kFailed,       ///< nonsense from the other end, or too long without progress
+    kFailed,       ///< invalid data from the other end, or too long without progress
   };
 
   Handshake(TimePoint now, const HandshakeContext& context, Duration last_repeat = kLastRepeat);
@@ -101,21 +102,22 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  /// A listener's: asks for the key that the datagram names, if it does. handle_datagram does so by
-  /// itself where it was not done before.
+  /// Listener only: looks up the key that the datagram names, if it names one. handle_datagram does
+  /// this itself if it was not called before.
   void look_up(std::span<const std::byte> datagram);
-  /// False when the datagram cannot be of this handshake; nothing has changed then. This is what
-  /// costs: 0.1 to 0.2 ms.
+  /// False if the datagram cannot belong to this handshake; the state is unchanged then. This call
+  /// is the expensive one: 0.1 to 0.2 ms.
   bool handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit();
   TimePoint poll_timeout() const;
 
   State state() const { return state_; }
-  /// Of a complete handshake.
+  /// Of a completed handshake.
   const SessionSecrets& secrets() const;
   TimePoint began() const { return began_; }
-  /// A listener's: what the joiner called its key. Proven once complete; empty until it is said.
+  /// Listener only: the identity that the joiner sent. Proven once complete; empty until it was
+  /// received.
   const std::string& identity() const { return identity_; }
 
  private:
@@ -131,15 +133,15 @@ class Handshake {
   Role role_;
   TimePoint began_;
   TimePoint give_up_at_;
-  bool was_verified_ = false;  // a joiner has its cookie
-  int refusals_ = 0;           // alerts: unknown link
+  bool was_verified_ = false;  // a joiner that has its cookie
+  int refusals_ = 0;           // alerts received: unknown link
   TimePoint refused_at_;
   State state_ = State::kRunning;
-  std::unique_ptr<Engine> engine_;  // gone once the handshake is over
+  std::unique_ptr<Engine> engine_;  // null once the handshake is over
   std::optional<SessionSecrets> secrets_;
   std::string identity_;
   std::vector<std::vector<std::byte>> flight_;
-  std::vector<std::byte> last_heard_;  // what brought about the last flight
+  std::vector<std::byte> last_heard_;  // the datagram that triggered the last flight
   std::deque<std::vector<std::byte>> out_;
   Duration last_repeat_;
   Duration repeat_after_;
@@ -148,10 +150,10 @@ class Handshake {
   int answers_left_;
 };
 
-/// Stateless answer to a first ClientHello (RFC 6347 §4.2.1): whoever does not receive at the
-/// address it writes from gets no further, costs no memory, and never reaches OpenSSL. The cookie
-/// is a MAC (SipHash-2-4, twice) over the address, the hello's random number and the time, of 30 s
-/// each, under keys that nobody else has.
+/// Stateless answer to a first ClientHello (RFC 6347 §4.2.1): a sender that does not receive at its
+/// source address gets no further, uses no memory, and never reaches OpenSSL. The cookie is a MAC
+/// (SipHash-2-4, twice) over the address, the hello's random number and the time in steps of 30 s,
+/// with keys that only this object has.
 class HelloGate {
  public:
   using HelloRandom = std::array<std::byte, 32>;
@@ -166,9 +168,9 @@ class HelloGate {
     std::vector<std::byte> answer;
   };
 
-  /// False: judge() will say kNoHello. Costs nothing.
+  /// False: judge() will return kNoHello. Cheap.
   static bool may_be_hello(std::span<const std::byte> datagram);
-  /// `address`: any bytes that name the sender.
+  /// `address`: any bytes that identify the sender.
   Outcome judge(TimePoint now, std::span<const std::byte> address,
                 std::span<const std::byte> datagram) const;
 
@@ -178,7 +180,7 @@ class HelloGate {
   Cookie cookie(int64_t period, std::span<const std::byte> address,
                 const HelloRandom& random) const;
 
-  // Half a cookie each: keys of 128 bits, and a tenth of what HMAC costs.
+  // Each computes half a cookie: keys of 128 bits, and a tenth of HMAC's cost.
   KeyedHash first_ = KeyedHash::random();
   KeyedHash second_ = KeyedHash::random();
 };

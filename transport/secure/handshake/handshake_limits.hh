@@ -12,13 +12,13 @@
 
 namespace cress::secure {
 
-/// How many strangers are heard: answers without state to all, handshakes to who receives at its
-/// address, fewer to each network. Networks share buckets by a keyed hash, so that which of them do
-/// is nobody's to choose. Threads: none inside; one owner.
+/// Rate limits for unknown senders: stateless answers to all, handshakes for those that receive at
+/// their address, fewer per network. Networks share buckets by a keyed hash, so an attacker cannot
+/// choose which of them collide. Threads: none inside; one owner.
 class HandshakeLimits {
  public:
   struct Options {
-    /// Hellos that are looked at at all: each costs a cookie or two to compute, 0.2 us.
+    /// Hellos that are processed at all: each costs one or two cookies to compute, 0.2 us.
     TokenBucket::Options hellos;
     TokenBucket::Options answers;
     TokenBucket::Options handshakes;
@@ -35,7 +35,7 @@ class HandshakeLimits {
   bool allow_hello(TimePoint now) { return hellos_.take(now); }
   bool allow_answer(TimePoint now) { return answers_.take(now); }
   bool allow_handshake(TimePoint now, const Address& from) {
-    // IPv4 /24 or IPv6 /48: what one subscriber may write from.
+    // IPv4 /24 or IPv6 /48: the range from which one subscriber may send.
     const auto ip = std::as_bytes(std::span{from.ip});
     const uint64_t hash = hash_(ip.first(from.is_ipv4() ? 15 : 6));
     return networks_[hash % networks_.size()].take(now) && handshakes_.take(now);

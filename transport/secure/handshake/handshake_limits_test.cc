@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -56,7 +56,7 @@ TEST(HandshakeLimits, AllNetworksTogetherHaveALimitToo) {
             2);
 }
 
-TEST(HandshakeLimits, WhatItsNetworkRefusesIsNotTakenFromAll) {
+TEST(HandshakeLimits, NetworkRefusalDoesNotUseTheCommonBudget) {
   HandshakeLimits limits{plenty_but(kTwo, kOne)};
   for (uint8_t i = 0; i < 50; ++i) {
     EXPECT_EQ(limits.allow_handshake(kTimeZero, in_network(7, i)), i == 0);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/secure/handshake/joining.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using State = Handshake::State;
 using Bytes = std::vector<std::byte>;
 
-/// Two ends, and the gate before the listener's. A datagram arrives when the test hands it over.
+/// Two ends, and the gate before the listener's. A datagram arrives when the test passes it on.
 struct TwoEnds {
   explicit TwoEnds(uint8_t joiners_secret = 7)
       : joiner_context(Role::kJoiner, test_secret(joiners_secret)),
@@ -30,7 +30,7 @@ struct TwoEnds {
     EXPECT_FALSE(from.poll_transmit()) << "a flight is one datagram";
     return bytes.value_or(Bytes{});
   }
-  /// Up to the joiner's second hello, which the listener's handshake begins with.
+  /// Up to the joiner's second hello, with which the listener's handshake begins.
   Bytes second_hello() {
     const Bytes hello = only(joiner);
     EXPECT_TRUE(joiner.handle_datagram(now, gate.judge(now, {}, hello).answer));
@@ -64,7 +64,7 @@ struct TwoEnds {
   std::unique_ptr<Handshake> listener;
 };
 
-/// When it sends, in ms, up to `end`, and what: its owner steps it from timeout to timeout.
+/// When it sends, in ms, up to `end`, and what: its owner steps it from time-out to time-out.
 std::vector<double> times_sent(Handshake& handshake, TimePoint end, const Bytes& expected) {
   std::vector<double> times;
   while (handshake.poll_timeout() <= end) {
@@ -197,7 +197,7 @@ TEST(Handshake, AJoinerWaitsForItsCookieBeforeAnythingElse) {
   EXPECT_TRUE(ends.joiner.poll_transmit());
 }
 
-/// A fatal alert in the open: RFC 5246 §7.2.
+/// An unencrypted fatal alert: RFC 5246 §7.2.
 Bytes alert_of(int description) {
   Bytes alert(15);
   alert[0] = std::byte{21};
@@ -241,7 +241,7 @@ TEST(Handshake, ATimerFindsTheRefusalToo) {
   EXPECT_EQ(joiner.poll_timeout(), kTimeZero + 2000ms);
 }
 
-TEST(Handshake, OtherAlertsAreOfNoHandshake) {
+TEST(Handshake, OtherAlertsAreIgnored) {
   TwoEnds ends;
   const Bytes second = ends.second_hello();
   Handshake listener{kTimeZero, ends.listener_context};
@@ -257,7 +257,7 @@ TEST(Handshake, OtherAlertsAreOfNoHandshake) {
   EXPECT_EQ(ends.joiner.state(), State::kRunning);
 }
 
-TEST(Handshake, AnUnknownLinkIsToldInAnAlert) {
+TEST(Handshake, UnknownLinkIsReportedInAnAlert) {
   TwoEnds ends{8};
   const Bytes keys = ends.keys();
   EXPECT_TRUE(ends.listener->handle_datagram(ends.now, keys));
@@ -269,7 +269,7 @@ TEST(Handshake, AnUnknownLinkIsToldInAnAlert) {
   EXPECT_TRUE(ends.listener->identity().empty());
 }
 
-TEST(Handshake, AWrongProofFailsWithoutAWord) {
+TEST(Handshake, WrongProofFailsSilently) {
   Credential forged = link_credential(test_secret());
   forged.psk = link_credential(test_secret(8)).psk;
   TwoEnds ends{forged};
@@ -331,7 +331,7 @@ TEST(HandshakeDeathTest, HasNoSecretsBeforeItIsComplete) {
   EXPECT_DEATH((void)ends.joiner.secrets(), "not complete");
 }
 
-// ---- of several addresses
+// ---- several addresses
 
 Address ipv6_place(uint8_t last) {
   Address address = test_address(last);
@@ -344,7 +344,7 @@ struct Starts {
   std::vector<double> at_ms;
 };
 
-/// Where first hellos go, and when.
+/// The destinations and times of first hellos.
 Starts starts_of(const std::vector<Address>& listeners, Duration length = 3s) {
   const HandshakeContext context{Role::kJoiner, test_secret()};
   Joining joining{kTimeZero, context, listeners, kLastRepeat};
@@ -405,7 +405,7 @@ TEST(Joining, AFailedAttemptIsBegunAgainAndCounted) {
   EXPECT_EQ(joining.state(), Joining::State::kRunning);
 }
 
-TEST(Joining, BelievesARefusalOnceAllOtherAddressesFailed) {
+TEST(Joining, AcceptsARefusalOnceAllOtherAddressesFailed) {
   for (const bool has_other : {false, true}) {
     const HandshakeContext context{Role::kJoiner, test_secret()};
     std::vector<Address> listeners{test_address(1)};

@@ -113,7 +113,7 @@ HelloGate::Outcome HelloGate::judge(TimePoint now, std::span<const std::byte> ad
     return outcome;
   }
   outcome.answer = hello_verify_request(datagram.subspan(kRecordSequenceOffset, 8), fresh);
-  // A hello so small that the answer would be larger is none that a DTLS client sends.
+  // A hello so small that the answer would be larger is not from a DTLS client.
   if (outcome.answer.size() <= datagram.size()) {
     outcome.verdict = Verdict::kAnswer;
   }

@@ -6,7 +6,7 @@
 #include "transport/secure/connection.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
 #include "transport/secure/handshake/handshake.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -30,7 +30,7 @@ void put_length(std::vector<std::byte>& bytes, size_t at, size_t size, size_t va
   }
 }
 
-/// The three lengths that a ClientHello in one record states, made right.
+/// Corrects the three lengths in a ClientHello of one record.
 std::vector<std::byte> with_lengths(std::vector<std::byte> hello) {
   put_length(hello, 11, 2, hello.size() - 13);
   put_length(hello, 14, 3, hello.size() - 25);
@@ -38,7 +38,7 @@ std::vector<std::byte> with_lengths(std::vector<std::byte> hello) {
   return hello;
 }
 
-/// A ClientHello that ends where its cookie does: what the gate reads, and nothing after it.
+/// A ClientHello that ends after its cookie: the part that the gate reads.
 std::vector<std::byte> short_hello(size_t session_size = 0,
                                    const std::vector<std::byte>& cookie = {}) {
   std::vector<std::byte> hello(kSessionSizeOffset);
@@ -66,7 +66,7 @@ std::vector<std::byte> cookie_at(const HelloGate& gate, TimePoint now) {
 }
 
 TEST(HelloGate, CookieProvesTheSender) {
-  // With what OpenSSL writes, too.
+  // Also with OpenSSL's output.
   Connection joiner{kTimeZero,
                     {.role = Role::kJoiner, .secret = test_secret(), .listener = test_address(2)}};
   auto hello = joiner.poll_transmit(kTimeZero)->bytes;
@@ -100,9 +100,9 @@ TEST(HelloGate, CookieIsRefusedFromAnotherAddress) {
   EXPECT_EQ(gate.judge(kTimeZero, {}, hello).verdict, Verdict::kAnswer);
 }
 
-TEST(HelloGate, AddressAndRandomAreNotTakenForEachOther) {
+TEST(HelloGate, AddressAndRandomAreNotConfused) {
   // The address's last byte moved to the front of the random number, all later bytes equal: only
-  // the address's length in the cookie tells the two apart.
+  // the address's length in the cookie distinguishes the two.
   const HelloGate gate;
   auto hello = short_hello();
   std::fill(hello.begin() + 27, hello.begin() + kSessionSizeOffset, std::byte{5});
@@ -199,7 +199,7 @@ TEST(HelloGate, ReadsHellosOfEverySessionAndCookieSize) {
   }
 }
 
-TEST(HelloGate, WhatStatesMoreThanItHoldsIsNoHello) {
+TEST(HelloGate, InconsistentLengthsAreNoHello) {
   const HelloGate gate;
   const auto verdict = [&](const std::vector<std::byte>& bytes) {
     return gate.judge(kTimeZero, kSender, bytes).verdict;

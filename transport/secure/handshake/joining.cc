@@ -11,8 +11,8 @@ namespace {
 /// Attempts at one address are at least this far apart.
 constexpr Duration kAttemptSpacing = 200ms;
 
-/// IPv6 and IPv4 by turns, the first one's family first (RFC 8305 §4): where one of them leads
-/// nowhere, it holds nobody up for long.
+/// IPv6 and IPv4 alternate, starting with the first one's family (RFC 8305 §4): if one of them
+/// leads nowhere, it causes little delay.
 std::vector<Address> interleaved(const std::vector<Address>& addresses) {
   std::deque<Address> waiting{addresses.begin(), addresses.end()};
   std::vector<Address> out;

@@ -15,38 +15,40 @@
 
 namespace cress::secure {
 
-/// A joiner's way to the listener, whose link may name several addresses: one handshake with each,
-/// begun kAddressSpacing after one another and all kept running (RFC 8305 §5, in spirit), and begun
-/// anew when one fails; IPv6 and IPv4 take turns. The first that completes is taken, the others are
-/// forgotten. Sans-IO: after each handle_*, poll_transmit until empty; sleep until poll_timeout.
+/// Connects a joiner to the listener, whose link may name several addresses. One handshake per
+/// address, started kAddressSpacing apart and all kept running (like RFC 8305 §5), and restarted
+/// when one fails; IPv6 and IPv4 alternate. The first that completes is used, the others are
+/// discarded. Sans-IO: after each handle_*, poll_transmit until empty; sleep until poll_timeout.
 /// Threads: none inside; one owner. `now` never goes back. Throws as Handshake does.
 class Joining {
  public:
   enum class State : uint8_t {
     kRunning,
     kComplete,
-    /// One address says that the link is not its own, and no other has answered in kHandshakeMax.
+    /// One address reports that the link is unknown there, and no other has answered in
+    /// kHandshakeMax.
     kWrongSecret,
   };
-  /// Handshakes since the last question.
+  /// Handshakes since the last call.
   struct Counts {
     uint64_t begun = 0;
     uint64_t failed = 0;
   };
 
-  /// `listeners`: the likeliest first; at least one, over kAddressesMax are left out, as are those
-  /// named twice. `last_repeat`: see Handshake. The context is borrowed and must outlive it.
+  /// `listeners`: the most likely first, at least one; duplicates and addresses beyond
+  /// kAddressesMax are ignored. `last_repeat`: see Handshake. The context is borrowed and must
+  /// outlive it.
   Joining(TimePoint now, const HandshakeContext& context, const std::vector<Address>& listeners,
           Duration last_repeat);
 
-  /// False: of none of the handshakes; nothing has changed then.
+  /// False if the datagram belongs to none of the handshakes; the state is unchanged then.
   bool handle_datagram(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   void handle_timeout(TimePoint now);
   std::optional<Transmit> poll_transmit();
   TimePoint poll_timeout() const;
 
   State state() const { return state_; }
-  /// Of kComplete: what both ends know now, and where the listener was found.
+  /// After kComplete: the shared secrets, and the listener's address.
   const SessionSecrets& secrets() const { return lanes_[complete_].handshake->secrets(); }
   const Address& listener() const { return lanes_[complete_].to; }
   Counts take_counts() { return std::exchange(counts_, {}); }
@@ -71,7 +73,7 @@ class Joining {
   State state_ = State::kRunning;
   std::vector<Lane> lanes_;
   size_t complete_ = 0;
-  std::deque<Transmit> out_;  // of one flight each: drained after each call
+  std::deque<Transmit> out_;  // one flight per handshake: drained after each call
   Counts counts_;
 };
 

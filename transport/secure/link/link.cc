@@ -20,7 +20,7 @@ bool is_alphanumeric(char c) {
 bool is_host(std::string_view host, bool in_brackets) {
   constexpr size_t kHostMax = 255;
   const std::string_view extra = in_brackets ? ":.%" : ".-_";
-  // What stands in brackets is an IPv6 address, or it would be written without them.
+  // Text in brackets is an IPv6 address, otherwise it would be written without them.
   return !host.empty() && host.size() <= kHostMax &&
          (!in_brackets || host.find(':') != std::string_view::npos) &&
          std::all_of(host.begin(), host.end(), [&](char c) {
@@ -127,7 +127,7 @@ Result<Link, LinkError> parse_link(std::string_view text) {
       slash == std::string_view::npos ? std::string_view{} : before.substr(slash + 1);
   const bool in_brackets = place.starts_with('[');
   const size_t colon = in_brackets ? place.find("]:") : place.find(':');
-  // Without a port the host may still be what is wrong.
+  // Without a port the host may still be the error.
   std::string_view host = place.substr(0, colon);
   if (in_brackets) {
     host.remove_prefix(1);

@@ -10,20 +10,20 @@
 
 namespace cress::secure {
 
-/// Who has the link may join: cress://HOST:PORT/#SECRET calls who listens there,
+/// Anyone with the link may join: cress://HOST:PORT/#SECRET calls the listener there,
 /// cress://HOST:PORT/ROOM#SECRET enters a room of the relay there. HOST is a name, an IPv4 address
 /// or an IPv6 address in brackets; ROOM is a label for people; SECRET is base64url (RFC 4648 §5, no
-/// padding). The secret stands behind '#' because programs that open links do not send that part
-/// to anybody.
+/// padding). The secret is in the fragment after '#' because programs that open links do not send
+/// that part.
 struct Link {
   std::string host;  ///< without brackets
   uint16_t port = 0;
   std::vector<std::byte> secret;  ///< kLinkSecretMin..kLinkSecretMax bytes
-  std::string room{};             ///< is_room_name, or empty: a call of two
+  std::string room{};             ///< satisfies is_room_name, or empty: a call of two
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-/// 128 bits: nobody can search them, so that what is derived from them may be compared in the open.
+/// 128 bits: too many to search, so a value derived from them may be compared in public.
 inline constexpr size_t kLinkSecretMin = 16;
 inline constexpr size_t kLinkSecretMax = 64;
 inline constexpr size_t kLinkLengthMax = 512;
@@ -32,16 +32,16 @@ inline constexpr size_t kRoomNameMax = 64;
 enum class LinkError {
   kNotALink,     ///< does not begin with cress://
   kTooLong,      ///< over kLinkLengthMax characters
-  kBadHost,      ///< none, or with characters no host has
-  kBadPort,      ///< none, or not 1..65535
-  kBadRoom,      ///< what follows the port's '/' is no room's name
+  kBadHost,      ///< missing, or with characters that no host name has
+  kBadPort,      ///< missing, or not 1..65535
+  kBadRoom,      ///< the text after the port's '/' is not a room name
   kNoSecret,     ///< the part from '#' on is missing: cut off when it was copied
   kBadSecret,    ///< not base64url
-  kShortSecret,  ///< under kLinkSecretMin bytes: cut off, too
+  kShortSecret,  ///< under kLinkSecretMin bytes: also cut off
 };
 
 /// 1 to kRoomNameMax characters of A-Z a-z 0-9 . _ - that are not all dots (a browser would take
-/// those for a way up).
+/// those for a parent folder).
 bool is_room_name(std::string_view text);
 
 /// One clear sentence: what is wrong and what to do.

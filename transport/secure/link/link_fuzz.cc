@@ -1,4 +1,4 @@
-// Any text gives a link or one error, and a link is written as it can be read.
+// Any text gives a link or one error, and a formatted link can be parsed.
 
 #include <cstdint>
 #include <cstdlib>

@@ -5,7 +5,7 @@
 namespace cress::secure {
 namespace {
 
-// Where paths really end: tunnels at the IPv6 minimum, mobile networks and VPNs around 1400,
+// Typical limits of real paths: tunnels at the IPv6 minimum, mobile networks and VPNs around 1400,
 // Ethernet under IPv6 and PPPoE, Ethernet under IPv4.
 constexpr std::array<DataSize, 4> kSteps{DataSize{1280}, DataSize{1400}, DataSize{1452},
                                          DataSize{1472}};
@@ -38,7 +38,7 @@ void MtuSearch::handle_path_change(TimePoint now, DataSize largest) {
 }
 
 void MtuSearch::handle_acknowledgement(TimePoint now, DataSize size) {
-  // Only what was asked for counts: a peer cannot talk us into more.
+  // Only requested sizes count: a peer cannot make us use more.
   const auto next = next_size();
   if (!next || size != *next || probes_sent_ == 0) {
     return;

@@ -69,7 +69,8 @@ TEST(MtuSearch, AfterARefusalThreeProbesAgainAMinuteLater) {
   path.mtu = DataSize{1200};
   path.search.handle_too_big(path.now, kEthernet);
   path.run_for(1s);
-  path.search.handle_pong(path.now, 1, 0);  // which says that none arrived: it is known already
+  path.search.handle_pong(path.now, 1,
+                          0);  // which reports that none arrived: that is known already
   path.run_for(70s);
   ASSERT_EQ(path.probes.size(), 3U);
   EXPECT_EQ(path.probes.front().first, since + 60s);
@@ -110,7 +111,7 @@ TEST(MtuSearch, DoesNotAskForMoreThanItMay) {
   EXPECT_EQ(path.search.size(), DataSize{1452});
 }
 
-TEST(MtuSearch, BelievesOnlyTheSizeItAskedFor) {
+TEST(MtuSearch, AcceptsOnlyTheProbedSize) {
   MtuSearch search{kTimeZero, {.largest = kEthernet}};
   search.handle_acknowledgement(kTimeZero, DataSize{1280});
   EXPECT_EQ(search.size(), kDatagramBase) << "nothing was asked yet";
@@ -130,7 +131,7 @@ TEST(MtuSearch, AsksThreeTimesAndAgainAfterAMinute) {
   EXPECT_EQ(path.search.size(), kEthernet);
 }
 
-TEST(MtuSearch, StartsAnewOnANewPath) {
+TEST(MtuSearch, RestartsOnANewPath) {
   Path path{kEthernet};
   path.run_for(10s);
   ASSERT_EQ(path.search.size(), kEthernet);
@@ -198,7 +199,7 @@ TEST(MtuSearch, AsksAtItsTimesAndNotBefore) {
     times.push_back(to_milliseconds(at));
     EXPECT_EQ(size, DataSize{1280});
   }
-  // Three 1100 ms apart; given up with the next, and begun again a minute later.
+  // Three at intervals of 1100 ms; abandoned with the next, and restarted a minute later.
   EXPECT_EQ(times, (std::vector<double>{500, 1600, 2700, 63'800, 64'900, 66'000}));
 }
 
@@ -225,7 +226,7 @@ TEST(MtuSearch, ALateAnswerCountsUntilTheSearchIsGivenUp) {
   EXPECT_EQ(search.size(), kDatagramBase);
 }
 
-/// 1280 bytes are known to pass; what comes next is a minute away.
+/// 1280 bytes are known to pass; the next search is a minute away.
 MtuSearch known_1280() {
   MtuSearch search{kTimeZero, {.largest = DataSize{1280}}};
   EXPECT_TRUE(search.poll_probe(kTimeZero + 500ms));

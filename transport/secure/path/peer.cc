@@ -10,16 +10,17 @@ namespace cress::secure {
 namespace {
 
 constexpr Duration kFirstPing = 50ms;
-/// While nothing is heard: 135 bytes a second (and IP headers) let a return be noticed in 0.2 s.
+/// While nothing is received: at 135 bytes per second (and IP headers) a return is noticed in 0.2
+/// s.
 constexpr Duration kPingUnheard = 200ms;
-/// Above all round trips but the longest: what is answered later costs nine bytes a ping.
+/// Above nearly all round trips: a later answer costs nine bytes per ping.
 constexpr Duration kSearchAfter = 600ms;
-/// While all is quiet: NATs forget a UDP flow after 30 s at the earliest (RFC 4787 §4.3).
+/// While idle: NATs keep a UDP flow for at least 30 s (RFC 4787 §4.3).
 constexpr Duration kPingIdle = 1s;
 constexpr Duration kFirstChallenge = 50ms;
 constexpr Duration kLastChallenge = 400ms;
 constexpr Duration kCandidateMax = 3s;
-/// RFC 9000 §8.1: no more than this times what came from an address that has not answered yet.
+/// RFC 9000 §8.1: no more than this times what arrived from an address that has not answered yet.
 constexpr int64_t kAmplificationMax = 3;
 constexpr Duration kCloseInterval = 50ms;
 constexpr int kCloseTimes = 3;
@@ -75,7 +76,7 @@ DataSize Peer::largest_payload() const {
   return DataSize{kEthernet - (path_.is_ipv4() ? 20 : 40) - 8};
 }
 
-// ---- hearing
+// ---- receiving
 
 Result<Unit, OpenError> Peer::handle_datagram(TimePoint now, const Address& from,
                                               std::span<const std::byte> bytes) {
@@ -113,7 +114,7 @@ Result<Unit, OpenError> Peer::handle_datagram(TimePoint now, const Address& from
 
 void Peer::handle_heard(TimePoint now, const Address& from, DataSize size, bool newest) {
   if (closing_) {
-    // It has not heard that this is over.
+    // It does not know that this is over.
     if (closing_->left == 0 && now >= closing_->next) {
       closing_->left = 1;
     }
@@ -161,13 +162,13 @@ void Peer::handle_message(TimePoint now, const Address& from, const ControlMessa
   if (closing_ || is_over_) {
     return;
   }
-  // What is said without being asked for does not show that we are heard.
+  // Unrequested messages do not show that the peer receives ours.
   if (std::holds_alternative<PathChallenge>(message) || std::holds_alternative<Pong>(message)) {
     is_searching_ = false;
   }
   if (const auto* challenge = std::get_if<PathChallenge>(&message)) {
-    // Only to where the other end is known to be. It may have moved, but then it hears from us at
-    // its new address first; a challenge from elsewhere is one that somebody has passed on.
+    // Only to the other end's known address. It may have moved, but then it hears from us at its
+    // new address first; a challenge from elsewhere was passed on by somebody.
     if (from == path_) {
       send_control(now, path_, PathResponse{challenge->token});
     }
@@ -183,7 +184,7 @@ void Peer::handle_message(TimePoint now, const Address& from, const ControlMessa
     mtu_.handle_acknowledgement(now, acknowledgement->size);
     note_mtu();
   } else if (const auto* question = std::get_if<Ping>(&message)) {
-    // To an address that has not answered yet goes a challenge, nothing else.
+    // An address that has not answered yet gets a challenge, nothing else.
     if (from == path_) {
       send_control(now, path_, Pong{question->id, large_received_});
     }
@@ -225,7 +226,7 @@ void Peer::handle_response(TimePoint now, const Address& from, const PathToken& 
   note_mtu();
 }
 
-// ---- saying
+// ---- sending
 
 bool Peer::send(TimePoint now, std::vector<std::byte> plain) {
   auto sealed = seal(now, std::move(plain));
@@ -256,9 +257,9 @@ void Peer::send_control(TimePoint now, const Address& to, const ControlMessage& 
     control_out_.pop_front();
   }
   auto record = control_.seal(now, message);
-  // A response is said before the listener knows the new address; a pong perhaps, if we hear the
-  // listener and it does not hear us; a close is said once and for all. A probe's size is what it
-  // is about.
+  // A response is sent before the listener knows the new address; so may a pong be, if we receive
+  // from the listener and it does not receive from us; a close is not repeated. A probe's size is
+  // its purpose.
   const bool is_routed =
       is_joiner_ && !std::holds_alternative<MtuProbe>(message) &&
       (is_searching_ || std::holds_alternative<PathResponse>(message) ||
@@ -297,8 +298,8 @@ void Peer::handle_network_change(TimePoint now) {
   if (closing_ || is_over_) {
     return;
   }
-  // Say something from the new address at once, and again until there is an answer: it is what
-  // the other end finds us by.
+  // Sends something from the new address at once, and again until there is an answer: the other end
+  // finds us by it.
   is_searching_ = true;
   ping_interval_ = kFirstPing;
   ping_at_ = now;
@@ -352,7 +353,7 @@ void Peer::send_pings(TimePoint now) {
 
 void Peer::send_probes(TimePoint now) {
   if (is_unreachable_ || is_searching_ || !was_heard_) {
-    return;  // what is lost now says nothing about size
+    return;  // a loss now gives no information about size
   }
   while (const auto size = mtu_.poll_probe(now)) {
     send_control(now, path_, MtuProbe{*size});

@@ -21,16 +21,16 @@
 namespace cress::secure {
 
 enum class CloseReason : uint8_t {
-  kHungUp,  ///< by us
+  kHungUp,  ///< by this end
   kPeerHungUp,
   kWrongSecret,  ///< the listener does not know our link (joiner)
-  kBusy,         ///< the listener is in a call with somebody else (joiner)
-  kReplaced,     ///< somebody joined with the same link while this one was silent
-  kTimedOut,     ///< nothing was heard for as long as the options allow
-  kNoAnswer,     ///< nobody, or nobody sensible, at the link's address (joiner)
-  kFull,         ///< the other end has no place for one more
-  kGoingAway,    ///< the other end's program ends
-  kRemoved,      ///< the other end's owner put an end to it
+  kBusy,         ///< the listener is in a call with another peer (joiner)
+  kReplaced,     ///< another peer joined with the same link while this one was silent
+  kTimedOut,     ///< nothing was received for as long as the options allow
+  kNoAnswer,     ///< no valid answer from the link's address (joiner)
+  kFull,         ///< the other end has no free place
+  kGoingAway,    ///< the other end's program is ending
+  kRemoved,      ///< the other end's owner ended the session
 };
 /// One clear sentence for a person.
 const char* describe(CloseReason reason);
@@ -43,7 +43,7 @@ struct PathChanged {
   Address peer;
   friend bool operator==(const PathChanged&, const PathChanged&) = default;
 };
-/// Nothing has been heard for a while though something was said. Not the end of a call.
+/// Nothing has been received for a while although data was sent. Not the end of a call.
 struct Unreachable {
   friend bool operator==(const Unreachable&, const Unreachable&) = default;
 };
@@ -62,43 +62,44 @@ struct Closed {
 using Event = std::variant<Connected, PathChanged, Unreachable, Reachable, MtuChanged, Closed>;
 
 struct PeerOptions {
-  /// Silence that ends a call.
+  /// After this much silence a call ends.
   Duration silence_max = 60s;
   Duration unreachable_after = 3s;
-  /// Where the buffers of what was opened come from; null: the allocator.
+  /// Source of the buffers for decrypted datagrams; null: the allocator.
   SpareBuffers* spare = nullptr;
 };
 
-/// The one at the other end of a call, known by its keys and not by its address. Seals and opens,
-/// follows it from address to address (RFC 9000 §9, simplified: a new address is used once it has
-/// answered a challenge), notices silence, searches the path's MTU, says good-bye. A joiner that is
-/// not answered, or knows that its address changed, puts the session's id before its control
-/// records until it hears something: a listener with many peers finds it by that.
-/// Nothing unauthenticated changes it. Threads: none inside; one owner. `now` never goes back.
+/// The other end of a call, identified by its keys and not by its address. Encrypts and decrypts,
+/// follows the peer from address to address (RFC 9000 §9, simplified: a new address is used once it
+/// has answered a challenge), detects silence, searches the path's MTU, closes. A joiner without an
+/// answer, or whose address changed, puts the session's id before its control records until a
+/// datagram arrives: a listener with many peers finds the session by it. Unauthenticated data never
+/// changes the state. Threads: none inside; one owner. `now` never goes back.
 class Peer {
  public:
   Peer(TimePoint now, const SessionSecrets& secrets, const Address& path, PeerOptions options);
 
-  /// A record or a control record from anywhere, with or without an id before it (whose id is not
-  /// asked: the keys tell). An error: nothing has changed.
+  /// A record or a control record from any address, with or without an id before it (the id is not
+  /// checked: the keys identify the peer). On error the state is unchanged.
   Result<Unit, OpenError> handle_datagram(TimePoint now, const Address& from,
                                           std::span<const std::byte> bytes);
   void handle_timeout(TimePoint now);
-  /// Our own address changed, or the machine woke up.
+  /// Our own address changed, or the machine resumed from suspend.
   void handle_network_change(TimePoint now);
   void handle_too_big(TimePoint now, DataSize size);
-  /// Seals a datagram of the Endpoint. Over kOutMax of them wait: the oldest goes. Returns whether
-  /// poll_timeout may be sooner now.
+  /// Encrypts a datagram of the Endpoint. When more than kOutMax wait, the oldest is dropped.
+  /// Returns whether poll_timeout may be sooner now.
   bool send(TimePoint now, std::vector<std::byte> plain);
-  /// The same for who sends it at once, before what waits. Nothing: it is over.
+  /// The same for a caller that sends it at once, ahead of waiting datagrams. nullopt: the session
+  /// is over.
   struct Sealed {
     Transmit transmit;
-    bool is_sooner = false;  ///< poll_timeout may be
+    bool is_sooner = false;  ///< poll_timeout may be sooner
   };
   std::optional<Sealed> seal(TimePoint now, std::vector<std::byte> plain);
-  /// Asks for a sign of life at once.
+  /// Requests an answer from the peer at once.
   void ping(TimePoint now);
-  /// Says so three times, and then for `linger` once more to whatever is still heard.
+  /// Sends the close three times, and then for `linger` again in answer to each datagram received.
   void close(TimePoint now, CloseCode code, Duration linger);
 
   std::optional<Transmit> poll_transmit(TimePoint now);
@@ -110,9 +111,9 @@ class Peer {
   const SessionId& id() const { return id_; }
   bool was_heard() const { return was_heard_; }
   TimePoint last_heard() const { return last_heard_; }
-  /// Since when there is no sign of life though something was said; nothing: it was all answered.
+  /// The time since which data has been sent without any answer; nullopt: everything was answered.
   std::optional<TimePoint> unanswered_since() const { return unanswered_since_; }
-  /// After close() and its lingering, or when the other end has closed or fallen silent.
+  /// True after close() and its lingering, or when the other end has closed or fallen silent.
   bool is_over() const { return is_over_; }
   bool is_closing() const { return closing_.has_value(); }
   DataSize datagram_max() const { return mtu_.size() - kRecordOverhead; }
@@ -121,7 +122,7 @@ class Peer {
   static constexpr size_t kInMax = 512;
 
  private:
-  /// An address that spoke with the right key but has not yet shown that it also listens.
+  /// An address that sent with the right key but has not yet proven that it also receives.
   struct Candidate {
     Address address;
     PathToken token{};
@@ -168,9 +169,9 @@ class Peer {
 
   TimePoint last_heard_;
   bool was_heard_ = false;
-  std::optional<TimePoint> unanswered_since_;  // the first thing said since then
+  std::optional<TimePoint> unanswered_since_;  // when the first datagram since then was sent
   bool is_unreachable_ = false;
-  bool is_searching_ = false;  // a joiner: the listener may not know where we are
+  bool is_searching_ = false;  // a joiner: the listener may not know our address
   bool is_over_ = false;
   std::optional<Closing> closing_;
   TimePoint ping_at_;
@@ -178,7 +179,7 @@ class Peer {
   uint32_t next_ping_id_ = 0;
   uint32_t large_received_ = 0;
 
-  Fifo<std::vector<std::byte>> out_;  // records, for the path of the moment they leave
+  Fifo<std::vector<std::byte>> out_;  // records, for the path current when they leave
   Fifo<Transmit> control_out_;
   Fifo<std::vector<std::byte>> in_;
   Fifo<Event> events_;  // few: drained after each call

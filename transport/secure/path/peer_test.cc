@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -22,7 +22,7 @@ Secret filled_secret(int fill) {
   return secret;
 }
 
-/// A control message, or nothing if it was a record.
+/// A control message, or nullopt if it was a record.
 struct Sent {
   Address to;
   std::optional<ControlMessage> message;
@@ -30,8 +30,8 @@ struct Sent {
   DataSize size;
 };
 
-/// A Peer, and the keys of its other end in the test's hands: it says what the test likes, when and
-/// from where it likes, and reads what the Peer says.
+/// A Peer, and the keys of its other end in the test's hands: the test can send anything, at any
+/// time and from any address, and read what the Peer sends.
 struct Harness {
   explicit Harness(Role role = Role::kListener, const PeerOptions& options = {},
                    const Address& path = kFarEnd)
@@ -42,7 +42,7 @@ struct Harness {
               .role = role},
              path, options) {}
 
-  /// Of the other end, sealed now.
+  /// From the other end, encrypted now.
   std::vector<std::byte> control(const ControlMessage& message) {
     return far_control.seal(now, message);
   }
@@ -62,7 +62,7 @@ struct Harness {
     peer.send(now, plain_datagram(own_sequence, size - 32));
   }
 
-  /// All that the Peer has to send at this moment.
+  /// Everything that the Peer has to send at this moment.
   std::vector<Sent> drain() {
     std::vector<Sent> all;
     while (auto transmit = peer.poll_transmit(now)) {
@@ -86,7 +86,7 @@ struct Harness {
     }
     return all;
   }
-  /// To which nothing else was said, of that kind.
+  /// The destination of the one message of that kind; no other was sent.
   template <class T>
   std::vector<T> said(const Address& to = kFarEnd) {
     std::vector<T> out;
@@ -97,8 +97,8 @@ struct Harness {
     }
     return out;
   }
-  /// Steps as an owner does, from one poll_timeout to the next, until nothing is due up to `end`;
-  /// returns when messages of that kind went to `to`, in ms.
+  /// Steps like an owner, from one poll_timeout to the next, until nothing is due up to `end`;
+  /// returns when messages of that kind were sent to `to`, in ms.
   template <class T>
   std::vector<double> times_of(TimePoint end, const Address& to = kFarEnd) {
     std::vector<double> times;
@@ -137,8 +137,9 @@ using Times = std::vector<double>;
 
 // ---- a new address
 
-TEST(Peer, ChallengesANewAddressWithThreeTimesWhatCameFromIt) {
-  // A challenge has 35 bytes: what came pays for floor(3 * came / 35) of them and no more.
+TEST(Peer, ChallengesANewAddressWithUpToThreeTimesItsBytes) {
+  // A challenge has 35 bytes: the bytes received pay for floor(3 * received / 35) of them and no
+  // more.
   const std::vector<std::pair<size_t, size_t>> cases{{34, 2}, {35, 3}, {46, 3},
                                                      {47, 4}, {58, 4}, {59, 5}};
   for (const auto& [came, challenges] : cases) {
@@ -149,7 +150,7 @@ TEST(Peer, ChallengesANewAddressWithThreeTimesWhatCameFromIt) {
   }
 }
 
-TEST(Peer, WhatComesLaterFromANewAddressPaysForMoreChallenges) {
+TEST(Peer, LaterBytesFromANewAddressPermitMoreChallenges) {
   Harness h;
   ASSERT_TRUE(h.arrives(kNewPlace, h.record(34)));
   EXPECT_EQ(h.times_of<PathChallenge>(kTimeZero + 1s, kNewPlace), (Times{0, 50}));
@@ -310,7 +311,7 @@ TEST(Peer, PongsCountTheRecordsOfMoreThan1200Bytes) {
 
 // ---- pings and silence
 
-TEST(Peer, PingsOftenUntilItIsHeardAndEverySecondThen) {
+TEST(Peer, PingsOftenUntilConnectedThenEverySecond) {
   Harness h;
   h.peer.handle_timeout(h.now);
   EXPECT_EQ(h.times_of<Ping>(kTimeZero + 1s), (Times{0, 50, 150, 350, 550, 750, 950}));
@@ -364,7 +365,7 @@ TEST(Peer, SealsNothingOnceItIsOver) {
   }
 }
 
-TEST(Peer, IsNotUnreachableBeforeItWasHeard) {
+TEST(Peer, IsNotUnreachableBeforeTheFirstDatagram) {
   Harness h;
   h.run_until(kTimeZero + 10s);
   EXPECT_TRUE(h.events().empty());
@@ -438,7 +439,7 @@ TEST(Peer, AJoinerThatIsNotAnsweredFor600msRoutesItsPings) {
   }
 }
 
-TEST(Peer, AJoinerRoutesUntilItSeesThatItIsHeard) {
+TEST(Peer, JoinerRoutesUntilItIsAnswered) {
   const auto is_ping_routed = [](Harness& h) {
     h.drain();
     h.peer.ping(h.now);
@@ -482,7 +483,7 @@ TEST(Peer, AfterANetworkChangeItPingsAtOnceAndOften) {
   EXPECT_EQ(h.times_of<Ping>(kTimeZero + 1s), (Times{400, 450, 550, 750, 950}));
 }
 
-TEST(Peer, TakesRecordsWithAnIdBeforeThem) {
+TEST(Peer, AcceptsRoutedRecords) {
   Harness h;
   const auto routed = [](std::vector<std::byte> bytes) {
     bytes.insert(bytes.begin(), 9, std::byte{77});
@@ -498,7 +499,7 @@ TEST(Peer, TakesRecordsWithAnIdBeforeThem) {
   const auto little = h.peer.handle_datagram(h.now, kFarEnd, routed({kRecordKind}));
   EXPECT_EQ(little.error(), OpenError::kTruncated);
   EXPECT_EQ(h.peer.handle_datagram(h.now, kFarEnd, {}).error(), OpenError::kTruncated);
-  // The id is not a part of what came: an MTU probe has the size of its record.
+  // The id does not count as received: an MTU probe has the size of its record.
   EXPECT_TRUE(h.arrives(kFarEnd, routed(h.control(MtuProbe{DataSize{1300}}))));
   EXPECT_EQ(h.said<MtuAcknowledgement>(), (std::vector<MtuAcknowledgement>{{DataSize{1300}}}));
 }
@@ -533,7 +534,7 @@ TEST(Peer, EveryCloseCodeHasItsReason) {
   }
 }
 
-TEST(Peer, SaysThreeTimesThatItCloses) {
+TEST(Peer, SendsItsCloseThreeTimes) {
   Harness h;
   h.sends(100);
   h.hears(Ping{});
@@ -555,7 +556,7 @@ TEST(Peer, SaysThreeTimesThatItCloses) {
   EXPECT_TRUE(h.events().empty()) << "its owner knows";
 }
 
-TEST(Peer, WhileClosingItRepeatsItselfToWhatIsStillHeard) {
+TEST(Peer, RepeatsItsCloseToALivePeer) {
   Harness h;
   h.peer.close(h.now, CloseCode::kHangUp, 3s);
   EXPECT_EQ(h.times_of<Close>(kTimeZero + 1s), (Times{0, 50, 100}));
@@ -605,7 +606,7 @@ TEST(Peer, ProbesUpToWhatEthernetCarriesUnderItsAddressFamily) {
   }
 }
 
-/// Heard, and its path known to carry 1280 bytes.
+/// Connected, with a path known to carry 1280 bytes.
 void raise_to_1280(Harness& h) {
   h.hears(Pong{});
   h.run_until(kTimeZero + 500ms);
@@ -614,7 +615,7 @@ void raise_to_1280(Harness& h) {
   h.drain();
 }
 
-TEST(Peer, KnowsNothingOfTheSizeOfANewPath) {
+TEST(Peer, DiscardsTheSizeOfAnOldPath) {
   Harness h;
   raise_to_1280(h);
   const PathToken token = challenged(h, kNewPlace);
@@ -636,7 +637,7 @@ TEST(Peer, FallsBackAtOnceAfterANetworkChangeOrARefusal) {
   }
 }
 
-TEST(Peer, ProbesOnlyWhatIsThereAndAnswers) {
+TEST(Peer, ProbesOnlyAReachablePeer) {
   Harness unheard;
   EXPECT_EQ(unheard.times_of<MtuProbe>(kTimeZero + 2900ms), (Times{}));
   unheard.hears(Pong{});
@@ -644,7 +645,7 @@ TEST(Peer, ProbesOnlyWhatIsThereAndAnswers) {
 
   Harness silent;
   silent.hears(Pong{});
-  // Its first ping leaves at 1 s; from 4 s on it counts as unreachable.
+  // Its first ping is sent at 1 s; from 4 s on it counts as unreachable.
   EXPECT_EQ(silent.times_of<MtuProbe>(kTimeZero + 61s - Duration{1}), (Times{500, 1600, 2700}));
 
   Harness searching{Role::kJoiner};
@@ -723,7 +724,7 @@ TEST(Peer, KeepsTheNewest64ControlRecords) {
   EXPECT_EQ(pongs.back().id, 64U);
 }
 
-TEST(Peer, SaysWhetherASendMayMakeItsNextTimeSooner) {
+TEST(Peer, ReportsWhetherASendMakesItsTimeoutSooner) {
   Harness h;
   const auto sends = [&](size_t size) {
     h.own_sequence += 2000;
@@ -745,7 +746,7 @@ TEST(Peer, SaysWhetherASendMayMakeItsNextTimeSooner) {
   EXPECT_FALSE(h.peer.seal(h.now, plain_datagram(1'000'000, 100)));
 }
 
-TEST(Peer, BuffersOfWhatWasOpenedComeFromTheSpareOnes) {
+TEST(Peer, DecryptedDatagramsUseSpareBuffers) {
   SpareBuffers spare;
   spare.give(std::vector<std::byte>(500));
   ASSERT_EQ(spare.kept(), 1U);

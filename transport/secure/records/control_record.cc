@@ -77,7 +77,7 @@ PathToken token_of(std::span<const std::byte> body) {
   return token;
 }
 
-/// Exact lengths, but for a probe, whose size is that of its record.
+/// Exact lengths, except for a probe, whose size is that of its record.
 ControlMessage parse_message(std::span<const std::byte> text, DataSize record_size) {
   if (text.empty()) {
     return UnknownControl{};

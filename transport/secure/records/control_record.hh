@@ -14,12 +14,12 @@
 
 namespace cress::secure {
 
-// docs/protocol/wire.md, "Control records": what two connections tell each other beside the
-// Endpoints' datagrams, under keys and numbers of their own.
+// docs/protocol/wire.md, "Control records": messages between two connections in addition to the
+// Endpoints' datagrams, with keys and numbers of their own.
 
 inline constexpr std::byte kControlKind{0x12};
-/// A record or control record with the session's id before it, for a listener who does not know
-/// the address that it comes from.
+/// A record or control record with the session's id before it, for a listener that does not know
+/// its source address.
 inline constexpr std::byte kRoutedKind{0x13};
 inline constexpr DataSize kRoutedOverhead{1 + 8};
 
@@ -30,18 +30,18 @@ struct PathChallenge {
   PathToken token{};
   friend bool operator==(const PathChallenge&, const PathChallenge&) = default;
 };
-/// The answer, to where the challenge came from.
+/// The answer, sent to where the challenge came from.
 struct PathResponse {
   PathToken token{};
   friend bool operator==(const PathResponse&, const PathResponse&) = default;
 };
 enum class CloseCode : uint8_t {
   kHangUp = 1,
-  kBusy = 2,       ///< somebody else is on the line
-  kReplaced = 3,   ///< somebody joined with the same link while you were silent
-  kFull = 4,       ///< there is no room for one more
-  kGoingAway = 5,  ///< this program ends; what it served may be back soon
-  kRemoved = 6,    ///< somebody in charge has ended the connection
+  kBusy = 2,       ///< another peer is connected
+  kReplaced = 3,   ///< another peer joined with the same link while you were silent
+  kFull = 4,       ///< there is no free place
+  kGoingAway = 5,  ///< this program is ending; its service may be back soon
+  kRemoved = 6,    ///< an operator has ended the connection
 };
 inline constexpr CloseCode kLastCloseCode = CloseCode::kRemoved;
 struct Close {
@@ -58,19 +58,19 @@ struct MtuAcknowledgement {
   DataSize size;
   friend bool operator==(const MtuAcknowledgement&, const MtuAcknowledgement&) = default;
 };
-/// Keep-alive: answer it.
+/// Keep-alive: requires an answer.
 struct Ping {
   uint32_t id = 0;
   friend bool operator==(const Ping&, const Ping&) = default;
 };
 struct Pong {
   uint32_t id = 0;
-  /// How many records over kDatagramBase bytes have arrived so far (modulo 2^32): by it the other
-  /// end sees when a path has ceased to carry them.
+  /// How many records over kDatagramBase bytes have arrived so far (modulo 2^32): the other end
+  /// uses it to detect that a path no longer carries them.
   uint32_t large_received = 0;
   friend bool operator==(const Pong&, const Pong&) = default;
 };
-/// Of a type that this version does not know; authentic, and ignored.
+/// A type that this version does not know; authentic, and ignored.
 struct UnknownControl {
   friend bool operator==(const UnknownControl&, const UnknownControl&) = default;
 };
@@ -86,21 +86,21 @@ struct OpenedControl {
   bool newest = false;
 };
 
-/// Seals and opens control records of one session. Threads: none inside; one owner.
+/// Encrypts and decrypts the control records of one session. Threads: none inside; one owner.
 class ControlRecords {
  public:
   ControlRecords(TimePoint start, const DirectionSecrets& secrets, KeyLimits limits = {});
 
   /// An MtuProbe is padded to its size (at least 64 bytes).
   std::vector<std::byte> seal(TimePoint now, const ControlMessage& message);
-  /// Total. A message that is authentic but malformed comes as UnknownControl.
+  /// Total. A message that is authentic but malformed is returned as UnknownControl.
   Result<OpenedControl, OpenError> open(TimePoint now, std::span<const std::byte> record);
 
  private:
   SealingKeys sealing_;
   OpeningKeys opening_;
   uint64_t next_counter_ = 0;
-  static constexpr size_t kReplayKept = 64;  // they are few
+  static constexpr size_t kReplayKept = 64;  // control records are few
   ReplayWindow seen_{kReplayKept};
 };
 

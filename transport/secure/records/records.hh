@@ -19,26 +19,25 @@ namespace cress::secure {
 
 /// Measured by secure_bench: with AES in hardware it is twice as fast as ChaCha20-Poly1305.
 inline constexpr Aead kRecordAead = Aead::kAes128Gcm;
-/// What protecting a datagram adds to it.
+/// Bytes that encryption adds to a datagram.
 inline constexpr DataSize kRecordOverhead{kTagSize};
 inline constexpr std::byte kRecordKind{0x11};
 inline constexpr std::byte kPlainKind{0x10};
 
 enum class OpenError {
   kTruncated,   ///< shorter than header and tag
-  kWrongKind,   ///< not of the kind that is opened here
-  kUnknownKey,  ///< of a key phase that is neither the present one, the one before nor the one
-                ///< after
-  kReplayed,    ///< its sequence was used, or is too old to tell
-  kBadTag,      ///< not from the peer, not for us, or changed on the way
+  kWrongKind,   ///< not of the kind that this object opens
+  kUnknownKey,  ///< a key phase that is neither the current, the previous nor the next one
+  kReplayed,    ///< its sequence was used, or is too old to decide
+  kBadTag,      ///< not from the peer, not for us, or modified in transit
 };
 
-/// When a key gives way to the next. A GCM key is good for 2^24 datagrams (RFC 9001 §6.6); an hour
-/// bounds what a key that leaks can read.
+/// When to change to the next key. A GCM key is good for 2^24 datagrams (RFC 9001 §6.6); one hour
+/// bounds what a leaked key can decrypt.
 struct KeyLimits {
   uint64_t datagrams = 1U << 20U;
   Duration age = 1h;
-  /// How long the key before still opens what was overtaken.
+  /// How long the previous key still opens datagrams that were reordered.
   Duration keep_previous = 10s;
 };
 
@@ -47,11 +46,11 @@ class SealingKeys {
  public:
   SealingKeys(TimePoint start, Aead aead, const Secret& secret, KeyLimits limits);
 
-  /// The key for one more datagram, the next one when it is due.
+  /// The key for one more datagram; switches to the next key when it is due.
   AeadKey& take(TimePoint now);
   uint8_t phase() const { return phase_; }
-  /// The peer was heard: it is there to follow an update. Without that keys stay, lest a sender
-  /// runs two keys ahead of somebody who sleeps.
+  /// A datagram from the peer arrived, so it can follow a key update. Without that keys stay, so
+  /// that a sender does not get two keys ahead of a suspended peer.
   void handle_heard() { heard_since_update_ = true; }
 
  private:
@@ -65,15 +64,15 @@ class SealingKeys {
   bool heard_since_update_ = false;
 };
 
-/// The receiver's half. The next key is ready before it is used, so that a forged key phase costs
-/// no more than any other forgery.
+/// The receiver's half. The next key is derived before it is used, so a forged key phase costs no
+/// more than any other forgery.
 class OpeningKeys {
  public:
   OpeningKeys(Aead aead, const Secret& secret, KeyLimits limits);
 
   /// The key of that phase, or nullptr.
   AeadKey* find(TimePoint now, uint8_t phase);
-  /// A datagram of that phase was authentic: if it is the next one, the direction moves on.
+  /// A datagram of that phase was authentic: if it is the next phase, the direction switches to it.
   void handle_authentic(TimePoint now, uint8_t phase);
 
  private:
@@ -87,7 +86,7 @@ class OpeningKeys {
   uint8_t phase_ = 0;
 };
 
-/// What goes out under `send` comes in at the other end under `receive`.
+/// Data encrypted with `send` at one end is decrypted with `receive` at the other.
 struct DirectionSecrets {
   Secret send;
   Secret receive;
@@ -99,17 +98,17 @@ struct OpenedRecord {
 };
 
 /// AEAD on an Endpoint's datagrams. The header stays readable and is authenticated, the frames are
-/// encrypted, the widened sequence is the nonce. Whatever arrives changes nothing unless its tag is
-/// right. Threads: none inside; one owner.
+/// encrypted, the widened sequence is the nonce. A datagram changes nothing unless its tag is
+/// correct. Threads: none inside; one owner.
 class Records {
  public:
   Records(TimePoint start, const DirectionSecrets& secrets, Aead aead = kRecordAead,
           KeyLimits limits = {});
 
-  /// `plain`: a datagram of an Endpoint. Its sequence must be above the one before (a check
-  /// failure else): under one key no nonce is used twice.
+  /// `plain`: a datagram of an Endpoint. Its sequence must be above the previous one (a check
+  /// failure otherwise): no nonce is used twice with one key.
   std::vector<std::byte> seal(TimePoint now, std::vector<std::byte> plain);
-  /// The inverse at the other end. Total. `spare`: has perhaps a buffer for it.
+  /// The inverse at the other end. Total. `spare`: may supply a buffer for it.
   Result<OpenedRecord, OpenError> open(TimePoint now, std::span<const std::byte> record,
                                        SpareBuffers* spare = nullptr);
 
@@ -117,7 +116,7 @@ class Records {
   SealingKeys sealing_;
   OpeningKeys opening_;
   std::optional<uint64_t> last_sealed_;
-  // 2048 datagrams are 2 s of 10 Mbit/s: whoever was overtaken for longer is useless to a call.
+  // 2048 datagrams are 2 s at 10 Mbit/s: a datagram delayed by more is useless to a call.
   static constexpr size_t kReplayKept = 2048;
   ReplayWindow seen_{kReplayKept};
 };

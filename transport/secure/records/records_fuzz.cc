@@ -1,6 +1,6 @@
-// No bytes make a record, a control record or a datagram that was not sealed: whatever comes, the
-// next true one still opens. Input: a sequence of (1 byte: first byte of the datagram or 0 for as
-// it is, 1 byte: ms until then, 1 byte: length, that many bytes).
+// No bytes open as a record, a control record or a datagram unless they were encrypted: whatever
+// arrives, the next real one still opens. Input: a sequence of (1 byte: first byte of the datagram
+// or 0 for as it is, 1 byte: ms until then, 1 byte: length, that many bytes).
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace {
 

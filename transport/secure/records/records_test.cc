@@ -10,7 +10,7 @@
 #include "transport/secure/crypto/evp_cipher.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
 #include "transport/secure/records/control_record.hh"
-#include "transport/secure/scripted_network.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
@@ -59,7 +59,7 @@ std::array<unsigned char, kNonceSize> nonce_of(std::span<const std::byte> base, 
   return nonce;
 }
 
-TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
+TEST(AeadKey, EqualsOpensslsOwnInterface) {
   Rng rng{12};
   const auto random_bytes = [&rng](size_t size) {
     std::vector<std::byte> bytes(size);
@@ -87,7 +87,7 @@ TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
       twin_seals->seal(nonce, header, metadata, twin_text, twin_tag);
       ASSERT_EQ(text, twin_text);
       ASSERT_EQ(tag, twin_tag);
-      if (round % 3 == 0) {  // and of what is wrong both say so
+      if (round % 3 == 0) {  // and both report the same error for a wrong one
         tag.at(rng.next() % kTagSize) ^= std::byte{1};
       }
       const bool is_right = tag == twin_tag;
@@ -98,7 +98,7 @@ TEST(AeadKey, MakesTheBytesThatOpensslsFrontMakesAndOpensThem) {
   }
 }
 
-TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) {
+TEST(ReplayWindow, AgreesWithASetThatForgetsNothing) {
   Rng rng{3};
   constexpr size_t kKept = 100;
   ReplayWindow window{kKept};
@@ -109,7 +109,7 @@ TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) 
     const uint64_t back = rng.chance(0.3) ? rng.below(200'000) : 0;
     const uint64_t number = at - std::min(at, back);
     const bool is_used = used.contains(number);
-    // What is older than the newest that was forgotten is refused, used or not.
+    // Numbers older than the newest discarded one are refused, used or not.
     const bool is_old =
         used.size() > kKept && number <= *std::prev(used.end(), static_cast<ptrdiff_t>(kKept + 1));
     if (!is_old) {
@@ -126,7 +126,7 @@ TEST(ReplayWindow, SaysOfEveryNumberWhetherItWasUsedLikeASetThatForgetsNothing) 
   }
 }
 
-TEST(Records, OpenGivesBackWhatWasSealed) {
+TEST(Records, OpenReturnsWhatWasSealed) {
   for (const Aead aead : {Aead::kAes128Gcm, Aead::kChaCha20Poly1305}) {
     Pair pair{aead};
     uint64_t sequence = 0;
@@ -160,7 +160,7 @@ TEST(Records, NoBitOfADatagramCanBeChanged) {
   EXPECT_TRUE(pair.right.open(kTimeZero, record)) << "forgeries left something behind";
 }
 
-TEST(Records, NoPartOfADatagramIsTakenForIt) {
+TEST(Records, NoPartOfADatagramIsAccepted) {
   Pair pair;
   auto record = pair.left.seal(kTimeZero, plain_datagram(12'345, 60));
   for (size_t size = 0; size < record.size(); ++size) {
@@ -192,7 +192,7 @@ TEST(RecordsDeathTest, ASequenceIsNeverSealedTwice) {
   EXPECT_DEATH((void)pair.left.seal(kTimeZero, plain_datagram(400)), "sealed once");
 }
 
-TEST(Records, GoOnWhenTheSequencePassesThirtyTwoBitsWhateverTheOrder) {
+TEST(Records, ContinueWhenTheSequencePassesThirtyTwoBits) {
   Pair pair;
   Rng rng{4};
   uint64_t sequence = 0;
@@ -247,10 +247,10 @@ TEST(Records, KeysAreReplacedUnderReorderingAndNothingIsLost) {
     sequence += 150;
     air.push_back({i, pair.left.seal(now, plain_datagram(sequence))});
     phases.insert(std::to_integer<uint8_t>(air.back().record[1]));
-    // The other direction says that somebody is there.
+    // The other direction shows that the peer is there.
     ASSERT_TRUE(pair.left.open(now, pair.right.seal(now, plain_datagram(sequence))));
     while (air.size() > 8) {
-      // In any order, but nobody is overtaken by a whole key.
+      // In any order, but none is overtaken by a whole key.
       const size_t chosen = i - air.front().index > 15 ? 0 : rng.below(air.size());
       if (!rng.chance(0.1)) {  // else it is lost
         ASSERT_TRUE(pair.right.open(now, air[chosen].record)) << "datagram " << i;
@@ -277,7 +277,7 @@ TEST(Records, TheKeyBeforeOpensForAWhileAndThenNoMore) {
   EXPECT_TRUE(pair.right.open(kTimeZero + 11s, sealed[3]));
 }
 
-TEST(Records, KeysAreReplacedByTheHourButNotBeforeSomebodyWhoSleeps) {
+TEST(Records, KeysAreReplacedHourlyUnlessThePeerIsSilent) {
   Pair pair;
   TimePoint now = kTimeZero;
   uint64_t sequence = 0;
@@ -327,7 +327,7 @@ const std::vector<ControlMessage> kMessages{
     Pong{1, 0xFFFFFFFF},
 };
 
-TEST(ControlRecords, OpenGivesBackWhatWasSealed) {
+TEST(ControlRecords, OpenReturnsWhatWasSealed) {
   ControlPair pair;
   for (const ControlMessage& message : kMessages) {
     const auto record = pair.left.seal(kTimeZero, message);
@@ -344,7 +344,7 @@ TEST(ControlRecords, OpenGivesBackWhatWasSealed) {
   }
 }
 
-TEST(ControlRecords, NoBitCanBeChangedAndNoPartIsTakenForTheWhole) {
+TEST(ControlRecords, EveryModificationOrTruncationIsDetected) {
   for (const ControlMessage& message : kMessages) {
     ControlPair pair;
     const auto record = pair.left.seal(kTimeZero, message);
@@ -360,7 +360,7 @@ TEST(ControlRecords, NoBitCanBeChangedAndNoPartIsTakenForTheWhole) {
   }
 }
 
-TEST(ControlRecords, WhatALaterVersionSaysIsAuthenticButIgnored) {
+TEST(ControlRecords, UnknownMessagesAreAuthenticButIgnored) {
   ControlPair pair;
   const auto opened = pair.right.open(kTimeZero, pair.left.seal(kTimeZero, UnknownControl{}));
   ASSERT_TRUE(opened);
@@ -402,7 +402,7 @@ TEST(Records, ByDefaultAKeySealsAMillionDatagramsAndLastsAnHour) {
   EXPECT_EQ(limits.keep_previous, 10s);
 }
 
-/// Says to `left` that `right` is there.
+/// Shows `left` that `right` is there.
 void hear(Pair& pair, TimePoint now, uint64_t sequence) {
   ASSERT_TRUE(pair.left.open(now, pair.right.seal(now, plain_datagram(sequence))));
 }
@@ -553,7 +553,7 @@ TEST(ControlRecords, OnlyKnownCloseCodesClose) {
 }
 
 TEST(ControlRecords, AreWrittenAsDocumented) {
-  // Opened with the key itself, so that both ends cannot share an error.
+  // Opened with the key itself, so that both ends cannot have the same error.
   const auto text_of_message = [](const ControlMessage& message, uint64_t before) {
     ControlPair pair;
     for (uint64_t i = 0; i < before; ++i) {

@@ -6,9 +6,10 @@
 
 namespace cress::control::slow {
 
-// The model again, for tests and benchmarks only, as plainly as it can be said: long double, full
-// matrices, direct convolution of every distribution, no caching, and nothing shared with the fast
-// code but the parameters. Source: the original program's behaviour, described in words.
+// A second, deliberately simple implementation of the model, for tests and benchmarks only: long
+// double, full matrices, direct convolution of every distribution, no caching, and nothing shared
+// with the fast code except the parameters. Source: the original program's behaviour, described in
+// words.
 
 using Real = long double;
 using Vector = std::vector<Real>;

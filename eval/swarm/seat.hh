@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eval/swarm/scenario.hh"
+
+namespace cress::swarm {
+
+/// Where a person of a scenario sits: their program, address and links.
+struct Scenario::Seat {
+  std::string name;
+  Address address;
+  LinkPlan plan;
+  Duration clock_offset{};
+  std::unique_ptr<Person> person;
+  std::vector<std::unique_ptr<Person>>
+      former;  // kept: the world may hold references until the next step
+  std::unique_ptr<sim::Link> up;
+  std::unique_ptr<sim::Link> down;
+  sim::World::HostId id = 0;
+  bool is_here = true;
+  uint64_t starts = 0;
+};
+
+}  // namespace cress::swarm

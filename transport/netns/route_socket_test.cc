@@ -1,0 +1,73 @@
+#include "transport/netns/route_socket.hh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/netns/namespace_process.hh"
+#include "transport/runtime/address_text.hh"
+
+namespace cress::netns {
+namespace {
+
+/// Gives what `work` counts up to, done in a network of its own.
+class RouteSocketTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = namespaces_forbidden();
+    if (!why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+  static int inside(std::function<int()> work) {
+    NamespaceOptions options;
+    options.work = std::move(work);
+    return run_in_namespace(std::move(options));
+  }
+};
+
+TEST_F(RouteSocketTest, ListsEachAddressWithItsPrefix) {
+  EXPECT_EQ(inside([] {
+              RouteSocket routes;
+              routes.set_up("lo");
+              std::vector<std::string> texts;
+              for (const Prefix& prefix : routes.addresses()) {
+                texts.push_back(format_prefix(prefix));
+              }
+              return std::ranges::count(texts, "127.0.0.1/8") == 1 &&
+                             std::ranges::all_of(texts,
+                                                 [](const std::string& text) {
+                                                   return text == "127.0.0.1/8" ||
+                                                          text == "::1/128";
+                                                 })
+                         ? 7
+                         : 1;
+            }),
+            7);
+}
+
+TEST_F(RouteSocketTest, AnInterfaceThatIsNotThereIsNamed) {
+  EXPECT_EQ(inside([] {
+              try {
+                RouteSocket{}.set_up("none0");
+                return 1;
+              } catch (const std::runtime_error& error) {
+                return std::string{error.what()}.starts_with("no network interface none0: ") ? 7
+                                                                                             : 2;
+              }
+            }),
+            7);
+}
+
+TEST(Prefix, IsWrittenWithoutPortOrBrackets) {
+  EXPECT_EQ(format_prefix({*runtime::parse_address("100.64.0.2:0"), 30}), "100.64.0.2/30");
+  EXPECT_EQ(format_prefix({*runtime::parse_address("[fd63::2]:0"), 64}), "fd63::2/64");
+}
+
+}  // namespace
+}  // namespace cress::netns
