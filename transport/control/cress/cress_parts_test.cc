@@ -345,7 +345,7 @@ TEST(Reordering, InOrderArrivalsHaveNoSpread) {
   Reordering reordering;
   for (uint64_t i = 0; i < 200; ++i) {  // a queue that grows by 5 ms a datagram
     const TimePoint sent = kTimeZero + i * 10ms;
-    reordering.handle_arrival(sent, i, sent, sent + i * 5ms);
+    reordering.handle_arrival(sent, i, sent, sent + i * 5ms, 0ms);
   }
   EXPECT_EQ(reordering.spread(), 0ms);
   EXPECT_EQ(reordering.sent_before_max(), 0ms);
@@ -353,22 +353,33 @@ TEST(Reordering, InOrderArrivalsHaveNoSpread) {
 
 TEST(Reordering, SpreadIsTheLongestTimeAfterALaterOne) {
   Reordering reordering;
-  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 20ms, kTimeZero + 60ms);
-  reordering.handle_arrival(kTimeZero, 3, kTimeZero + 24ms, kTimeZero + 65ms);
-  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 72ms);
+  // Number 0 is still in the queue when 1 is sent.
+  reordering.handle_arrival(kTimeZero, 0, kTimeZero - 10ms, kTimeZero + 41ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 20ms, kTimeZero + 60ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 3, kTimeZero + 24ms, kTimeZero + 65ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 72ms, 40ms);
   EXPECT_EQ(reordering.spread(), 12ms);
   EXPECT_EQ(reordering.sent_before_max(), 31ms) << "24 ms, a quarter and 1 ms more";
 }
 
+TEST(Reordering, TimeBetweenSendingsCountsWhereNothingElseWaited) {
+  Reordering reordering;
+  reordering.handle_arrival(kTimeZero, 0, kTimeZero - 10ms, kTimeZero + 40ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 30ms, kTimeZero + 70ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 3, kTimeZero + 30ms + 1ns, kTimeZero + 71ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 72ms, 40ms);
+  EXPECT_EQ(reordering.spread(), 32ms);
+}
+
 TEST(Reordering, SpreadIsForgottenAndBounded) {
   Reordering reordering;
-  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 10s, kTimeZero);
-  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 10s);
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 10s, kTimeZero, -10s);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 10s, -10s);
   EXPECT_EQ(reordering.spread(), 200ms);
   EXPECT_EQ(reordering.sent_before_max(), 251ms);
-  reordering.handle_arrival(kTimeZero + 11s, 3, kTimeZero + 11s, kTimeZero + 11s);
+  reordering.handle_arrival(kTimeZero + 11s, 3, kTimeZero + 11s, kTimeZero + 11s, -10s);
   EXPECT_EQ(reordering.spread(), 200ms);
-  reordering.handle_arrival(kTimeZero + 21s, 4, kTimeZero + 21s, kTimeZero + 21s);
+  reordering.handle_arrival(kTimeZero + 21s, 4, kTimeZero + 21s, kTimeZero + 21s, 0s);
   EXPECT_EQ(reordering.spread(), 0ms);
   EXPECT_EQ(reordering.sent_before_max(), 0ms);
 }

@@ -52,8 +52,8 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   }
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
   for (const auto& [sent, at] : arrived_) {
-    reordering_.handle_arrival(now, sent.sequence, sent.at, at);
     least_delay_.add(now, at - sent.at);
+    reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
     newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);
   }

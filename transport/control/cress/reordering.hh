@@ -14,30 +14,41 @@ namespace cress::control {
 class Reordering {
  public:
   /// A datagram sent at `sent` (sender's clock) arrived at `at` (receiver's clock). Call in the
-  /// order of arrival. `now` (any clock) never goes back.
-  void handle_arrival(TimePoint now, uint64_t sequence, TimePoint sent, TimePoint at) {
-    Duration after{};
+  /// order of arrival. `now` (any clock) never goes back. `least_delay`: the least (at - sent) that
+  /// is known.
+  void handle_arrival(TimePoint now, uint64_t sequence, TimePoint sent, TimePoint at,
+                      Duration least_delay) {
+    Duration spread{};
     Duration before{};
     if (sequence < newest_) {
+      const bool met_none = !std::ranges::any_of(recent_, [&](const Arrival& other) {
+        return other.sequence < sequence && other.at > sent + least_delay;
+      });
       for (const Arrival& other : recent_) {
         if (other.sequence > sequence && other.at < at) {
-          after = std::max(after, at - other.at);
-          before = std::max(before, other.sent - sent);
+          const Duration sent_before = other.sent - sent;
+          spread = std::max(spread, at - other.at);
+          if (met_none && sent_before <= kSentBeforeMax) {
+            spread = std::max(spread, at - other.at + sent_before);
+          }
+          before = std::max(before, sent_before);
         }
       }
     }
     newest_ = std::max(newest_, sequence);
-    arrived_after_.add(now, -std::min(after, kMost));
+    spread_.add(now, -std::min(spread, kMost));
     sent_before_.add(now, -std::min(before, kMost));
     recent_.push_back({sequence, sent, at});
     if (recent_.size() > kRecentMax) {
       recent_.pop_front();
     }
   }
-  /// The longest time by which a datagram arrived after one that was sent later, of the last 10 to
-  /// 20 s, at most 200 ms. A FIFO queue keeps the order, so this is jitter alone, however long the
-  /// queue is. Zero on a path that keeps the order.
-  Duration spread() const { return -arrived_after_.least().value_or(Duration{}); }
+  /// How much longer one datagram is in transit than another by jitter alone: the longest seen in
+  /// the last 10 to 20 s, at most 200 ms. A FIFO queue keeps the order, so a datagram that arrives
+  /// after one sent later shows jitter of at least the time between the two arrivals, however long
+  /// the queue is. If none of ours was in the queue when it was sent, the time between the two
+  /// sendings is part of the jitter too. Zero on a path that keeps the order.
+  Duration spread() const { return -spread_.least().value_or(Duration{}); }
   /// The longest time by which such a datagram was sent before the other, with a margin, as the
   /// next may exceed all so far. Two that wait in a queue arrive closer together than they were
   /// sent, so this may be longer than the spread. Zero on a path that keeps the order.
@@ -54,6 +65,8 @@ class Reordering {
   };
   static constexpr Duration kSpan = 10s;
   static constexpr Duration kMargin = 1ms;
+  // Over a longer time other causes, such as a pause of the link, are as likely as jitter.
+  static constexpr Duration kSentBeforeMax = 30ms;
   // A longer delay counts as a slow link, whatever the order of arrival.
   static constexpr Duration kMost = 200ms;
   static constexpr size_t kRecentMax = 64;
@@ -61,7 +74,7 @@ class Reordering {
   Fifo<Arrival> recent_;
   uint64_t newest_ = 0;
   // Negative: the least is the most.
-  RecentLeast<Duration> arrived_after_{kSpan};
+  RecentLeast<Duration> spread_{kSpan};
   RecentLeast<Duration> sent_before_{kSpan};
 };
 
