@@ -90,7 +90,10 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     reported_until_ = made_at;
     return true;
   }
-  const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay(); };
+  // Within the spread a datagram is late by jitter: it waits for nothing.
+  const auto reaches_link = [&](const Sent& sent) {
+    return sent.at + *base_delay() + reordering_.spread();
+  };
   TimePoint done = reported_until_;  // reported up to here
   const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {

@@ -51,13 +51,9 @@ class ExposureHistory {
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
                      const std::function<void(const Exposure&)>& tell);
 
-  /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock) plus
-  /// reordering().spread(): a datagram sent at s that waits in no queue arrives by s + this.
-  /// nullopt before the first arrival.
-  std::optional<Duration> base_delay() const {
-    const auto least = least_delay_.least();
-    return least ? std::optional{*least + reordering_.spread()} : std::nullopt;
-  }
+  /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock): a
+  /// datagram sent at s reaches the link at s + this. nullopt before the first arrival.
+  std::optional<Duration> base_delay() const { return least_delay_.least(); }
   const Reordering& reordering() const { return reordering_; }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }

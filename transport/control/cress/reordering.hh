@@ -25,19 +25,18 @@ class Reordering {
         return other.sequence < sequence && other.at > sent + least_delay;
       });
       for (const Arrival& other : recent_) {
-        if (other.sequence > sequence && other.at < at) {
-          const Duration sent_before = other.sent - sent;
-          spread = std::max(spread, at - other.at);
-          if (met_none && sent_before <= kSentBeforeMax) {
-            spread = std::max(spread, at - other.at + sent_before);
-          }
-          before = std::max(before, sent_before);
+        const Duration sent_before = other.sent - sent;
+        const Duration after = at - other.at;
+        if (other.sequence > sequence && after > Duration{} && after <= kMost) {
+          const bool counts = met_none && sent_before <= kSentBeforeMax;
+          spread = std::max(spread, counts ? std::min(after + sent_before, kMost) : after);
+          before = std::max(before, std::min(sent_before, kMost));
         }
       }
     }
     newest_ = std::max(newest_, sequence);
-    spread_.add(now, -std::min(spread, kMost));
-    sent_before_.add(now, -std::min(before, kMost));
+    spread_.add(now, -spread);
+    sent_before_.add(now, -before);
     recent_.push_back({sequence, sent, at});
     if (recent_.size() > kRecentMax) {
       recent_.pop_front();
@@ -67,7 +66,7 @@ class Reordering {
   static constexpr Duration kMargin = 1ms;
   // Over a longer time other causes, such as a pause of the link, are as likely as jitter.
   static constexpr Duration kSentBeforeMax = 30ms;
-  // A longer delay counts as a slow link, whatever the order of arrival.
+  // One that is later than this is a stray: it says nothing about the others.
   static constexpr Duration kMost = 200ms;
   static constexpr size_t kRecentMax = 64;
 
