@@ -1,9 +1,13 @@
 #pragma once
 
+#include <condition_variable>
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "app/ui/model/call_view.hh"
 #include "media/devices/devices.hh"
@@ -66,5 +70,31 @@ void save_settings(const Settings& settings, const std::filesystem::path& path);
 /// Where the settings belong by the XDG base directory rules: `main` hands in what the environment
 /// says of XDG_CONFIG_HOME and HOME (null: nothing). Empty: nowhere.
 std::filesystem::path settings_path(const char* xdg_config_home, const char* home);
+
+/// So long nothing new must have come before it is written: a name is typed letter by letter.
+inline constexpr Duration kSettingsRest = 500ms;
+
+/// Writes settings in a thread of its own, because a disk may take its time and neither call nor
+/// window has any; the newest only. The destructor writes what is still to be written.
+/// Threads: `save` from any; `on_error` is called in the keeper's.
+class SettingsKeeper {
+ public:
+  /// `path` empty: keeps nothing. `on_error` hears, in words, of what could not be written.
+  SettingsKeeper(std::filesystem::path path, std::function<void(const std::string&)> on_error);
+  ~SettingsKeeper();
+
+  void save(const Settings& settings);
+
+ private:
+  void keep();
+
+  const std::filesystem::path path_;
+  const std::function<void(const std::string&)> on_error_;
+  std::mutex mutex_;  // of the next three
+  std::condition_variable changed_;
+  std::optional<Settings> wanted_;
+  bool stop_wanted_ = false;
+  std::thread thread_;
+};
 
 }  // namespace cress::desktop

@@ -65,8 +65,6 @@ class LiveDevices {
   LiveDevices(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
               LiveDevicesOptions options, LiveDevicesOutputs outputs);
   ~LiveDevices();
-  LiveDevices(const LiveDevices&) = delete;
-  LiveDevices& operator=(const LiveDevices&) = delete;
 
   /// Opens them: nothing of the outputs is called before.
   void begin();

@@ -64,8 +64,6 @@ class Window {
  public:
   explicit Window(const WindowOptions& options = {});
   ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
 
   /// Takes what the person did, then draws if anything changed, but not more often than
   /// kFrameInterval; gives whether it drew. Cheap when nothing changed. `now` never goes back.

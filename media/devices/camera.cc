@@ -172,8 +172,6 @@ class LiveCamera::Device {
       portal_->cancel();  // somebody may sit before the dialog, and the keeper waits for him
     }
   }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
 
   DeviceOutbox<CapturedPicture>& outbox() { return outbox_; }
   void open() {

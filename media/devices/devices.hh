@@ -54,8 +54,6 @@ class DeviceWatch {
 
   DeviceWatch();
   ~DeviceWatch();
-  DeviceWatch(const DeviceWatch&) = delete;
-  DeviceWatch& operator=(const DeviceWatch&) = delete;
 
   /// What is there now: of each kind the default first, then by name, built-in ones last.
   std::vector<Device> list() const;

@@ -13,8 +13,6 @@ class EchoProbe {
   /// Errors: none; check failure where GStreamer has no webrtcechoprobe.
   EchoProbe();
   ~EchoProbe();
-  EchoProbe(const EchoProbe&) = delete;
-  EchoProbe& operator=(const EchoProbe&) = delete;
 
   /// For the .cc files of this folder: GStreamer's name for it, and the element itself.
   const std::string& name() const;

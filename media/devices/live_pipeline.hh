@@ -42,8 +42,6 @@ class LivePipeline {
   explicit LivePipeline(LivePipelineOptions options);
   /// Closes; returns when none of GStreamer's threads is left.
   ~LivePipeline();
-  LivePipeline(const LivePipeline&) = delete;
-  LivePipeline& operator=(const LivePipeline&) = delete;
 
   /// Closes what is open and opens anew. Returns at once.
   void open();

@@ -30,8 +30,6 @@ class ScreenPortal {
   explicit ScreenPortal(std::function<void()> on_closed);
   /// Ends the sharing; whoever asks meanwhile must have been sent away by `cancel`.
   ~ScreenPortal();
-  ScreenPortal(const ScreenPortal&) = delete;
-  ScreenPortal& operator=(const ScreenPortal&) = delete;
 
   /// Shows the dialog and waits for the person, minutes if need be. What was shared before is no
   /// longer. Errors: ScreenDeclined; std::runtime_error in plain words where no portal answers or

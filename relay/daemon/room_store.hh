@@ -31,8 +31,6 @@ class RoomStore {
   /// Opens, or makes an empty one; its folder must be there.
   explicit RoomStore(const std::filesystem::path& file);
   ~RoomStore();
-  RoomStore(const RoomStore&) = delete;
-  RoomStore& operator=(const RoomStore&) = delete;
 
   /// False: there is one of that name.
   bool create(const StoredRoom& room);

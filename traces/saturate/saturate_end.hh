@@ -59,8 +59,6 @@ class SaturateEnd {
   /// `on_end` is called once, from the loop, when there is nothing left to do.
   SaturateEnd(const Parts& parts, const SaturatorOptions& options, std::function<void()> on_end);
   ~SaturateEnd();
-  SaturateEnd(const SaturateEnd&) = delete;
-  SaturateEnd& operator=(const SaturateEnd&) = delete;
 
   const Saturator& saturator() const { return saturator_; }
   /// Ends measuring; what was measured is still collected.

@@ -53,8 +53,6 @@ class NamespaceProcess {
   /// Makes and configures the network; the command does not run yet.
   explicit NamespaceProcess(NamespaceOptions options);
   ~NamespaceProcess();
-  NamespaceProcess(const NamespaceProcess&) = delete;
-  NamespaceProcess& operator=(const NamespaceProcess&) = delete;
 
   /// Runs the command. Throws when there is no such program or it cannot be executed.
   void start();

@@ -70,8 +70,6 @@ class Driver {
   explicit Driver(Parts parts) : Driver(parts, Options{}) {}
   Driver(Parts parts, Options options);
   ~Driver();
-  Driver(const Driver&) = delete;
-  Driver& operator=(const Driver&) = delete;
 
   /// The application changes its machine: a picture was captured, the user hung up. What arrived
   /// until now is handed over first, then `change` (may be empty) is called with the present, then

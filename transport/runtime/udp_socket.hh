@@ -86,8 +86,6 @@ class UdpSocket {
   ~UdpSocket();
   UdpSocket(UdpSocket&&) noexcept;
   UdpSocket& operator=(UdpSocket&&) noexcept;
-  UdpSocket(const UdpSocket&) = delete;
-  UdpSocket& operator=(const UdpSocket&) = delete;
 
   /// What has arrived, at most `count_max` (1..kBatchMax) datagrams, those that came as one counted
   /// once; none when nothing waits.

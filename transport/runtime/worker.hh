@@ -19,8 +19,6 @@ class Worker {
   Worker(EventLoop& loop, size_t waiting_max);
   /// Waits for what is being done; what waits is forgotten, and no `done` is called any more.
   ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   /// `work` is called there, in order of adding, then `done` in the loop's thread. What `work`
   /// throws leaves EventLoop::run() in place of that. False: too many wait, it was not taken.

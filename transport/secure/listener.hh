@@ -16,6 +16,7 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/crypto/keyed_hash.hh"
+#include "transport/secure/door.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/handshake/handshake_limits.hh"
 #include "transport/secure/path/peer.hh"
@@ -51,26 +52,9 @@ struct ListenerOptions {
   PeerOptions peer{};
 };
 
-/// Everything that was refused, and why; and what was asked.
-struct ListenerStats {
-  uint64_t datagrams_received = 0;
-  uint64_t datagrams_sent = 0;
-  uint64_t bytes_received = 0;
-  uint64_t bytes_sent = 0;
-  uint64_t records_opened = 0;   ///< control records too
-  uint64_t routed = 0;           ///< datagrams that a peer was found for by its id
-  uint64_t unknown_kind = 0;     ///< no Cress datagram at all
-  uint64_t truncated = 0;        ///< a record shorter than its header and tag
-  uint64_t bad_tag = 0;          ///< not of the peer of that address, or changed on the way
-  uint64_t unknown_key = 0;      ///< of a key phase that is not in use
-  uint64_t replayed = 0;         ///< or too old to tell
-  uint64_t without_session = 0;  ///< a record from an address, or with an id, that is nobody's
-  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to none
-  uint64_t cookies_sent = 0;     ///< stateless answers
-  uint64_t handshakes_begun = 0;
-  uint64_t handshakes_failed = 0;  ///< nonsense, wrong proof, dropped, or not finished in time
-  uint64_t rate_limited = 0;       ///< handshake datagrams beyond what the budgets allow
-  uint64_t unknown_identity = 0;   ///< of no room that is open
+struct ListenerStats : DoorStats {
+  uint64_t routed = 0;            ///< datagrams that a peer was found for by its id
+  uint64_t unknown_identity = 0;  ///< of no room that is open
   uint64_t joined = 0;
   uint64_t full = 0;           ///< had the right key, but there was no place
   uint64_t ignored = 0;        ///< of peers that are not listened to, unopened
@@ -193,7 +177,6 @@ class Listener {
   const Slot* find(PeerId peer) const;
   Slot* find(PeerId peer);
   PeerId id_of(size_t slot) const;
-  void count(OpenError error);
 
   void handle_session(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   void deliver(TimePoint now, size_t slot, const Address& from, std::span<const std::byte> bytes,
@@ -207,8 +190,6 @@ class Listener {
   size_t take_slot();
 
   void handle_handshake(TimePoint now, const Address& from, std::span<const std::byte> bytes);
-  void handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
-                    std::span<const std::byte> bytes);
   bool is_repeat(const Address& from, const HelloGate::HelloRandom& random) const;
   void begin_handshake(TimePoint now, const Address& from, const HelloGate::HelloRandom& random,
                        std::span<const std::byte> bytes);
@@ -217,7 +198,6 @@ class Listener {
   void settle_pending(TimePoint now, size_t index);
   void let_in(TimePoint now, size_t index);
   void forget_pending(size_t index);
-  void drain_handshake(Handshake& handshake, const Address& to);
   void handle_due(TimePoint now, size_t thing);
 
   static constexpr size_t kAddressesMax = 4;
@@ -225,8 +205,8 @@ class Listener {
 
   ListenerOptions options_;
   HandshakeContext context_;
-  HelloGate gate_;
-  HandshakeLimits limits_;
+  ListenerStats stats_;
+  Door door_;
   TimePoint last_now_;
   bool is_stopped_ = false;
 
@@ -249,9 +229,7 @@ class Listener {
 
   std::deque<size_t> ready_;     // slots with something to send
   std::deque<size_t> in_ready_;  // slots with something received
-  std::deque<Transmit> out_;     // of handshakes
   std::deque<PeerEvent> events_;
-  ListenerStats stats_;
 };
 
 }  // namespace cress::secure

@@ -56,8 +56,6 @@ class HandshakeContext {
   /// A listener with many keys, which may come and go.
   explicit HandshakeContext(PskLookup lookup);
   ~HandshakeContext();
-  HandshakeContext(const HandshakeContext&) = delete;
-  HandshakeContext& operator=(const HandshakeContext&) = delete;
 
   Role role() const { return role_; }
 
@@ -98,8 +96,6 @@ class Handshake {
 
   Handshake(TimePoint now, const HandshakeContext& context, Duration last_repeat = kLastRepeat);
   ~Handshake();
-  Handshake(const Handshake&) = delete;
-  Handshake& operator=(const Handshake&) = delete;
 
   /// A listener's: asks for the key that the datagram names, if it does. handle_datagram does so by
   /// itself where it was not done before.

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/base/address.hh"
+
+namespace cress::runtime {
+
+/// An address of an interface that is up; its port is 0.
+struct InterfaceAddress {
+  std::string interface;
+  Address address;
+  bool loopback = false;
+  friend bool operator==(const InterfaceAddress&, const InterfaceAddress&) = default;
+};
+
+/// Of this machine now, as the kernel lists them (getifaddrs); none where it does not say.
+std::vector<InterfaceAddress> interface_addresses();
+/// From which addresses packets to the wide world would leave, IPv4 first; nothing is sent.
+std::vector<Address> routed_addresses();
+
+/// The one to put into a link, so that others find this machine: IPv4 before IPv6, never one that
+/// holds on one wire only (169.254/16, fe80::), one of `routed` before others (a bridge of virtual
+/// machines is nowhere else), loopback (127.0.0.1) if there is nothing else. Pure.
+Address best_address(std::span<const InterfaceAddress> all, std::span<const Address> routed);
+/// The same of this machine now.
+Address best_own_address();
+
+/// Neither 0.0.0.0 nor ::, which stand for all of a machine's addresses.
+bool is_specific(const Address& address);
+
+/// The host part of the link of one who listens at `bind`.
+std::string own_host(const Address& bind);
+
+}  // namespace cress::runtime
