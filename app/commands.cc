@@ -2,11 +2,9 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -18,6 +16,7 @@
 #include "app/headless/headless.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::app {
 namespace {
@@ -168,11 +167,6 @@ int execute(const CLI::App& app, Arguments& arguments, std::ostream& out, std::o
                             : execute_desktop(app, arguments, out);
 }
 
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
@@ -181,18 +175,10 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   app.set_version_flag("--version", "cress-call " CRESS_VERSION);
   Arguments arguments;
   add_options(app, arguments);
-  try {
+  return runtime::run_command_line(app, "cress-call", out, err, [&] {
     app.parse(argc, argv);
     return execute(app, arguments, out, err);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error, out, err);  // --help, --version
-    }
-    err << "cress-call: " << one_line(error.what()) << "; see cress-call --help\n";
-  } catch (const std::exception& error) {
-    err << "cress-call: " << one_line(error.what()) << "\n";
-  }
-  return 2;
+  });
 }
 
 }  // namespace cress::app

@@ -2,30 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "eval/cellsim_command.hh"
-#include "eval/compare_command.hh"
-#include "eval/encoder_command.hh"
-#include "eval/relay_load_command.hh"
 #include "eval/report/report.hh"
-#include "eval/reproduce_command.hh"
 #include "eval/run_command.hh"
 #include "eval/schemes/registry.hh"
-#include "eval/sweep_command.hh"
+#include "eval/subcommands.hh"
 #include "media/gst/gst_runtime.hh"
 #include "traces/links.hh"
 #include "transport/base/check.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::eval {
 namespace {
@@ -40,14 +36,6 @@ constexpr const char* kExamples = R"(Examples:
   cress-eval compare build/before build/after
   cress-eval cellsim --link 3g --peer 'python3 -m http.server' -- curl http://100.64.0.1:8000/
   cress-eval report build/3g)";
-
-/// "What it was; what to do" without the library's own second line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    c = c == '\n' ? ' ' : c;
-  }
-  return text;
-}
 
 std::string typed_line(int argc, const char* const* argv) {
   std::string line;
@@ -210,21 +198,19 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   commands.add_simulations();
   commands.add_real_time(split, typed_line(argc, argv));
   commands.add_views();
-  try {
-    app.parse(narrow<int>(split.own.size()), split.own.data());
-    return commands.execute();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error, out, err);  // --help, --version
+  return runtime::run_command_line(app, "cress-eval", out, err, [&] {
+    try {
+      app.parse(narrow<int>(split.own.size()), split.own.data());
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0 && app.get_subcommands().empty() && argc > 1 &&
+          argv[1][0] != '-') {
+        throw std::runtime_error("unknown command " + std::string{argv[1]} +
+                                 "; see cress-eval --help");
+      }
+      throw;
     }
-    const bool unknown_command = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
-    err << "cress-eval: "
-        << (unknown_command ? "unknown command " + std::string{argv[1]} : one_line(error.what()))
-        << "; see cress-eval --help\n";
-  } catch (const std::exception& error) {
-    err << "cress-eval: " << one_line(error.what()) << "\n";
-  }
-  return 2;
+    return commands.execute();
+  });
 }
 
 }  // namespace cress::eval

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "eval/command_test_tools.hh"
-#include "eval/relay_load_command.hh"
+#include "eval/subcommands.hh"
 #include "media/codec/versions.hh"
 #include "transport/base/golden_test_tools.hh"
 

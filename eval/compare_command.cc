@@ -1,5 +1,3 @@
-#include "eval/compare_command.hh"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "eval/compare/compare.hh"
 #include "eval/compare/run_record.hh"
 #include "eval/report/run_files.hh"
+#include "eval/subcommands.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::eval {

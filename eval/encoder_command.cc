@@ -1,5 +1,3 @@
-#include "eval/encoder_command.hh"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +11,8 @@
 #include "eval/encoder/bench.hh"
 #include "eval/encoder/ivf_video.hh"
 #include "eval/encoder/outputs.hh"
-#include "eval/encoder/page.hh"
 #include "eval/progress.hh"
+#include "eval/subcommands.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/text_file.hh"

@@ -14,8 +14,6 @@ class Progress {
  public:
   explicit Progress(size_t tasks);
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   /// Task `task` has done `share` (0..1) of its work.
   void report(size_t task, double share);

@@ -1,5 +1,3 @@
-#include "eval/relay_load_command.hh"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "eval/relay_load/relay_load.hh"
+#include "eval/subcommands.hh"
 
 namespace cress::eval {
 namespace {

@@ -1,5 +1,3 @@
-#include "eval/reproduce_command.hh"
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "eval/progress.hh"
 #include "eval/reproduce/recipes.hh"
 #include "eval/run_command.hh"
+#include "eval/subcommands.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::eval {

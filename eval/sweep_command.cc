@@ -1,10 +1,7 @@
-#include "eval/sweep_command.hh"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -16,12 +13,14 @@
 #include <utility>
 
 #include "eval/experiment.hh"
-#include "eval/report/seed_groups.hh"
+#include "eval/report/page_parts.hh"
+#include "eval/subcommands.hh"
 #include "eval/sweep/digest.hh"
 #include "eval/sweep/pool.hh"
 #include "eval/sweep/progress_line.hh"
 #include "eval/sweep/shard.hh"
 #include "eval/sweep_runs.hh"
+#include "transport/base/text.hh"
 
 namespace cress::eval {
 namespace {
@@ -115,10 +114,8 @@ void print_jobs(const Sweep& sweep, std::ostream& out) {
   const SweepArguments& a = sweep.arguments;
   size_t count = sweep.runs.size();
   if (a.print_jobs != kAllJobs) {
-    size_t wanted = 0;
-    const char* const end = a.print_jobs.data() + a.print_jobs.size();
-    const auto read = std::from_chars(a.print_jobs.data(), end, wanted);
-    if (read.ec != std::errc{} || read.ptr != end || wanted == 0) {
+    const size_t wanted = parse_number<size_t>(a.print_jobs).value_or(0);
+    if (wanted == 0) {
       throw std::invalid_argument(fmt::format(
           "--print-jobs {}: how many commands? A number, or nothing: one a run", a.print_jobs));
     }

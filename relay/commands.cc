@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/command_line.hh"
 #include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 
@@ -226,11 +226,6 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   return run_daemon(config, wall_clock, err);
 }
 
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, const WallClock& wall_clock,
@@ -238,20 +233,14 @@ int run_command_line(int argc, const char* const* argv, const WallClock& wall_cl
   CLI::App app{"A relay for calls of many: it passes on what it cannot read."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-relay " CRESS_VERSION);
-  try {
-    return execute(app, argc, argv, wall_clock, out, err);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error, out, err);  // --help, --version
+  return runtime::run_command_line(app, "cress-relay", out, err, [&] {
+    try {
+      return execute(app, argc, argv, wall_clock, out, err);
+    } catch (const Refused& error) {
+      err << "cress-relay: " << one_line(error.what()) << "\n";
+      return 1;
     }
-    err << "cress-relay: " << one_line(error.what()) << "; see cress-relay --help\n";
-  } catch (const Refused& error) {
-    err << "cress-relay: " << one_line(error.what()) << "\n";
-    return 1;
-  } catch (const std::exception& error) {
-    err << "cress-relay: " << one_line(error.what()) << "\n";
-  }
-  return 2;
+  });
 }
 
 }  // namespace cress::relay

@@ -1,9 +1,7 @@
 #include "traces/commands.hh"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,12 +14,12 @@
 #include "traces/trace_formats.hh"
 #include "traces/trace_plot.hh"
 #include "traces/trace_statistics.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::traces {
 namespace {
-
-constexpr int kExitBad = 2;
 
 struct GenerateOptions {
   std::string link;
@@ -282,10 +280,7 @@ CLI::Validator seconds_within(double low, double high) {
 /// CLI11 would wrap -1 and cut off what does not fit.
 CLI::Validator whole_number() {
   return {[](const std::string& text) {
-            uint64_t value = 0;
-            const char* const end = text.data() + text.size();
-            const auto [stop, error] = std::from_chars(text.data(), end, value);
-            return error == std::errc{} && stop == end
+            return parse_number<uint64_t>(text)
                        ? std::string{}
                        : text + " is not a whole number from 0 to 2^64 - 1";
           },
@@ -380,7 +375,7 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
   add_generate(app, generate_options);
   add_others(app, fit_options, stat_options, convert_options);
   const SaturateCommand saturate{app};
-  try {
+  return runtime::run_command_line(app, "cress-trace", streams.out, streams.messages, [&] {
     require_known_command(app, arguments);
     // CLI11 takes a vector back to front.
     app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
@@ -398,19 +393,8 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
     if (!streams.out.flush()) {
       throw std::runtime_error("standard output cannot be written");
     }
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help, --version
-      return app.exit(error, streams.out, streams.messages);
-    }
-    std::string what = error.what();
-    std::ranges::replace(what, '\n', ' ');
-    streams.messages << "cress-trace: " << what << "; see cress-trace --help\n";
-    return kExitBad;
-  } catch (const std::exception& error) {
-    streams.messages << "cress-trace: " << error.what() << '\n';
-    return kExitBad;
-  }
-  return 0;
+    return 0;
+  });
 }
 
 }  // namespace cress::traces

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include "traces/embedded_models.hh"
 #include "traces/everyday_links.hh"
 #include "transport/base/check.hh"
+#include "transport/base/text.hh"
 
 namespace cress::traces {
 namespace {
@@ -73,21 +73,12 @@ std::string description_of(const Recording& recording) {
                         : "recorded, uplink only: used for both directions";
 }
 
-/// Levenshtein's distance, letters compared without case.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
+std::string lower(std::string_view text) {
+  std::string out{text};
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return out;
 }
 
 /// Up to kNearMatchesMax names that a user who typed `name` may have meant.
@@ -96,7 +87,7 @@ std::vector<std::string> near_matches(std::string_view name,
   std::vector<std::pair<size_t, std::string>> ranked;
   const std::string_view typed = name.substr(0, 100);
   for (const LinkSummary& link : links) {
-    const size_t distance = edit_distance(typed, link.name);
+    const size_t distance = edit_distance(lower(typed), lower(link.name));
     const bool part = typed.size() >= 3 && link.name.find(typed) != std::string::npos;
     if (part || distance <= std::max<size_t>(2, link.name.size() / 3)) {
       ranked.emplace_back(part ? 0 : distance, link.name);

@@ -12,8 +12,6 @@ class SaturateCommand {
  public:
   explicit SaturateCommand(CLI::App& app);
   ~SaturateCommand();
-  SaturateCommand(const SaturateCommand&) = delete;
-  SaturateCommand& operator=(const SaturateCommand&) = delete;
 
   /// After parsing. Throws std::runtime_error in one sentence.
   void run(const CommandStreams& streams) const;

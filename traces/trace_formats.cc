@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <vector>
 
 #include "transport/base/check.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::traces {
@@ -35,23 +35,9 @@ struct Row {
   size_t line = 0;
 };
 
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+std::optional<double> finite_number(std::string_view text) {
+  const auto value = parse_number<double>(trimmed(text));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 /// The rows of a two-column table, or the error: the part that both tables share.
@@ -67,9 +53,9 @@ Result<std::vector<Row>, TableError> parse_rows(std::string_view text, std::stri
       continue;
     }
     const size_t comma = row.find(',');
-    const auto time_s = parse_number(row.substr(0, comma));
+    const auto time_s = finite_number(row.substr(0, comma));
     const auto value =
-        comma == std::string_view::npos ? std::nullopt : parse_number(row.substr(comma + 1));
+        comma == std::string_view::npos ? std::nullopt : finite_number(row.substr(comma + 1));
     if (!time_s && !value && heading_allowed && comma != std::string_view::npos) {
       heading_allowed = false;
       continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "transport/base/big_endian.hh"
+
 namespace cress::app {
 namespace {
 
@@ -15,20 +17,6 @@ constexpr double kLossUnit = 1000;
 constexpr uint32_t kMuted = 1;
 constexpr uint32_t kCameraOff = 2;
 constexpr uint32_t kSharesScreen = 4;
-
-void put(std::vector<std::byte>& bytes, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<std::byte>(value >> static_cast<unsigned>(shift)));
-  }
-}
-
-uint32_t get(std::span<const std::byte> bytes, size_t at) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    value = value << 8U | std::to_integer<uint32_t>(bytes[at + i]);
-  }
-  return value;
-}
 
 }  // namespace
 
@@ -50,8 +38,9 @@ std::vector<std::byte> encode(const ControlMessage& message) {
   }
   const auto& link = std::get<LinkReport>(message);
   std::vector<std::byte> bytes{kLinkReport};
-  put(bytes, static_cast<uint32_t>(std::clamp(link.forecast.kilobits_per_second(), 0.0, 4e9)));
-  put(bytes, static_cast<uint32_t>(std::clamp(link.loss, 0.0, 1.0) * kLossUnit));
+  append_number(static_cast<uint32_t>(std::clamp(link.forecast.kilobits_per_second(), 0.0, 4e9)), 4,
+                bytes);
+  append_number(static_cast<uint32_t>(std::clamp(link.loss, 0.0, 1.0) * kLossUnit), 4, bytes);
   return bytes;
 }
 
@@ -63,8 +52,9 @@ std::optional<ControlMessage> parse_control_message(std::span<const std::byte> b
     return *report;
   }
   if (bytes.size() == kLinkReportSize && bytes[0] == kLinkReport) {
-    return LinkReport{.forecast = DataRate::kilobits_per_second(get(bytes, 1)),
-                      .loss = std::min(get(bytes, 5) / kLossUnit, 1.0)};
+    return LinkReport{
+        .forecast = DataRate::kilobits_per_second(static_cast<int64_t>(number_at(bytes, 1, 4))),
+        .loss = std::min(static_cast<double>(number_at(bytes, 5, 4)) / kLossUnit, 1.0)};
   }
   if (bytes.size() >= 2 && bytes.size() <= 2 + kPersonNameMax && bytes[0] == kPersonState) {
     const auto flags = std::to_integer<uint32_t>(bytes[1]);

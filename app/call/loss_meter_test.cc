@@ -1,6 +1,6 @@
-#include "app/call/loss_meter.hh"
-
 #include <gtest/gtest.h>
+
+#include "app/call/call_sender.hh"
 
 namespace cress::app {
 namespace {

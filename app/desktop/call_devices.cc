@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "app/desktop/desktop_call_impl.hh"
+#include "app/desktop/desktop_call.hh"
 
 namespace cress::desktop {
 namespace {
@@ -53,8 +53,8 @@ const char* words_without(DeviceKind kind) {
 
 }  // namespace
 
-/// An audio server may take some time to list its devices.
-void DesktopCall::Impl::open_device_watch() {
+/// A sound server may take its time to say what there is.
+void DesktopCall::open_device_watch() {
   // Copyable, as work for the loop must be.
   auto watch = std::make_shared<std::unique_ptr<media::DeviceWatch>>();
   try {
@@ -70,7 +70,7 @@ void DesktopCall::Impl::open_device_watch() {
   errands_.post([this, watch] { guarded([&] { adopt(std::move(*watch)); }); });
 }
 
-void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
+void DesktopCall::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   watch_ = std::move(watch);
   loop_.on_readable(watch_->ready_fd(), [this] { guarded([this] { take_device_changes(); }); });
   shelf_.set_list(devices());
@@ -84,9 +84,9 @@ void DesktopCall::Impl::adopt(std::unique_ptr<media::DeviceWatch> watch) {
   open_preview();
 }
 
-/// The available devices, without a way to the screen that this desktop does not have: X programs
-/// see only black of Wayland's screen, except for themselves.
-std::vector<media::Device> DesktopCall::Impl::devices() const {
+/// What there is, but for the way to a screen that this desktop does not have: what X programs see
+/// of Wayland's is black, but for themselves.
+std::vector<media::Device> DesktopCall::devices() const {
   std::vector<media::Device> all = watch_->list();
   std::erase_if(all, [this](const media::Device& device) {
     return device.kind == DeviceKind::kScreen && device.id != screen_device();
@@ -94,11 +94,11 @@ std::vector<media::Device> DesktopCall::Impl::devices() const {
   return all;
 }
 
-const char* DesktopCall::Impl::screen_device() const {
+const char* DesktopCall::screen_device() const {
   return options_.on_wayland ? media::kPortalDevice : media::kScreenDevice;
 }
 
-void DesktopCall::Impl::take_device_changes() {
+void DesktopCall::take_device_changes() {
   const bool had_no_camera = shelf_.is_missing(DeviceKind::kCamera);
   std::vector<media::DeviceChange> changes;
   while (auto change = watch_->poll_change()) {
@@ -114,7 +114,7 @@ void DesktopCall::Impl::take_device_changes() {
   use_devices();
 }
 
-void DesktopCall::Impl::tell_change(const media::DeviceChange& change) {
+void DesktopCall::tell_change(const media::DeviceChange& change) {
   const media::Device& device = change.device;
   if (change.kind == media::DeviceChange::Kind::kPlugged) {
     const bool is_dark = device.kind == DeviceKind::kCamera && camera_off_ && live_;
@@ -127,8 +127,8 @@ void DesktopCall::Impl::tell_change(const media::DeviceChange& change) {
   }
 }
 
-/// Makes the call or the preview use the current choices.
-void DesktopCall::Impl::use_devices() {
+/// Has the call or the preview use what is to be used now.
+void DesktopCall::use_devices() {
   const std::string camera =
       sharing_ ? shelf_.wanted(DeviceKind::kScreen) : shelf_.used(DeviceKind::kCamera);
   const std::string microphone = shelf_.used(DeviceKind::kMicrophone);
@@ -157,7 +157,7 @@ void DesktopCall::Impl::use_devices() {
   show_devices();
 }
 
-void DesktopCall::Impl::use_in_preview(bool other_camera, bool other_microphone) {
+void DesktopCall::use_in_preview(bool other_camera, bool other_microphone) {
   const PreviewOptions options = preview_options();
   if (other_camera || options.camera.has_value() != preview_->has_camera()) {
     board_.change([](ui::CallView& view) { view.own = {}; });
@@ -168,7 +168,7 @@ void DesktopCall::Impl::use_in_preview(bool other_camera, bool other_microphone)
   }
 }
 
-void DesktopCall::Impl::handle_device_lost(const std::string& words) {
+void DesktopCall::handle_device_lost(const std::string& words) {
   const auto kind = device_in(words);
   if (!kind) {
     notify(Tone::kWarning, sentence(words));
@@ -185,7 +185,7 @@ void DesktopCall::Impl::handle_device_lost(const std::string& words) {
   loop_.post([this] { tell_person(); });  // not inside this call: the caller may be the call itself
 }
 
-void DesktopCall::Impl::handle_device_back(const std::string& words) {
+void DesktopCall::handle_device_back(const std::string& words) {
   if (const auto kind = device_in(words)) {
     state_of(*kind).lost = false;
   }
@@ -193,7 +193,7 @@ void DesktopCall::Impl::handle_device_back(const std::string& words) {
   loop_.post([this] { tell_person(); });
 }
 
-DesktopCall::Impl::DeviceState& DesktopCall::Impl::state_of(DeviceKind kind) {
+DesktopCall::DeviceState& DesktopCall::state_of(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::kMicrophone:
       return microphone_state_;
@@ -204,23 +204,23 @@ DesktopCall::Impl::DeviceState& DesktopCall::Impl::state_of(DeviceKind kind) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::TalkPressed&) {
+void DesktopCall::act(const ui::TalkPressed&) {
   talking_ = muted_;
   tell_person();
 }
 
-void DesktopCall::Impl::act(const ui::TalkReleased&) {
+void DesktopCall::act(const ui::TalkReleased&) {
   talking_ = false;
   tell_person();
 }
 
-void DesktopCall::Impl::set_muted(bool muted) {
+void DesktopCall::set_muted(bool muted) {
   muted_ = muted;
   talking_ = false;
   tell_person();
 }
 
-void DesktopCall::Impl::act(const ui::CameraOn&) {
+void DesktopCall::act(const ui::CameraOn&) {
   if (shelf_.is_missing(DeviceKind::kCamera)) {
     notify(Tone::kWarning, "There is no camera; plug one in, then switch it on.");
     return;
@@ -232,7 +232,7 @@ void DesktopCall::Impl::act(const ui::CameraOn&) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::CameraOff&) {
+void DesktopCall::act(const ui::CameraOff&) {
   camera_off_ = true;
   board_.change([](ui::CallView& view) { view.own = {}; });
   tell_person();
@@ -241,7 +241,7 @@ void DesktopCall::Impl::act(const ui::CameraOff&) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::ShareScreen& share) {
+void DesktopCall::act(const ui::ShareScreen& share) {
   const std::string id = share.screen_id.empty() ? screen_device() : share.screen_id;
   if (!is_in_call()) {
     return;
@@ -257,7 +257,7 @@ void DesktopCall::Impl::act(const ui::ShareScreen& share) {
   use_devices();
 }
 
-void DesktopCall::Impl::act(const ui::StopSharing&) {
+void DesktopCall::act(const ui::StopSharing&) {
   if (std::exchange(sharing_, false)) {
     shelf_.choose(DeviceKind::kScreen, "");
     board_.change([](ui::CallView& view) { view.own = {}; });
@@ -265,7 +265,7 @@ void DesktopCall::Impl::act(const ui::StopSharing&) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::ChooseDevice& choice) {
+void DesktopCall::act(const ui::ChooseDevice& choice) {
   const DeviceKind kind = kind_of(choice.kind);
   if (kind == DeviceKind::kScreen) {
     act(ui::ShareScreen{choice.id});
@@ -290,7 +290,7 @@ void DesktopCall::Impl::act(const ui::ChooseDevice& choice) {
   use_devices();
 }
 
-void DesktopCall::Impl::act(const ui::ChooseName& choice) {
+void DesktopCall::act(const ui::ChooseName& choice) {
   name_ = settings_.name = app::clean_name(choice.name);
   keeper_->save(settings_);
   if (live_ && !leaving_) {
@@ -299,7 +299,7 @@ void DesktopCall::Impl::act(const ui::ChooseName& choice) {
   board_.change([this](ui::CallView& view) { view.self.name = name_; });
 }
 
-void DesktopCall::Impl::open_preview() {
+void DesktopCall::open_preview() {
   if (preview_ || live_ || !looked_for_devices_ || screen_ == ui::Screen::kEnded) {
     return;
   }
@@ -318,7 +318,7 @@ void DesktopCall::Impl::open_preview() {
   tell_person();
 }
 
-PreviewOptions DesktopCall::Impl::preview_options() const {
+PreviewOptions DesktopCall::preview_options() const {
   PreviewOptions options;
   if (!camera_off_ && !shelf_.is_missing(DeviceKind::kCamera)) {
     options.camera = camera_options();
@@ -329,17 +329,17 @@ PreviewOptions DesktopCall::Impl::preview_options() const {
   return options;
 }
 
-media::LiveCameraOptions DesktopCall::Impl::camera_options() const {
+media::LiveCameraOptions DesktopCall::camera_options() const {
   return {.id = shelf_.used(DeviceKind::kCamera),
           .size = options_.camera_size,
           .rate = options_.camera_rate};
 }
 
-media::LiveMicrophoneOptions DesktopCall::Impl::microphone_options() const {
+media::LiveMicrophoneOptions DesktopCall::microphone_options() const {
   return {.id = shelf_.used(DeviceKind::kMicrophone), .processing = settings_.voice};
 }
 
-app::PersonState DesktopCall::Impl::person() const {
+app::PersonState DesktopCall::person() const {
   const bool seen = !camera_off_ && !camera_state_.lost && !shelf_.is_missing(DeviceKind::kCamera);
   return {.name = name_,
           .muted = muted_ && !talking_,
@@ -347,8 +347,8 @@ app::PersonState DesktopCall::Impl::person() const {
           .shares_screen = sharing_};
 }
 
-/// Passes the current state of this person to the other end and to the window.
-void DesktopCall::Impl::tell_person() {
+/// Brings what is true of this person to the other end and to the window.
+void DesktopCall::tell_person() {
   if (live_ && !leaving_) {
     const app::PersonState now = person();
     const app::PersonState told = live_->person();
@@ -367,7 +367,7 @@ void DesktopCall::Impl::tell_person() {
   });
 }
 
-void DesktopCall::Impl::show_devices() {
+void DesktopCall::show_devices() {
   board_.change([this](ui::CallView& view) {
     view.cameras = shelf_.view(DeviceKind::kCamera);
     view.microphones = shelf_.view(DeviceKind::kMicrophone);

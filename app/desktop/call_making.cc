@@ -2,10 +2,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/desktop/desktop_call_impl.hh"
-#include "app/desktop/own_address.hh"
+#include "app/desktop/desktop_call.hh"
 #include "app/live/listening_link.hh"
 #include "app/ui/model/format.hh"
+#include "transport/runtime/own_address.hh"
 
 namespace cress::desktop {
 namespace {
@@ -16,13 +16,13 @@ using ui::Tone;
 
 }  // namespace
 
-void DesktopCall::Impl::act(const ui::StartListening&) {
+void DesktopCall::act(const ui::StartListening&) {
   if (screen_ == Screen::kStart) {
     listen({});
   }
 }
 
-void DesktopCall::Impl::listen(const Address& bind) {
+void DesktopCall::listen(const Address& bind) {
   if (leaving_) {
     after_leaving_ = [this, bind] { listen(bind); };
     return;
@@ -38,10 +38,9 @@ void DesktopCall::Impl::listen(const Address& bind) {
           {.role = secure::Role::kListener, .secret = link->secret(), .bind = link->bind()})) {
     return;
   }
-  const std::string host = host_of(is_specific(bind) ? bind : best_own_address());
   std::string text;
   try {
-    text = secure::format_link(link->opened(host, live_->local_address().port));
+    text = secure::format_link(link->opened(runtime::own_host(bind), live_->local_address().port));
   } catch (const std::runtime_error& error) {
     leave(Screen::kStart, "");
     notify(Tone::kTrouble, sentence(error.what()));
@@ -51,7 +50,7 @@ void DesktopCall::Impl::listen(const Address& bind) {
   show_screen(Screen::kWaiting);
 }
 
-void DesktopCall::Impl::act(const ui::Join& wish) {
+void DesktopCall::act(const ui::Join& wish) {
   if (screen_ != Screen::kStart) {
     return;
   }
@@ -60,23 +59,20 @@ void DesktopCall::Impl::act(const ui::Join& wish) {
     notify(Tone::kWarning, sentence(std::string{secure::describe(link.error())}));
     return;
   }
-  const bool is_ipv6 = link->host.find(':') != std::string::npos;
-  const std::string where =
-      (is_ipv6 ? "[" + link->host + "]" : link->host) + ":" + std::to_string(link->port);
   after_leaving_ = {};
   const uint64_t join_id = ++join_;
-  const bool asked =
-      errands_.look_up(where, [this, join_id, link = *link](const Errands::Answer& answer) {
-        if (join_id != join_ || screen_ != Screen::kConnecting) {
-          return;  // the user has changed their mind
-        }
-        if (answer.addresses.empty()) {
-          show_screen(Screen::kStart);
-          notify(Tone::kWarning, sentence(answer.error));
-          return;
-        }
-        guarded([&] { join(link, answer.addresses); });
-      });
+  const bool asked = errands_.look_up(secure::host_and_port(*link),
+                                      [this, join_id, link = *link](const Errands::Answer& answer) {
+                                        if (join_id != join_ || screen_ != Screen::kConnecting) {
+                                          return;  // the person has thought better of it
+                                        }
+                                        if (answer.addresses.empty()) {
+                                          show_screen(Screen::kStart);
+                                          notify(Tone::kWarning, sentence(answer.error));
+                                          return;
+                                        }
+                                        guarded([&] { join(link, answer.addresses); });
+                                      });
   if (!asked) {
     notify(Tone::kWarning, "The name server does not answer; try again later.");
     return;
@@ -84,7 +80,7 @@ void DesktopCall::Impl::act(const ui::Join& wish) {
   show_screen(Screen::kConnecting);
 }
 
-void DesktopCall::Impl::join(const secure::Link& link, const std::vector<Address>& addresses) {
+void DesktopCall::join(const secure::Link& link, const std::vector<Address>& addresses) {
   if (leaving_) {
     after_leaving_ = [this, link, addresses] { join(link, addresses); };
     return;
@@ -103,13 +99,13 @@ void DesktopCall::Impl::join(const secure::Link& link, const std::vector<Address
   }
 }
 
-live::LiveDevicesOptions DesktopCall::Impl::device_options() const {
+live::LiveDevicesOptions DesktopCall::device_options() const {
   return {.camera = camera_options(),
           .microphone = microphone_options(),
           .speaker = {.id = shelf_.used(DeviceKind::kSpeaker)}};
 }
 
-void DesktopCall::Impl::set_outputs(live::LiveEndOutputs& outputs) {
+void DesktopCall::set_outputs(live::LiveEndOutputs& outputs) {
   outputs.event = [this, call = call_ + 1](const live::LiveEvent& event) {
     handle_event(call, event);
   };
@@ -121,7 +117,7 @@ void DesktopCall::Impl::set_outputs(live::LiveEndOutputs& outputs) {
   };
 }
 
-bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
+bool DesktopCall::open_call(live::LiveCallOptions options) {
   options.devices = device_options();
   options.person = person();
   live::LiveOutputs outputs;
@@ -136,9 +132,9 @@ bool DesktopCall::Impl::open_call(live::LiveCallOptions options) {
   });
 }
 
-/// `make`: creates the call or the room from device_options() and set_outputs(). False: it failed,
-/// which has been reported.
-bool DesktopCall::Impl::open(const std::function<std::unique_ptr<live::LiveEnd>()>& make) {
+/// `make`: the call or the room, of device_options() and set_outputs(). False: it cannot be, which
+/// has been told.
+bool DesktopCall::open(const std::function<std::unique_ptr<live::LiveEnd>()>& make) {
   preview_.reset();  // the call opens the same devices
   peer_name_.clear();
   peer_shares_ = false;
@@ -161,7 +157,7 @@ bool DesktopCall::Impl::open(const std::function<std::unique_ptr<live::LiveEnd>(
   return true;
 }
 
-void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event) {
+void DesktopCall::handle_event(uint64_t call, const live::LiveEvent& event) {
   if (call != call_) {
     return;
   }
@@ -200,7 +196,7 @@ void DesktopCall::Impl::handle_event(uint64_t call, const live::LiveEvent& event
   }
 }
 
-void DesktopCall::Impl::handle_connected(TimePoint at) {
+void DesktopCall::handle_connected(TimePoint at) {
   if (leaving_) {
     return;
   }
@@ -216,7 +212,7 @@ void DesktopCall::Impl::handle_connected(TimePoint at) {
   show_screen(Screen::kInCall);
 }
 
-std::string DesktopCall::Impl::reason_of(const std::string& words) const {
+std::string DesktopCall::reason_of(const std::string& words) const {
   std::string reason = sentence(words);
   if (words == secure::describe(secure::CloseReason::kPeerHungUp) && !peer_name_.empty()) {
     reason = sentence(peer_name_ + " hung up");
@@ -228,16 +224,16 @@ std::string DesktopCall::Impl::reason_of(const std::string& words) const {
   return reason;
 }
 
-/// The call is over, and not at this end's request.
-void DesktopCall::Impl::handle_ended(const std::string& words) {
+/// The call is over, and not because this end wanted it so.
+void DesktopCall::handle_ended(const std::string& words) {
   if (std::exchange(leaving_, true)) {
     return;
   }
   show_screen(Screen::kEnded, reason_of(words));
 }
 
-/// Nothing is left to send to the other end.
-void DesktopCall::Impl::close_call() {
+/// Nothing is left to be said to the other end.
+void DesktopCall::close_call() {
   guarded([this] { live_->finish(); });
   live_.reset();
   pair_ = nullptr;
@@ -254,8 +250,8 @@ void DesktopCall::Impl::close_call() {
   }
 }
 
-/// Closes the call; the window need not wait for it.
-void DesktopCall::Impl::leave(Screen next, const std::string& reason) {
+/// Says good-bye; the window need not wait for it.
+void DesktopCall::leave(Screen next, const std::string& reason) {
   if (live_ && !std::exchange(leaving_, true)) {
     live_->hang_up();
   }
@@ -265,7 +261,7 @@ void DesktopCall::Impl::leave(Screen next, const std::string& reason) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::HangUp&) {
+void DesktopCall::act(const ui::HangUp&) {
   if (is_in_call()) {
     leave(Screen::kEnded, reason_of("you hung up"));
   } else if (screen_ == Screen::kWaiting || screen_ == Screen::kConnecting) {
@@ -275,13 +271,13 @@ void DesktopCall::Impl::act(const ui::HangUp&) {
   }
 }
 
-void DesktopCall::Impl::act(const ui::BackToStart&) {
+void DesktopCall::act(const ui::BackToStart&) {
   if (screen_ == Screen::kEnded) {
     leave(Screen::kStart, "");
   }
 }
 
-void DesktopCall::Impl::act(const ui::Quit&) {
+void DesktopCall::act(const ui::Quit&) {
   if (std::exchange(quitting_, true)) {
     return;
   }

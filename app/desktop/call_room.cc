@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "app/desktop/desktop_call_impl.hh"
+#include "app/desktop/desktop_call.hh"
 
 namespace cress::desktop {
 
-bool DesktopCall::Impl::open_room(room::LiveRoomOptions options, const secure::Link& link) {
+bool DesktopCall::open_room(room::LiveRoomOptions options, const secure::Link& link) {
   options.devices = device_options();
   options.person = person();
   room::LiveRoomOutputs outputs;
@@ -26,7 +26,7 @@ bool DesktopCall::Impl::open_room(room::LiveRoomOptions options, const secure::L
   return true;
 }
 
-void DesktopCall::Impl::handle_room_event(const room::RoomEvent& event) {
+void DesktopCall::handle_room_event(const room::RoomEvent& event) {
   if (leaving_) {
     return;
   }
@@ -38,11 +38,11 @@ void DesktopCall::Impl::handle_room_event(const room::RoomEvent& event) {
   show_room();
 }
 
-void DesktopCall::Impl::show_room() {
+void DesktopCall::show_room() {
   board_.change([this](ui::CallView& view) { view.room = scene_->room(); });
 }
 
-void DesktopCall::Impl::show_member(const room::RoomShown& shown) {
+void DesktopCall::show_member(const room::RoomShown& shown) {
   const ui::ShownPicture picture{shown.frame.picture, shown.frame.shown};
   scene_->show(shown.member, picture);
   board_.change([&](ui::CallView& view) {
@@ -52,7 +52,7 @@ void DesktopCall::Impl::show_member(const room::RoomShown& shown) {
   });
 }
 
-void DesktopCall::Impl::sample_room(CallCircumstances& now) {
+void DesktopCall::sample_room(CallCircumstances& now) {
   const room::LiveRoomSample sample = room_->room_sample();
   const room::MemberNumber before = scene_->first();
   scene_->update(clock_.now(), sample);
@@ -65,20 +65,20 @@ void DesktopCall::Impl::sample_room(CallCircumstances& now) {
 }
 
 /// Sends the window's view to the relay.
-void DesktopCall::Impl::send_view() {
+void DesktopCall::send_view() {
   if (room_ != nullptr && !leaving_) {
     room_->set_view(scene_->first(), tiles_.pictures, tiles_.height);
   }
 }
 
-void DesktopCall::Impl::act(const ui::ShowTiles& tiles) {
+void DesktopCall::act(const ui::ShowTiles& tiles) {
   tiles_ = tiles;
   send_view();
 }
 
-void DesktopCall::Impl::act(const ui::Unpin&) { act(ui::Pin{}); }
+void DesktopCall::act(const ui::Unpin&) { act(ui::Pin{}); }
 
-void DesktopCall::Impl::act(const ui::Pin& wish) {
+void DesktopCall::act(const ui::Pin& wish) {
   if (room_ != nullptr && !leaving_) {
     scene_->pin(wish.member);
     send_view();

@@ -1,10 +1,9 @@
+
 #include "app/desktop/desktop_call.hh"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
-
-#include "app/desktop/desktop_call_impl.hh"
 
 namespace cress::desktop {
 namespace {
@@ -24,7 +23,7 @@ float dbfs(double level) {
 
 }  // namespace
 
-DesktopCall::Impl::Impl(const runtime::MonotonicClock& clock, DesktopCallOptions options)
+DesktopCall::DesktopCall(const runtime::MonotonicClock& clock, DesktopCallOptions options)
     : clock_(clock),
       options_(std::move(options)),
       loop_(clock),
@@ -44,7 +43,7 @@ DesktopCall::Impl::Impl(const runtime::MonotonicClock& clock, DesktopCallOptions
   thread_ = std::thread{[this] { run(); }};
 }
 
-DesktopCall::Impl::~Impl() {
+DesktopCall::~DesktopCall() {
   handle(ui::Quit{});
   const TimePoint most = clock_.now() + kQuitMax;
   while (!has_quit_ && clock_.now() < most) {
@@ -58,7 +57,7 @@ DesktopCall::Impl::~Impl() {
   }
 }
 
-void DesktopCall::Impl::run() {
+void DesktopCall::run() {
   bool again = true;
   while (again) {
     try {
@@ -86,8 +85,8 @@ void DesktopCall::Impl::run() {
   board_.change([](ui::CallView&) {});
 }
 
-/// A user's request must not end the program.
-void DesktopCall::Impl::guarded(const std::function<void()>& work) {
+/// What a person asked for must not end the program.
+void DesktopCall::guarded(const std::function<void()>& work) {
   try {
     work();
   } catch (const std::exception& error) {
@@ -95,7 +94,7 @@ void DesktopCall::Impl::guarded(const std::function<void()>& work) {
   }
 }
 
-void DesktopCall::Impl::begin(const LoadedSettings& loaded) {
+void DesktopCall::begin(const LoadedSettings& loaded) {
   settings_ = loaded.settings;
   name_ = app::clean_name(options_.name.value_or(settings_.name));
   shelf_.choose(DeviceKind::kCamera, options_.camera.value_or(settings_.camera));
@@ -117,28 +116,28 @@ void DesktopCall::Impl::begin(const LoadedSettings& loaded) {
   }
 }
 
-void DesktopCall::Impl::handle(const ui::UserAction& action) {
+void DesktopCall::handle(const ui::UserAction& action) {
   loop_.post([this, action] {
     guarded([&] { std::visit([this](const auto& one) { act(one); }, action); });
   });
 }
 
-void DesktopCall::Impl::act(const ui::ChooseTheme& choice) {
+void DesktopCall::act(const ui::ChooseTheme& choice) {
   settings_.theme = choice.theme;
   keeper_->save(settings_);
   board_.change([&](ui::CallView& view) { view.theme = choice.theme; });
 }
 
-void DesktopCall::Impl::act(const ui::SetFullScreen& wish) {
+void DesktopCall::act(const ui::SetFullScreen& wish) {
   board_.change([&](ui::CallView& view) { view.full_screen = wish.on; });
 }
 
-void DesktopCall::Impl::act(const ui::DismissNotice& notice) {
+void DesktopCall::act(const ui::DismissNotice& notice) {
   notices_.dismiss(notice.id);
   show_notices();
 }
 
-void DesktopCall::Impl::tick() {
+void DesktopCall::tick() {
   const TimePoint now = clock_.now();
   ticker_.arm(now + kTick);
   if (notices_.update(now)) {
@@ -161,7 +160,7 @@ void DesktopCall::Impl::tick() {
   });
 }
 
-void DesktopCall::Impl::sample_call(const live::LiveSample& sample) {
+void DesktopCall::sample_call(const live::LiveSample& sample) {
   CallCircumstances now{.muted = muted_ && !talking_,
                         .camera_off = camera_off_ && !sharing_,
                         .camera_lost = camera_state_.lost && camera_state_.worked,
@@ -180,7 +179,7 @@ void DesktopCall::Impl::sample_call(const live::LiveSample& sample) {
   });
 }
 
-void DesktopCall::Impl::sample_peer(CallCircumstances& now) {
+void DesktopCall::sample_peer(CallCircumstances& now) {
   const app::PersonState peer = pair_->peer().value_or(app::PersonState{.name = peer_name_});
   if (peer.shares_screen && !peer_shares_) {
     notify(Tone::kNote, (peer.name.empty() ? "The other person" : peer.name) + " shares a screen.");
@@ -195,16 +194,16 @@ void DesktopCall::Impl::sample_peer(CallCircumstances& now) {
   });
 }
 
-void DesktopCall::Impl::notify(Tone tone, const std::string& text) {
+void DesktopCall::notify(Tone tone, const std::string& text) {
   notices_.add(clock_.now(), tone, text);
   show_notices();
 }
 
-void DesktopCall::Impl::show_notices() {
+void DesktopCall::show_notices() {
   board_.change([this](ui::CallView& view) { view.notices = notices_.all(); });
 }
 
-void DesktopCall::Impl::show_screen(Screen screen, const std::string& ended_reason) {
+void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
   const bool over = is_in_call() && screen != Screen::kInCall;
   screen_ = screen;
   if (over) {
@@ -236,14 +235,5 @@ void DesktopCall::Impl::show_screen(Screen screen, const std::string& ended_reas
     }
   });
 }
-
-DesktopCall::DesktopCall(const runtime::MonotonicClock& clock, DesktopCallOptions options)
-    : impl_(std::make_unique<Impl>(clock, std::move(options))) {}
-DesktopCall::~DesktopCall() = default;
-
-void DesktopCall::handle(const ui::UserAction& action) { impl_->handle(action); }
-ui::CallView DesktopCall::view() const { return impl_->view(); }
-void DesktopCall::wait_for_news(TimePoint until) const { impl_->wait_for_news(until); }
-bool DesktopCall::has_quit() const { return impl_->has_quit(); }
 
 }  // namespace cress::desktop

@@ -1,19 +1,36 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "app/call/control_message.hh"
+#include "app/desktop/call_health.hh"
+#include "app/desktop/device_shelf.hh"
+#include "app/desktop/errands.hh"
+#include "app/desktop/notices.hh"
+#include "app/desktop/preview.hh"
+#include "app/desktop/room_scene.hh"
+#include "app/desktop/settings.hh"
+#include "app/desktop/view_board.hh"
+#include "app/live/live_call.hh"
+#include "app/room/live_room.hh"
 #include "app/ui/model/call_view.hh"
 #include "app/ui/model/user_action.hh"
 #include "media/devices/camera.hh"
+#include "media/devices/devices.hh"
 #include "transport/base/address.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
+#include "transport/runtime/event_loop.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::desktop {
 
@@ -45,34 +62,172 @@ struct DesktopCallOptions {
 /// When the program ends, closing the call takes at most this long.
 inline constexpr Duration kQuitMax = 500ms;
 
-/// The controller behind the window: user requests become a call, and the call's state becomes a
-/// CallView. Screens: start (own picture and loudness) -> waiting or connecting -> in call -> ended
-/// -> start. Network, encoding and devices run in a thread of its own that never waits for drawing,
-/// for a name server or for a disk. Errors: the constructor throws std::runtime_error if the system
-/// gives no event loop; later errors are readable messages in the view. If a camera or microphone
-/// is missing, a message says so, and the call continues without it. Threads: one inside, in
-/// addition to those of the devices and of name look-ups; all functions are called from one thread
-/// (the window's). Needs a media::GstRuntime.
+/// The number of videos requested in a room before the window has reported how many it displays.
+inline constexpr uint32_t kRoomPicturesMax = 16;
+
+/// The controller behind the window: what a person asks for becomes a call, and what the call does
+/// becomes a CallView. Screens: start (own picture and loudness) -> waiting or connecting -> in
+/// call -> ended -> start. Network, coding and devices live in a thread of its own that never waits
+/// for drawing, for a name server or for a disk.
+/// Errors: the constructor throws std::runtime_error where the system gives no event loop;
+/// afterwards all is told in the view, in plain words. A camera or microphone that is not there is
+/// said, and the call goes on without.
+/// Threads: one inside, besides those of the devices and of name look-ups; all functions from one
+/// thread (the window's). Needs a media::GstRuntime.
 class DesktopCall {
  public:
   /// `clock` is borrowed and must outlive it.
   DesktopCall(const runtime::MonotonicClock& clock, DesktopCallOptions options);
   /// Closes the call: takes kQuitMax at most, plus the time for closing the devices.
   ~DesktopCall();
-  DesktopCall(const DesktopCall&) = delete;
-  DesktopCall& operator=(const DesktopCall&) = delete;
 
   /// A user request; carried out soon, visible in a later view.
   void handle(const ui::UserAction& action);
-  ui::CallView view() const;
-  /// Returns when there is something that `view` has not yet returned, or at `until`.
-  void wait_for_news(TimePoint until) const;
-  /// ui::Quit was requested, and the call has been closed (or kQuitMax is over).
-  bool has_quit() const;
+  ui::CallView view() const { return board_.view(); }
+  /// Returns when there is something that `view` has not yet given, or at `until`.
+  void wait_for_news(TimePoint until) const {
+    // kNever is further away than a wait may last.
+    board_.wait(std::clamp<Duration>(until - clock_.now(), 0s, 1h));
+  }
+  /// ui::Quit was asked for, and good-bye has been said (or kQuitMax is over).
+  bool has_quit() const { return has_quit_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  // Functions are in desktop_call.cc (threads, view), call_making.cc (screens, the call's life),
+  // call_room.cc (what only a room has) and call_devices.cc (devices, and what the other end is
+  // told of the person). Of the call's thread, from here on.
+  void run();
+  void guarded(const std::function<void()>& work);
+  void begin(const LoadedSettings& loaded);
+  void open_device_watch();
+  void adopt(std::unique_ptr<media::DeviceWatch> watch);
+  void take_device_changes();
+  void tell_change(const media::DeviceChange& change);
+  void use_in_preview(bool other_camera, bool other_microphone);
+  std::vector<media::Device> devices() const;
+  const char* screen_device() const;
+  void use_devices();
+
+  void act(const ui::StartListening&);
+  void act(const ui::Join& join);
+  void act(const ui::CopyLink&) {}  // the window has already done it
+  void act(const ui::Mute&) { set_muted(true); }
+  void act(const ui::Unmute&) { set_muted(false); }
+  void act(const ui::TalkPressed&);
+  void act(const ui::TalkReleased&);
+  void act(const ui::CameraOn&);
+  void act(const ui::CameraOff&);
+  void act(const ui::ShareScreen& share);
+  void act(const ui::StopSharing&);
+  void act(const ui::ChooseDevice& choice);
+  void act(const ui::ChooseName& choice);
+  void act(const ui::ChooseTheme& choice);
+  void act(const ui::SetFullScreen& wish);
+  void act(const ui::HangUp&);
+  void act(const ui::BackToStart&);
+  void act(const ui::DismissNotice& notice);
+  void act(const ui::Quit&);
+
+  void act(const ui::Pin& wish);
+  void act(const ui::Unpin&);
+  void act(const ui::ShowTiles& tiles);
+
+  void listen(const Address& bind);
+  void join(const secure::Link& link, const std::vector<Address>& addresses);
+  bool open_call(live::LiveCallOptions options);
+  bool open_room(room::LiveRoomOptions options, const secure::Link& link);
+  bool open(const std::function<std::unique_ptr<live::LiveEnd>()>& make);
+  live::LiveDevicesOptions device_options() const;
+  void set_outputs(live::LiveEndOutputs& outputs);
+  void handle_room_event(const room::RoomEvent& event);
+  void show_room();
+  void show_member(const room::RoomShown& shown);
+  void send_view();
+  void handle_event(uint64_t call, const live::LiveEvent& event);
+  void handle_connected(TimePoint at);
+  void handle_device_lost(const std::string& words);
+  void handle_device_back(const std::string& words);
+  struct DeviceState {
+    bool worked = false;  ///< in this call
+    bool lost = false;
+  };
+  DeviceState& state_of(media::DeviceKind kind);
+  void handle_ended(const std::string& words);
+  void close_call();
+  void leave(ui::Screen next, const std::string& reason);
+  std::string reason_of(const std::string& words) const;
+
+  void open_preview();
+  PreviewOptions preview_options() const;
+  media::LiveCameraOptions camera_options() const;
+  media::LiveMicrophoneOptions microphone_options() const;
+
+  void set_muted(bool muted);
+  void tell_person();
+  app::PersonState person() const;
+  void tick();
+  void sample_call(const live::LiveSample& sample);
+  void sample_peer(CallCircumstances& now);
+  void sample_room(CallCircumstances& now);
+  void notify(ui::Tone tone, const std::string& text);
+  void show_devices();
+  void show_notices();
+  void show_screen(ui::Screen screen, const std::string& ended_reason = "");
+  bool is_in_call() const { return screen_ == ui::Screen::kInCall; }
+
+  const runtime::MonotonicClock& clock_;
+  const DesktopCallOptions options_;
+  mutable ViewBoard board_;
+  runtime::EventLoop loop_;
+  Errands errands_;
+
+  Settings settings_;
+  std::unique_ptr<SettingsKeeper> keeper_;
+  std::unique_ptr<media::DeviceWatch> watch_;
+  DeviceShelf shelf_;
+  Notices notices_;
+  std::unique_ptr<Preview> preview_;
+  double preview_dbfs_ = media::kSilenceDbfs;
+
+  std::string name_;
+  ui::Screen screen_ = ui::Screen::kStart;
+  bool muted_ = false;
+  bool talking_ = false;  // while muted, by holding the key
+  bool camera_off_ = false;
+  bool sharing_ = false;
+
+  // The call that is starting, running, or ending; counted, so that events of an older one are
+  // recognized.
+  std::unique_ptr<live::LiveEnd> live_;
+  live::LiveCall* pair_ = nullptr;  // live_, if it is a call of two,
+  room::LiveRoom* room_ = nullptr;  // or this, if it is a room's
+  uint64_t call_ = 0;
+  std::function<void()> after_leaving_;
+  std::optional<TimePoint> connected_at_;
+  CallHealth health_;
+  std::unique_ptr<RoomScene> scene_;  // of a room, else null
+  ui::ShowTiles tiles_{.pictures = kRoomPicturesMax};
+  std::string peer_name_;
+  DeviceState camera_state_;
+  DeviceState microphone_state_;
+  DeviceState speaker_state_;
+  bool peer_shares_ = false;
+  bool leaving_ = false;
+  // The devices that the call uses, to detect changes.
+  std::string used_camera_;
+  std::string used_microphone_;
+  std::string used_speaker_;
+  uint64_t join_ = 0;  // counts name look-ups
+
+  uint64_t ticks_ = 0;
+  int surprises_ = 0;
+  bool looked_for_devices_ = false;
+  bool quitting_ = false;
+  std::atomic<bool> has_quit_ = false;
+  runtime::EventLoop::Timer ticker_;
+  runtime::EventLoop::Timer quitter_;
+  std::thread watch_opener_;
+  std::thread thread_;  // last: all members exist when it starts
 };
 
 }  // namespace cress::desktop

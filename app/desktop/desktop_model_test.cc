@@ -9,13 +9,13 @@
 #include "app/desktop/call_health.hh"
 #include "app/desktop/device_shelf.hh"
 #include "app/desktop/notices.hh"
-#include "app/desktop/own_address.hh"
 #include "app/desktop/room_scene.hh"
 #include "app/desktop/settings.hh"
 #include "media/devices/devices.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/own_address.hh"
 
 namespace cress::desktop {
 namespace {
@@ -268,12 +268,14 @@ TEST(DesktopModel, TheBestAddressOfEachTwoIsAsCommitted) {
   const auto address = [](const char* text) { return *runtime::parse_address(text); };
   std::string all;
   for (const char* a : kAddresses) {
-    all += host_of(address(a)) + (is_specific(address(a)) ? ":" : " is no address:");
+    all +=
+        runtime::host_of(address(a)) + (runtime::is_specific(address(a)) ? ":" : " is no address:");
     for (const char* b : kAddresses) {
-      const std::array both{InterfaceAddress{"a", address(a)}, InterfaceAddress{"b", address(b)}};
+      const std::array both{runtime::InterfaceAddress{"a", address(a)},
+                            runtime::InterfaceAddress{"b", address(b)}};
       const std::array routed{address(b)};
-      const Address best = best_address(both, {});
-      const Address best_routed = best_address(both, routed);
+      const Address best = runtime::best_address(both, {});
+      const Address best_routed = runtime::best_address(both, routed);
       all += best == address(a) ? "a" : best == address(b) ? "b" : "-";
       all += best_routed == address(a) ? "a " : best_routed == address(b) ? "b " : "- ";
     }

@@ -34,8 +34,6 @@ class Preview {
   Preview(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, PreviewOptions options,
           PreviewOutputs outputs);
   ~Preview();
-  Preview(const Preview&) = delete;
-  Preview& operator=(const Preview&) = delete;
 
   /// Closes the current camera and opens another, if any.
   void set_camera(std::optional<media::LiveCameraOptions> options);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "app/desktop/settings_keeper.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/text_file.hh"
 

@@ -2,120 +2,178 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <ostream>
-#include <stdexcept>
 #include <utility>
 
 #include "app/headless/headless_inputs.hh"
-#include "app/headless/headless_room.hh"
 #include "app/headless/recorder.hh"
 #include "app/headless/stats.hh"
 #include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"
-#include "app/live/own_address.hh"
+#include "app/room/live_room.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/own_address.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::headless {
 namespace {
 
+using room::kNobody;
+using room::MemberNumber;
+
 constexpr Duration kStatsInterval = 1s;
+// If a member joins over and over, each time with a new number, the first ones are recorded.
+constexpr size_t kRecordersMax = 64;
 
-void set_listeners(const HeadlessOptions& options, live::LiveCallOptions& call) {
-  const secure::Link link = parsed_link(options.link);
-  const std::vector<Address> addresses = addresses_of(link);
-  call.role = secure::Role::kJoiner;
-  call.secret = link.secret;
-  call.listener = addresses.front();
-  call.other_listeners.assign(addresses.begin() + 1, addresses.end());
+bool is_folder(const std::filesystem::path& path) {
+  return !path.empty() && (!path.has_filename() || std::filesystem::is_directory(path));
 }
 
-live::LiveCallOptions call_options(const HeadlessOptions& options) {
-  live::LiveCallOptions call;
-  call.connect_max = options.wait.value_or(call.connect_max);
-  call.person = person_of(options);
-  call.devices = device_options(options);
-  return call;
-}
-
-/// The call, its files and its end.
-class HeadlessCall {
+/// What is seen, as files: of who is in the call; in a room of who speaks, or of each member.
+class Recording {
  public:
-  HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
-  int run();
+  Recording(const HeadlessOptions& options, bool of_room)
+      : options_(options), is_folder_(of_room && is_folder(options.video_out)) {
+    if (is_folder_) {
+      std::filesystem::create_directories(options_.video_out);
+    } else if (!options_.video_out.empty()) {
+      open(kNobody, options_.video_out);
+    }
+  }
+
+  void set_speaker(MemberNumber speaker) { speaker_ = speaker; }
+  void handle_left(MemberNumber number) {
+    on_screen_ = on_screen_ == number ? kNobody : on_screen_;
+  }
+  /// `member`: kNobody in a call of two.
+  void add_picture(Duration at, MemberNumber member, const media::PicturePtr& picture) {
+    until_ = std::max(until_, at);
+    if (is_folder_) {
+      if (!recorders_.contains(member) && recorders_.size() < kRecordersMax) {
+        open(member, options_.video_out / fmt::format("member-{}.webm", member));
+      }
+      if (const auto recorder = recorders_.find(member); recorder != recorders_.end()) {
+        recorder->second->add_picture(at, picture);
+      }
+      return;
+    }
+    // The last speaker stays on the screen until another member speaks, and has video.
+    if (on_screen_ == kNobody || member == speaker_) {
+      on_screen_ = member;
+    }
+    if (member == on_screen_ && !recorders_.empty()) {
+      recorders_.begin()->second->add_picture(at, picture);
+    }
+  }
+  void add_sound(Duration at, const media::AudioFrame& samples) {
+    if (!is_folder_ && !recorders_.empty() && has_sound()) {
+      recorders_.begin()->second->add_sound(at, samples);
+    }
+  }
+  void finish(std::ostream& err) {
+    uint64_t left_out = 0;
+    for (auto& [number, recorder] : recorders_) {
+      recorder->finish(until_);
+      left_out += recorder->left_out();
+    }
+    if (left_out > 0) {
+      err << fmt::format(
+          "{}: {} pictures or sounds were left out, the disk or processor was too slow\n",
+          options_.video_out.string(), left_out);
+    }
+  }
 
  private:
-  void handle_event(const live::LiveEvent& event);
-  void handle_shown(const app::ShownFrame& frame);
-  void handle_played(const app::PlayedAudio& sound);
-  void write_stats();
-  std::string own_host() const;
+  bool has_sound() const { return options_.video_out.extension() == ".webm"; }
+  void open(MemberNumber number, const std::filesystem::path& path) {
+    recorders_.emplace(number,
+                       std::make_unique<Recorder>(
+                           path, media::MovieOptions{.width = options_.size.width,
+                                                     .height = options_.size.height,
+                                                     .frame_rate = options_.rate,
+                                                     .with_sound = !is_folder_ && has_sound()}));
+  }
 
-  HeadlessOptions options_;
+  const HeadlessOptions& options_;
+  bool is_folder_;
+  std::map<MemberNumber, std::unique_ptr<Recorder>> recorders_;
+  MemberNumber speaker_ = kNobody;
+  MemberNumber on_screen_ = kNobody;
+  Duration until_{};
+};
+
+/// A call or a room, its files and its end.
+class HeadlessEnd {
+ public:
+  virtual ~HeadlessEnd() = default;
+  int run();
+
+ protected:
+  struct Kind {
+    bool is_room = false;
+    const char* not_had = "no call: ";
+  };
+  HeadlessEnd(const HeadlessOptions& options, const Kind& kind, std::ostream& out,
+              std::ostream& err)
+      : options_(options),
+        kind_(kind),
+        out_(out),
+        err_(err),
+        stats_(options.stats, out),
+        frames_(options.frames, out) {
+    frames_.write(kFramesHead);
+  }
+  /// Before live_ is made: the files of what is seen, and where its outputs go.
+  void set_outputs(live::LiveEndOutputs& outputs);
+  void handle_shown(const app::ShownFrame& frame, std::optional<MemberNumber> member);
+  virtual std::string stats_line() const = 0;
+  /// For a person at a terminal; empty: nothing.
+  virtual std::string progress_line(double connected_s) const = 0;
+
+  const HeadlessOptions options_;
+  const Kind kind_;
   std::ostream& out_;
   std::ostream& err_;
   runtime::MonotonicClock clock_;
   runtime::EventLoop loop_{clock_};
-  std::unique_ptr<live::ListeningLink> link_;  // of a listener
-  std::unique_ptr<Recorder> recorder_;
   LineWriter stats_;
   LineWriter frames_;
+  std::optional<Recording> recording_;
+  std::unique_ptr<live::LiveEnd> live_;
+
+ private:
+  void handle_event(const live::LiveEvent& event);
+  void end();
+  void write_stats();
+
   std::optional<TimePoint> connected_at_;
   bool asked_to_end_ = false;
   std::optional<std::string> end_words_;
-  TimePoint recorded_until_ = kTimeZero;
-  std::unique_ptr<live::LiveCall> call_;
   runtime::EventLoop::Timer stats_timer_{loop_, [this] { write_stats(); }};
 };
 
-HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
-    : options_(options),
-      out_(out),
-      err_(err),
-      stats_(options.stats, out),
-      frames_(options.frames, out) {
-  frames_.write(kFramesHead);
-  live::LiveCallOptions call = call_options(options_);
-  if (options_.link.empty()) {
-    const std::string& where = options_.listen;
-    link_ = std::make_unique<live::ListeningLink>(
-        where.empty() ? Address{} : runtime::resolve(where).front(), options_.link_file);
-    call.secret = link_->secret();
-    call.bind = link_->bind();
-  } else {
-    set_listeners(options_, call);
-  }
-  if (!options_.video_out.empty()) {
-    recorder_ = std::make_unique<Recorder>(
-        options_.video_out,
-        media::MovieOptions{.width = options_.size.width,
-                            .height = options_.size.height,
-                            .frame_rate = options_.rate,
-                            .with_sound = options_.video_out.extension() == ".webm"});
-  }
-  live::LiveOutputs outputs;
+void HeadlessEnd::set_outputs(live::LiveEndOutputs& outputs) {
+  recording_.emplace(options_, kind_.is_room);
   outputs.event = [this](const live::LiveEvent& event) { handle_event(event); };
-  outputs.shown = [this](const app::ShownFrame& frame) { handle_shown(frame); };
-  outputs.played = [this](const app::PlayedAudio& sound) { handle_played(sound); };
-  call_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
-  if (link_) {
-    out_ << secure::format_link(link_->opened(own_host(), call_->local_address().port))
-         << std::endl;  // at once: another program waits for it
+  outputs.played = [this](const app::PlayedAudio& sound) {
+    if (connected_at_) {
+      recording_->add_sound(std::max(sound.played - *connected_at_, Duration{}), sound.samples);
+    }
+  };
+}
+
+void HeadlessEnd::handle_shown(const app::ShownFrame& frame, std::optional<MemberNumber> member) {
+  frames_.write(frame_line(frame, member));
+  if (connected_at_) {
+    recording_->add_picture(std::max(frame.shown - *connected_at_, Duration{}),
+                            member.value_or(kNobody), frame.picture);
   }
 }
 
-std::string HeadlessCall::own_host() const {
-  const Address bound = call_->local_address();
-  if (bound.ip == Address{}.ip) {
-    return live::own_address();
-  }
-  const std::string text = runtime::format_address(bound);
-  const std::string host = text.substr(0, text.rfind(':'));
-  return host.front() == '[' ? host.substr(1, host.size() - 2) : host;
-}
-
-void HeadlessCall::handle_event(const live::LiveEvent& event) {
+void HeadlessEnd::handle_event(const live::LiveEvent& event) {
   stats_.write(event_line(event));
   if (event.kind == live::LiveEvent::Kind::kConnected && !connected_at_) {
     connected_at_ = event.at;
@@ -128,82 +186,178 @@ void HeadlessCall::handle_event(const live::LiveEvent& event) {
   }
 }
 
-void HeadlessCall::handle_shown(const app::ShownFrame& frame) {
-  frames_.write(frame_line(frame));
-  recorded_until_ = std::max(recorded_until_, frame.shown);
-  if (recorder_ && connected_at_) {
-    recorder_->add_picture(std::max(frame.shown - *connected_at_, Duration{}), frame.picture);
+void HeadlessEnd::end() {
+  if (!std::exchange(asked_to_end_, true)) {
+    live_->hang_up();
   }
 }
 
-void HeadlessCall::handle_played(const app::PlayedAudio& sound) {
-  if (recorder_ && connected_at_ && options_.video_out.extension() == ".webm") {
-    recorder_->add_sound(std::max(sound.played - *connected_at_, Duration{}), sound.samples);
-  }
-}
-
-void HeadlessCall::write_stats() {
+void HeadlessEnd::write_stats() {
   const TimePoint now = clock_.now();
-  const live::LiveSample sample = call_->sample();
-  stats_.write(sample_line(sample));
-  if (options_.progress && sample.connected) {
-    err_ << fmt::format(
-        "{:4.0f} s  up {:5.0f} of {:5.0f} kbit/s  down {:5.0f} kbit/s  picture {:4.0f} ms\n",
-        to_seconds(now - connected_at_.value_or(now)), sample.sent.kilobits_per_second(),
-        sample.forecast.kilobits_per_second(), sample.received.kilobits_per_second(),
-        to_milliseconds(sample.frame_delay_p95.value_or(Duration{})));
+  stats_.write(stats_line());
+  if (options_.progress) {
+    err_ << progress_line(to_seconds(now - connected_at_.value_or(now)));
   }
-  const bool is_over =
-      connected_at_ && options_.duration && now >= *connected_at_ + *options_.duration;
-  const bool is_alone =
-      !connected_at_ && options_.link.empty() && options_.wait && now >= kTimeZero + *options_.wait;
-  if (!asked_to_end_ && (is_over || is_alone)) {
-    asked_to_end_ = true;
-    call_->hang_up();
+  const bool is_listener = options_.link.empty();
+  if (!connected_at_ && is_listener && options_.wait && now >= kTimeZero + *options_.wait) {
+    end();
   }
   TimePoint next = now + kStatsInterval;
-  if (connected_at_ && options_.duration && now < *connected_at_ + *options_.duration) {
-    next = std::min(next, *connected_at_ + *options_.duration);
+  if (connected_at_ && options_.duration) {
+    const TimePoint over = *connected_at_ + *options_.duration;
+    if (now >= over) {
+      end();
+    } else {
+      next = std::min(next, over);
+    }
   }
   stats_timer_.arm(next);
 }
 
-int HeadlessCall::run() {
-  loop_.on_signals([this](int) {
-    asked_to_end_ = true;
-    call_->hang_up();
-  });
+int HeadlessEnd::run() {
+  loop_.on_signals([this](int) { end(); });
   stats_timer_.arm(clock_.now() + kStatsInterval);
   loop_.run();
-  const bool peer_left = end_words_ == secure::describe(secure::CloseReason::kPeerHungUp);
-  const bool was_had = connected_at_ && (asked_to_end_ || peer_left);
-  stats_.write(sample_line(call_->sample()));
-  call_->finish();
-  if (recorder_) {
-    recorder_->finish(
-        std::max(recorded_until_ - connected_at_.value_or(recorded_until_), Duration{}));
-    if (recorder_->left_out() > 0) {
-      err_ << fmt::format(
-          "{}: {} pictures or sounds were left out, the disk or processor was too slow\n",
-          options_.video_out.string(), recorder_->left_out());
-    }
-  }
+  stats_.write(stats_line());
+  live_->finish();
+  recording_->finish(err_);
   stats_.finish();
   frames_.finish();
+  const bool peer_left =
+      !kind_.is_room && end_words_ == secure::describe(secure::CloseReason::kPeerHungUp);
+  const bool was_had = connected_at_ && (asked_to_end_ || peer_left);
   if (!was_had) {
-    err_ << "cress-call: " << (connected_at_ ? "" : "no call: ") << end_words_.value_or("") << "\n";
+    err_ << "cress-call: " << (connected_at_ ? "" : kind_.not_had) << end_words_.value_or("")
+         << "\n";
   }
   return was_had ? 0 : 1;
+}
+
+class HeadlessCall final : public HeadlessEnd {
+ public:
+  HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
+
+ private:
+  std::string stats_line() const override { return sample_line(live_->sample()); }
+  std::string progress_line(double connected_s) const override;
+};
+
+HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
+    : HeadlessEnd(options, {}, out, err) {
+  live::LiveCallOptions call;
+  call.connect_max = options.wait.value_or(call.connect_max);
+  call.person = person_of(options);
+  call.devices = device_options(options);
+  std::optional<live::ListeningLink> own_link;
+  if (options.link.empty()) {
+    const std::string& where = options.listen;
+    own_link.emplace(where.empty() ? Address{} : runtime::resolve(where).front(),
+                     options.link_file);
+    call.secret = own_link->secret();
+    call.bind = own_link->bind();
+  } else {
+    const secure::Link link = parsed_link(options.link);
+    const std::vector<Address> addresses = runtime::resolve(secure::host_and_port(link));
+    call.role = secure::Role::kJoiner;
+    call.secret = link.secret;
+    call.listener = addresses.front();
+    call.other_listeners.assign(addresses.begin() + 1, addresses.end());
+  }
+  live::LiveOutputs outputs;
+  set_outputs(outputs);
+  outputs.shown = [this](const app::ShownFrame& frame) { handle_shown(frame, {}); };
+  live_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
+  if (own_link) {
+    out_ << secure::format_link(
+                own_link->opened(runtime::own_host(own_link->bind()), live_->local_address().port))
+         << std::endl;  // at once: somebody waits for it
+  }
+}
+
+std::string HeadlessCall::progress_line(double connected_s) const {
+  const live::LiveSample sample = live_->sample();
+  if (!sample.connected) {
+    return "";
+  }
+  return fmt::format(
+      "{:4.0f} s  up {:5.0f} of {:5.0f} kbit/s  down {:5.0f} kbit/s  picture {:4.0f} ms\n",
+      connected_s, sample.sent.kilobits_per_second(), sample.forecast.kilobits_per_second(),
+      sample.received.kilobits_per_second(),
+      to_milliseconds(sample.frame_delay_p95.value_or(Duration{})));
+}
+
+class HeadlessRoom final : public HeadlessEnd {
+ public:
+  HeadlessRoom(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
+
+ private:
+  std::string stats_line() const override { return room_line(room_->room_sample()); }
+  std::string progress_line(double connected_s) const override;
+  void handle_room_event(const room::RoomEvent& event);
+  std::string name_of(MemberNumber number) const;
+
+  room::LiveRoom* room_ = nullptr;  // live_
+};
+
+HeadlessRoom::HeadlessRoom(const HeadlessOptions& options, std::ostream& out, std::ostream& err)
+    : HeadlessEnd(options, {.is_room = true, .not_had = "not in the room: "}, out, err) {
+  room::LiveRoomOutputs outputs;
+  set_outputs(outputs);
+  outputs.room = [this](const room::RoomEvent& event) { handle_room_event(event); };
+  outputs.shown = [this](const room::RoomShown& shown) { handle_shown(shown.frame, shown.member); };
+  const secure::Link link = parsed_link(options.link);
+  const std::vector<Address> addresses = runtime::resolve(secure::host_and_port(link));
+  room::LiveRoomOptions room;
+  room.secret = link.secret;
+  room.relay = addresses.front();
+  room.other_relays.assign(addresses.begin() + 1, addresses.end());
+  room.connect_max = options.wait.value_or(room.connect_max);
+  room.devices = device_options(options);
+  room.person = person_of(options);
+  auto live = std::make_unique<room::LiveRoom>(clock_, loop_, room, outputs);
+  room_ = live.get();
+  live_ = std::move(live);
+}
+
+std::string HeadlessRoom::name_of(MemberNumber number) const {
+  if (room_ == nullptr) {
+    return "";
+  }
+  for (const room::LiveRoomMember& other : room_->room_sample().others) {
+    if (other.member.number == number) {
+      return other.member.person.name;
+    }
+  }
+  return "";
+}
+
+void HeadlessRoom::handle_room_event(const room::RoomEvent& event) {
+  stats_.write(room_event_line(clock_.now(), event, name_of(event.member)));
+  if (event.kind == room::RoomEvent::Kind::kSpeaker) {
+    recording_->set_speaker(event.member);
+  } else if (event.kind == room::RoomEvent::Kind::kLeft) {
+    recording_->handle_left(event.member);
+  }
+}
+
+std::string HeadlessRoom::progress_line(double connected_s) const {
+  const room::LiveRoomSample sample = room_->room_sample();
+  if (!sample.session.connected) {
+    return "";
+  }
+  return fmt::format("{:4.0f} s  {} others  up {:5.0f} of {:5.0f} kbit/s  down {:5.0f} kbit/s\n",
+                     connected_s, sample.others.size(), sample.session.sent.kilobits_per_second(),
+                     sample.session.forecast.kilobits_per_second(),
+                     sample.session.received.kilobits_per_second());
 }
 
 }  // namespace
 
 int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err) {
   if (!options.link.empty() && !parsed_link(options.link).room.empty()) {
-    return run_headless_room(options, out, err);
+    return HeadlessRoom{options, out, err}.run();
   }
-  HeadlessCall call{options, out, err};
-  return call.run();
+  return HeadlessCall{options, out, err}.run();
 }
 
 }  // namespace cress::headless

@@ -39,10 +39,13 @@ struct HeadlessOptions {
   bool progress = false;
 };
 
-/// A call without a screen: files in, files out. A listener's link is printed on a line of its own
-/// on `out`. SIGINT and SIGTERM hang up; everything recorded is kept. Returns 0 if the call took
-/// place, 1 if it did not or broke off (the reason is on `err`). Errors: std::runtime_error if it
-/// cannot start (a bad link, a missing file, a port in use). Needs a media::GstRuntime.
+/// A call without a screen: files in, files out. The link of a listener is a line of its own on
+/// `out`. SIGINT and SIGTERM hang up; all that was recorded is kept. Of a link that names a room,
+/// the sound of all others is one; the pictures are those of who speaks, or, when `video_out` is a
+/// folder (it exists, or its path ends in '/'), a file for each member, member-NUMBER.webm.
+/// Gives 0 when the call was had, 1 when it was not or broke off (the reason is on `err`).
+/// Errors: std::runtime_error for what cannot begin (a bad link, a missing file, a port in use).
+/// Needs a media::GstRuntime.
 int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace cress::headless

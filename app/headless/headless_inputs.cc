@@ -1,11 +1,7 @@
 #include "app/headless/headless_inputs.hh"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <stdexcept>
-
-#include "transport/runtime/address_text.hh"
 
 namespace cress::headless {
 namespace {
@@ -32,12 +28,6 @@ secure::Link parsed_link(const std::string& text) {
     throw std::runtime_error(text + ": " + std::string{secure::describe(link.error())});
   }
   return *link;
-}
-
-std::vector<Address> addresses_of(const secure::Link& link) {
-  const bool is_ipv6 = link.host.find(':') != std::string::npos;
-  const std::string host = is_ipv6 ? "[" + link.host + "]" : link.host;
-  return runtime::resolve(fmt::format("{}:{}", host, link.port));
 }
 
 app::PersonState person_of(const HeadlessOptions& options) {

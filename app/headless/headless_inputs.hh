@@ -1,12 +1,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "app/call/control_message.hh"
 #include "app/headless/headless.hh"
 #include "app/live/live_devices.hh"
-#include "transport/base/address.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::headless {
@@ -18,7 +16,5 @@ namespace cress::headless {
 live::LiveDevicesOptions device_options(const HeadlessOptions& options);
 app::PersonState person_of(const HeadlessOptions& options);
 secure::Link parsed_link(const std::string& text);
-/// All addresses of the link's host, at least one.
-std::vector<Address> addresses_of(const secure::Link& link);
 
 }  // namespace cress::headless

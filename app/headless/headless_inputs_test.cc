@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "transport/runtime/address_text.hh"
-
 namespace cress::headless {
 namespace {
 
@@ -79,9 +77,9 @@ TEST(HeadlessInputs, ALinkIsReadOrRefusedWithItsText) {
 
 TEST(HeadlessInputs, ALinksHostMayBeAnIpv6Address) {
   secure::Link link{"127.0.0.1", 4433, std::vector<std::byte>(16)};
-  EXPECT_EQ(runtime::format_address(addresses_of(link).front()), "127.0.0.1:4433");
+  EXPECT_EQ(secure::host_and_port(link), "127.0.0.1:4433");
   link.host = "::1";
-  EXPECT_EQ(runtime::format_address(addresses_of(link).front()), "[::1]:4433");
+  EXPECT_EQ(secure::host_and_port(link), "[::1]:4433");
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "app/headless/headless_room.hh"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -14,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/headless/headless.hh"
 #include "app/room/relay_test_tools.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_runtime.hh"

@@ -28,8 +28,6 @@ class Recorder {
 
   Recorder(const std::filesystem::path& path, const media::MovieOptions& options);
   ~Recorder();
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
 
   /// As MovieWriter::add_picture and add_sound.
   void add_picture(Duration at, media::PicturePtr picture);

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "transport/base/text.hh"
 #include "transport/runtime/file_descriptor.hh"
 
 namespace cress::live {
@@ -24,13 +25,6 @@ constexpr mode_t kMode = S_IRUSR | S_IWUSR;
 
 [[noreturn]] void refuse_by_system(const std::filesystem::path& file, const char* what) {
   refuse(file, std::string{"cannot be "} + what + ": " + std::system_category().message(errno));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t from = text.find_first_not_of(kSpace);
-  return from == text.npos ? std::string_view{}
-                           : text.substr(from, text.find_last_not_of(kSpace) - from + 1);
 }
 
 }  // namespace

@@ -66,8 +66,6 @@ class LiveDevices {
   LiveDevices(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
               LiveDevicesOptions options, LiveDevicesOutputs outputs);
   ~LiveDevices();
-  LiveDevices(const LiveDevices&) = delete;
-  LiveDevices& operator=(const LiveDevices&) = delete;
 
   /// Opens the devices; no output is called before.
   void begin();

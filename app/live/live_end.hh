@@ -49,8 +49,6 @@ struct LiveEndOutputs {
 class LiveEnd {
  public:
   virtual ~LiveEnd() = default;
-  LiveEnd(const LiveEnd&) = delete;
-  LiveEnd& operator=(const LiveEnd&) = delete;
 
   /// With the assigned port.
   Address local_address() const { return socket_.local_address(); }

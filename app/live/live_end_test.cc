@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/live/live_test_tools.hh"
-#include "app/live/test_router.hh"
+#include "app/live/router_test_tools.hh"
 
 namespace cress::live {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "app/live/live_test_tools.hh"
-#include "app/live/test_router.hh"
+#include "app/live/router_test_tools.hh"
 #include "transport/runtime/private_network_test.hh"
 
 namespace cress::live {

@@ -29,12 +29,8 @@ void SecureCall::handle_timeout(TimePoint now) {
 }
 
 void SecureCall::handle_path_error(TimePoint now, const PathError& error) {
-  // The others can be forged by anybody on the path; silence indicates the same, reliably.
-  if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
-    constexpr DataSize kHeaders{40 + 8};
-    connection_.handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
-    drain(now);
-  }
+  connection_.handle_path_error(now, error);
+  drain(now);
 }
 
 void SecureCall::drain_events(TimePoint now) {

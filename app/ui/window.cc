@@ -1,27 +1,22 @@
 #include "app/ui/window.hh"
 
-#include <SDL.h>
 #include <backends/imgui_impl_sdl.h>
-#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
-#include <stdexcept>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "app/ui/kit/imgui_renderer.hh"
 #include "app/ui/kit/picture_texture.hh"
 #include "app/ui/kit/ui.hh"
-#include "app/ui/screens/call_screen.hh"
 #include "app/ui/screens/keys.hh"
-#include "app/ui/screens/lobby.hh"
-#include "app/ui/screens/menu.hh"
-#include "app/ui/screens/overlay.hh"
+#include "app/ui/screens/screens.hh"
+#include "app/ui/sdl_setup.hh"
 #include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
 
 namespace cress::ui {
 namespace {
@@ -31,129 +26,6 @@ constexpr int kFramesAfterInput = 3;
 constexpr int kEventsAtOnceMax = 1000;
 constexpr float kZoomStep = 0.25F;
 constexpr float kScaleMax = 3;
-
-[[noreturn]] void fail(const std::string& what) {
-  throw std::runtime_error(what + ": " + SDL_GetError());
-}
-
-struct SdlVideo {
-  SdlVideo() {
-    // SIGINT is the event loop's, not ours.
-    SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
-    SDL_SetHint(SDL_HINT_APP_NAME, "Cress");
-    SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
-    // The click that brings the window to the front also presses the control under it.
-    SDL_SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
-    if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) {
-      fail("cannot open a window, is there a display?");
-    }
-    // Without a display SDL uses an invisible driver; that is wanted only if requested by name.
-    const std::string driver = SDL_GetCurrentVideoDriver();
-    if (driver != "x11" && driver != "wayland" && SDL_GetHint(SDL_HINT_VIDEODRIVER) == nullptr) {
-      SDL_QuitSubSystem(SDL_INIT_VIDEO);
-      throw std::runtime_error(
-          "cannot open a window, is there a display? DISPLAY and WAYLAND_DISPLAY name none");
-    }
-    SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601);
-  }
-  ~SdlVideo() { SDL_QuitSubSystem(SDL_INIT_VIDEO); }
-  SdlVideo(const SdlVideo&) = delete;
-  SdlVideo& operator=(const SdlVideo&) = delete;
-};
-
-struct DestroyWindow {
-  void operator()(SDL_Window* window) const { SDL_DestroyWindow(window); }
-};
-struct DestroyRenderer {
-  void operator()(SDL_Renderer* renderer) const { SDL_DestroyRenderer(renderer); }
-};
-struct DestroyContext {
-  void operator()(ImGuiContext* context) const { ImGui::DestroyContext(context); }
-};
-using SdlWindow = std::unique_ptr<SDL_Window, DestroyWindow>;
-using SdlRenderer = std::unique_ptr<SDL_Renderer, DestroyRenderer>;
-using Context = std::unique_ptr<ImGuiContext, DestroyContext>;
-
-// Desktops without scaling of their own only report the display's density. As on those desktops,
-// only really dense ones count: a laptop's 1920 x 1080 on 13 inches is meant to display small
-// letters.
-float density_scale() {
-  float dpi = 96;
-  SDL_DisplayMode mode{};
-  if (SDL_GetDisplayDPI(0, nullptr, &dpi, nullptr) != 0 ||
-      SDL_GetDesktopDisplayMode(0, &mode) != 0 || mode.h < 1400) {
-    return 1;
-  }
-  return dpi >= 180 ? 2.0F : dpi >= 144 ? 1.5F : 1.0F;
-}
-
-SdlWindow make_window(const WindowOptions& options, float scale) {
-  const auto size = [scale](int points) {
-    return static_cast<int>(static_cast<float>(points) * scale);
-  };
-  SdlWindow window{SDL_CreateWindow(
-      options.title.c_str(), SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, size(options.width),
-      size(options.height), SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI)};
-  if (!window) {
-    fail("cannot open a window");
-  }
-  SDL_SetWindowMinimumSize(window.get(), kWindowWidthMin, kWindowHeightMin);
-  return window;
-}
-
-// Mesa's software drivers.
-bool is_stand_in(SDL_Renderer& renderer) {
-  SDL_RendererInfo info{};
-  if (SDL_GetRendererInfo(&renderer, &info) != 0 ||
-      !std::string_view{info.name}.starts_with("opengl")) {
-    return false;
-  }
-  using GetString = const unsigned char* (*)(unsigned);
-  constexpr unsigned kRendererName = 0x1F01;  // GL_RENDERER
-  const auto get_string = reinterpret_cast<GetString>(SDL_GL_GetProcAddress("glGetString"));
-  const unsigned char* name = get_string != nullptr ? get_string(kRendererName) : nullptr;
-  const std::string_view words = name != nullptr ? reinterpret_cast<const char*>(name) : "";
-  return words.find("llvmpipe") != words.npos || words.find("softpipe") != words.npos ||
-         words.find("Software Rasterizer") != words.npos;
-}
-
-// No waiting for the screen's refresh: it would delay the call's thread.
-SdlRenderer make_renderer(SDL_Window& window, Drawing drawing) {
-  SdlRenderer renderer;
-  if (drawing != Drawing::kSoftware) {
-    renderer.reset(SDL_CreateRenderer(&window, -1, SDL_RENDERER_ACCELERATED));
-    if (renderer && drawing == Drawing::kAutomatic && is_stand_in(*renderer)) {
-      renderer.reset();
-    }
-  }
-  if (!renderer) {
-    // Otherwise SDL would still use the graphics card to present its drawing.
-    SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
-    renderer.reset(SDL_CreateRenderer(&window, -1, SDL_RENDERER_SOFTWARE));
-  }
-  if (!renderer) {
-    fail("cannot draw into the window");
-  }
-  return renderer;
-}
-
-Context make_context() {
-  IMGUI_CHECKVERSION();
-  Context context{ImGui::CreateContext()};
-  ImGui::SetCurrentContext(context.get());
-  ImGuiIO& io = ImGui::GetIO();
-  io.IniFilename = nullptr;
-  io.LogFilename = nullptr;
-  // A blinking caret would redraw an idle window.
-  io.ConfigInputTextCursorBlink = false;
-  ImGuiStyle& style = ImGui::GetStyle();
-  style.AntiAliasedLinesUseTex = false;
-  style.WindowPadding = {0, 0};
-  style.WindowBorderSize = 0;
-  style.WindowRounding = 0;
-  style.FrameBorderSize = 0;
-  return context;
-}
 
 Key key_of(const SDL_KeyboardEvent& event) {
   const SDL_Keycode code = event.keysym.sym;
@@ -166,35 +38,15 @@ Key key_of(const SDL_KeyboardEvent& event) {
     key.letter = static_cast<char>('a' + (code - SDLK_a));
     return key;
   }
-  switch (code) {
-    case SDLK_TAB:
-      key.name = Key::Name::kTab;
-      break;
-    case SDLK_RETURN:
-    case SDLK_KP_ENTER:
-      key.name = Key::Name::kEnter;
-      break;
-    case SDLK_ESCAPE:
-      key.name = Key::Name::kEscape;
-      break;
-    case SDLK_SPACE:
-      key.name = Key::Name::kSpace;
-      break;
-    case SDLK_LEFT:
-      key.name = Key::Name::kLeft;
-      break;
-    case SDLK_RIGHT:
-      key.name = Key::Name::kRight;
-      break;
-    case SDLK_UP:
-      key.name = Key::Name::kUp;
-      break;
-    case SDLK_DOWN:
-      key.name = Key::Name::kDown;
-      break;
-    default:
-      break;
-  }
+  constexpr std::pair<SDL_Keycode, Key::Name> kNames[] = {
+      {SDLK_TAB, Key::Name::kTab},        {SDLK_RETURN, Key::Name::kEnter},
+      {SDLK_KP_ENTER, Key::Name::kEnter}, {SDLK_ESCAPE, Key::Name::kEscape},
+      {SDLK_SPACE, Key::Name::kSpace},    {SDLK_LEFT, Key::Name::kLeft},
+      {SDLK_RIGHT, Key::Name::kRight},    {SDLK_UP, Key::Name::kUp},
+      {SDLK_DOWN, Key::Name::kDown}};
+  const auto* const known =
+      std::ranges::find(kNames, code, &std::pair<SDL_Keycode, Key::Name>::first);
+  key.name = known != std::end(kNames) ? known->second : key.name;
   return key;
 }
 
@@ -238,8 +90,6 @@ class Window::Impl {
     ImGui::SetCurrentContext(context_.get());
     ImGui_ImplSDL2_Shutdown();
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
   bool draw(TimePoint now, const CallView& view) {
     check(now >= last_now_, "Window: time went back");
@@ -268,20 +118,13 @@ class Window::Impl {
     shot.rgba.resize(static_cast<size_t>(shot.width) * static_cast<size_t>(shot.height) * 4);
     if (SDL_RenderReadPixels(renderer_.get(), nullptr, SDL_PIXELFORMAT_RGBA32, shot.rgba.data(),
                              4 * shot.width) != 0) {
-      fail("cannot read the window back");
+      fail_by_sdl("cannot read the window back");
     }
     SDL_RenderPresent(renderer_.get());
     return shot;
   }
 
-  std::optional<UserAction> poll_action() {
-    if (actions_.empty()) {
-      return std::nullopt;
-    }
-    std::optional<UserAction> action{std::move(actions_.front())};
-    actions_.pop_front();
-    return action;
-  }
+  std::optional<UserAction> poll_action() { return take_front(actions_); }
 
   TimePoint poll_timeout() const {
     const TimePoint wake = owed_ > 0 ? last_now_ : wake_;

@@ -65,8 +65,6 @@ class Window {
  public:
   explicit Window(const WindowOptions& options = {});
   ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
 
   /// Processes the user's input, then draws if anything changed, but not more often than
   /// kFrameInterval; returns whether it drew. Cheap if nothing changed. `now` never goes back.

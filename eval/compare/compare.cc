@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "eval/compare/run_record.hh"
-#include "eval/report/seed_groups.hh"
+#include "eval/report/page_parts.hh"
 
 namespace cress::compare {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <system_error>
+
+#include "transport/base/text.hh"
 
 namespace cress::compare {
 namespace {
@@ -48,13 +49,11 @@ constexpr std::array<Measure, 19> kMeasures{{
 Tolerance parse_tolerance(std::string_view text, std::string_view rule) {
   const bool percent = text.ends_with('%');
   text.remove_suffix(percent ? 1 : 0);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
-      !std::isfinite(value)) {
+  const auto value = parse_number<double>(text);
+  if (!value || !(*value >= 0) || !std::isfinite(*value)) {
     refuse(rule);
   }
-  return percent ? Tolerance{0, value / 100} : Tolerance{value, 0};
+  return percent ? Tolerance{0, *value / 100} : Tolerance{*value, 0};
 }
 
 NoiseRule parse_rule(std::string_view rule) {

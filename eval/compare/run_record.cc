@@ -10,7 +10,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "eval/report/seed_groups.hh"
+#include "eval/report/page_parts.hh"
+#include "eval/report/parse_json.hh"
 #include "eval/sweep/digest.hh"
 
 namespace cress::compare {
@@ -325,25 +326,12 @@ std::string record_json(RunRecord record, std::string_view results) {
 }
 
 Result<RunRecord, report::ParseError> parse_record(std::string_view text) {
-  bool too_deep = false;
-  Json root;
-  try {
-    root = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      too_deep = too_deep || depth > report::kJsonDepthMax;
-      return depth <= report::kJsonDepthMax;  // deeper nesting is not kept
-    });
-  } catch (const Json::parse_error& error) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    return report::ParseError{1 + static_cast<size_t>(std::count(text.begin(), end, '\n')),
-                              "is not JSON"};
-  } catch (const Json::exception&) {  // a number beyond double's range
-    return report::ParseError{0, "holds a number that is out of range"};
-  }
-  if (too_deep) {
-    return report::ParseError{0, "is nested too deeply"};
+  const auto root = report::parse_json<Json>(text);
+  if (!root) {
+    return root.error();
   }
   RunRecord record;
-  std::string error = read_record(root, record);
+  std::string error = read_record(*root, record);
   if (!error.empty()) {
     return report::ParseError{0, std::move(error)};
   }

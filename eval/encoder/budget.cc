@@ -1,7 +1,6 @@
 #include "eval/encoder/budget.hh"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "traces/links.hh"
 #include "transport/base/rng.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::encoder_bench {
@@ -31,16 +31,6 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-template <class Number>
-std::optional<Number> to_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -53,17 +43,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 DataRate rate_of(const std::string& text, std::string_view number) {
-  const auto kbps = to_number<int64_t>(number);
+  const auto kbps = parse_number<int64_t>(number);
   if (!kbps || *kbps < 1 || *kbps > kBudgetKbpsMax) {
     refuse(text,
            quoted(number) + " is not a rate of 1 to " + std::to_string(kBudgetKbpsMax) + " kbit/s");
@@ -90,7 +71,7 @@ FrameBudgets step_budgets(const std::string& text, std::string_view values,
   std::vector<std::string_view> parts = split(values, ',');
   Duration length = kStepLength;
   if (parts.back().ends_with('s')) {
-    const auto seconds = to_number<double>(parts.back().substr(0, parts.back().size() - 1));
+    const auto seconds = parse_number<double>(parts.back().substr(0, parts.back().size() - 1));
     if (!seconds || !(*seconds >= 0.001 && *seconds <= 1e6)) {
       refuse(text, quoted(parts.back()) + " is not a time, as in 5s");
     }
@@ -119,7 +100,7 @@ FrameBudgets walk_budgets(const std::string& text, std::string_view values,
   }
   const double low = std::log(rate_of(text, parts[0]).kilobits_per_second());
   const double high = std::log(rate_of(text, parts[1]).kilobits_per_second());
-  const auto sigma = parts.size() == 3 ? to_number<double>(parts[2]) : std::optional{kWalkSigma};
+  const auto sigma = parts.size() == 3 ? parse_number<double>(parts[2]) : std::optional{kWalkSigma};
   if (!(low < high)) {
     refuse(text, "the lower rate comes first");
   }
@@ -232,7 +213,7 @@ Result<FrameBudgets, BudgetTableError> parse_budget_csv(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     const std::vector<std::string_view> cells = split(line, ',');
-    if (line_number == 1 && !to_number<int64_t>(trimmed(cells.front()))) {
+    if (line_number == 1 && !parse_number<int64_t>(trimmed(cells.front()))) {
       const auto named = std::ranges::find(cells, std::string_view{"budget_bytes"}, trimmed);
       column = named == cells.end() ? 0 : static_cast<size_t>(named - cells.begin());
       continue;
@@ -244,7 +225,7 @@ Result<FrameBudgets, BudgetTableError> parse_budget_csv(std::string_view text) {
       return BudgetTableError{"a row too short", line_number};
     }
     const std::string_view cell = trimmed(cells[column]);
-    const auto bytes = cell.empty() ? std::optional<int64_t>{0} : to_number<int64_t>(cell);
+    const auto bytes = cell.empty() ? std::optional<int64_t>{0} : parse_number<int64_t>(cell);
     if (!bytes || *bytes < 0 || *bytes > kBudgetBytesMax) {
       return BudgetTableError{"not a whole number of bytes, 0 to 2^30", line_number};
     }

@@ -13,18 +13,18 @@ std::string escaped_text(const std::string& text);
 
 struct ChartPoint {
   double x = 0;
-  std::optional<double> y;  ///< empty: the line has a gap here
+  std::optional<double> y{};  ///< none: the line is broken here
 };
 
 struct ChartLine {
-  size_t colour = 0;  ///< index into the page's eight colours; larger ones are dashed
-  std::vector<ChartPoint> points;
+  size_t colour = 0;  ///< of the page's eight; more get dashes
+  std::vector<ChartPoint> points{};
   bool markers = false;
   std::string label{};  ///< next to its last point, if a legend would not be enough
 };
 
 struct ChartAxis {
-  std::string title;
+  std::string title{};
   double low = 0;
   double high = 1;
   bool logarithmic = false;  ///< requires 0 < low
@@ -32,11 +32,11 @@ struct ChartAxis {
 
 /// One panel. Values beyond an axis are drawn at its edge.
 struct Chart {
-  ChartAxis x;
-  ChartAxis y;
-  std::vector<ChartPoint> area;  ///< filled down to the bottom: the available amount
-  std::vector<ChartLine> lines;
-  std::optional<double> mark_x;  ///< a dashed line there
+  ChartAxis x{};
+  ChartAxis y{};
+  std::vector<ChartPoint> area{};  ///< filled down to the bottom: what may be used
+  std::vector<ChartLine> lines{};
+  std::optional<double> mark_x{};  ///< a dashed line there
 };
 
 /// An SVG element of that many CSS pixels, for a page with the report's style: its colours are the

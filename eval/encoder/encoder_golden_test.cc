@@ -16,7 +16,6 @@
 #include "eval/encoder/chart.hh"
 #include "eval/encoder/ivf_video.hh"
 #include "eval/encoder/outputs.hh"
-#include "eval/encoder/page.hh"
 #include "media/codec/versions.hh"
 #include "media/source/synthetic_camera.hh"
 #include "transport/base/golden_test_tools.hh"

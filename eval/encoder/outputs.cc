@@ -11,6 +11,7 @@
 
 #include "eval/encoder/bd_rate.hh"
 #include "eval/metrics/picture_quality.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::encoder_bench {
@@ -68,27 +69,15 @@ Json list_of(const std::vector<CellOutput>& cells) {
   return list;
 }
 
-/// A field of a CSV (RFC 4180): quoted where it must be.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted(1, '"');
-  for (const char c : text) {
-    quoted.append(c == '"' ? 2 : 1, c);
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
-std::string csv_field(const Json& value) {
+/// A field of a CSV.
+std::string json_field(const Json& value) {
   if (value.is_null()) {
     return "";
   }
   return value.is_string() ? csv_field(value.get<std::string>()) : value.dump();
 }
 
-std::string csv_field(std::optional<double> value) {
+std::string number_field(std::optional<double> value) {
   return value ? fmt::format("{:.3f}", *value) : "";
 }
 
@@ -170,7 +159,7 @@ std::string results_csv(const std::vector<CellOutput>& cells) {
     }
     std::string line;
     for (const auto& [name, value] : row.items()) {
-      line += fmt::format("{}{}", name == "cell" ? "" : ",", csv_field(value));
+      line += fmt::format("{}{}", name == "cell" ? "" : ",", json_field(value));
     }
     text += line + "\n";
   }
@@ -193,7 +182,7 @@ std::string frames_csv(const std::vector<CellOutput>& cells) {
           row.budget_bytes ? std::to_string(*row.budget_bytes) : "",
           row.coded() ? std::to_string(row.size_bytes) : "", row.key_frame ? 1 : 0,
           coded(row.quantizer), row.attempts, coded(row.width), coded(row.height),
-          csv_field(row.psnr_db), csv_field(ssim_db), row.psnr_held_db,
+          number_field(row.psnr_db), number_field(ssim_db), row.psnr_held_db,
           metrics::ssim_to_db(row.ssim_held));
     }
   }

@@ -1,5 +1,3 @@
-#include "eval/encoder/page.hh"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "eval/encoder/chart.hh"
+#include "eval/encoder/outputs.hh"
 #include "eval/metrics/picture_quality.hh"
 #include "eval/report/embedded.hh"
 #include "transport/base/check.hh"
@@ -169,8 +168,7 @@ Chart fit_chart(const Cells& cells, const Colours& colours) {
       }
     }
     std::ranges::sort(ratios);
-    ChartLine line{
-        .colour = colours.of(cell->spec.encoder_label()), .points = {}, .markers = false};
+    ChartLine line{.colour = colours.of(cell->spec.encoder_label())};
     constexpr int kSteps = 200;
     for (int i = 0; i <= kSteps && !ratios.empty(); ++i) {
       const double ratio = kRatioMax * i / kSteps;
@@ -298,7 +296,7 @@ Chart curve_chart(const Cells& scene, const Colours& colours, const char* title,
     const std::string& encoder = cell->spec.encoder;
     if (std::ranges::find(seen, encoder) == seen.end()) {
       seen.push_back(encoder);
-      chart.lines.push_back({.colour = colours.of(encoder), .points = {}, .markers = true});
+      chart.lines.push_back({.colour = colours.of(encoder), .markers = true});
     }
     rates.push_back(cell->result.bitrate_kbps);
     qualities.push_back(cell->result.*quality);

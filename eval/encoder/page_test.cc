@@ -1,5 +1,3 @@
-#include "eval/encoder/page.hh"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "eval/encoder/chart.hh"
+#include "eval/encoder/outputs.hh"
 
 namespace cress::encoder_bench {
 namespace {

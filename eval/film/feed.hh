@@ -62,8 +62,6 @@ class ProducedFeed final : public Feed {
   explicit ProducedFeed(Make make);
   /// Stops the producer at its next picture and waits for it.
   ~ProducedFeed() override;
-  ProducedFeed(const ProducedFeed&) = delete;
-  ProducedFeed& operator=(const ProducedFeed&) = delete;
 
   /// Throws what the producer threw.
   std::optional<ShownPicture> poll() override;

@@ -1,5 +1,3 @@
-#include "eval/report/headline.hh"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,8 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+
+#include "eval/report/page_parts.hh"
 
 namespace cress::report {
 

@@ -1,10 +1,10 @@
-#include "eval/report/headline.hh"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 #include <vector>
+
+#include "eval/report/page_parts.hh"
 
 namespace cress::report {
 namespace {

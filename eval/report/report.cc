@@ -16,10 +16,7 @@
 #include <vector>
 
 #include "eval/report/embedded.hh"
-#include "eval/report/headline.hh"
-#include "eval/report/seed_groups.hh"
-#include "eval/report/series.hh"
-#include "eval/report/worst.hh"
+#include "eval/report/page_parts.hh"
 #include "transport/base/check.hh"
 #include "transport/base/text_file.hh"
 

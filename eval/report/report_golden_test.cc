@@ -10,13 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "eval/report/headline.hh"
 #include "eval/report/interval.hh"
+#include "eval/report/page_parts.hh"
 #include "eval/report/report.hh"
 #include "eval/report/run_files.hh"
-#include "eval/report/seed_groups.hh"
-#include "eval/report/series.hh"
-#include "eval/report/worst.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/text_file.hh"

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <stdexcept>
-#include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include "eval/report/parse_json.hh"
+#include "transport/base/text.hh"
 
 namespace cress::report {
 
@@ -19,38 +18,35 @@ namespace {
 
 using nlohmann::json;
 
-/// The measures of docs/guide/cress-eval.md; whatever else an object holds is shown as it is.
-constexpr std::array<std::string_view, 27> kNumberKeys{"capacity_kbps",
-                                                       "throughput_kbps",
-                                                       "goodput_kbps",
-                                                       "utilization",
-                                                       "delay95_ms",
-                                                       "omniscient95_ms",
-                                                       "self_inflicted_ms",
-                                                       "bitrate_kbps",
-                                                       "frame_delay_p50_ms",
-                                                       "frame_delay_p95_ms",
-                                                       "frame_delay_p99_ms",
-                                                       "ssim_db",
-                                                       "psnr_db",
-                                                       "frames_captured",
-                                                       "frames_displayed",
-                                                       "freezes",
-                                                       "frozen_s",
-                                                       "key_frames",
-                                                       "freezes_w3c",
-                                                       "frozen_w3c_s",
-                                                       "gaps_500ms",
-                                                       "harmonic_fps",
-                                                       "live_ssim_db",
-                                                       "frame_fit_p95",
-                                                       "frame_over_share",
-                                                       "mouth_to_ear_p95_ms",
-                                                       "audio_concealed"};
-
-bool is_number_key(std::string_view key) {
-  return std::find(kNumberKeys.begin(), kNumberKeys.end(), key) != kNumberKeys.end();
-}
+/// The measures; whatever else an object holds is shown as it is.
+constexpr std::string_view kNumberKeys[] = {  // docs/guide/cress-eval.md
+    "capacity_kbps",
+    "throughput_kbps",
+    "goodput_kbps",
+    "utilization",
+    "delay95_ms",
+    "omniscient95_ms",
+    "self_inflicted_ms",
+    "bitrate_kbps",
+    "frame_delay_p50_ms",
+    "frame_delay_p95_ms",
+    "frame_delay_p99_ms",
+    "ssim_db",
+    "psnr_db",
+    "frames_captured",
+    "frames_displayed",
+    "freezes",
+    "frozen_s",
+    "key_frames",
+    "freezes_w3c",
+    "frozen_w3c_s",
+    "gaps_500ms",
+    "harmonic_fps",
+    "live_ssim_db",
+    "frame_fit_p95",
+    "frame_over_share",
+    "mouth_to_ear_p95_ms",
+    "audio_concealed"};
 
 std::string as_text(const json& value) {
   return value.is_string() ? value.get<std::string>()
@@ -101,7 +97,7 @@ std::string read_member(const std::string& name, const json& value, RunResult& o
   }
   if (name == "seed") {
     out.seed = seed_text(value);
-  } else if (!is_number_key(name)) {
+  } else if (std::ranges::find(kNumberKeys, name) == std::end(kNumberKeys)) {
     out.others.emplace_back(name, as_text(value));
   } else if (value.is_number()) {
     out.numbers.emplace(name, value.get<double>());
@@ -130,12 +126,7 @@ std::string read_result(const json& object, RunResult& out) {
   return {};
 }
 
-size_t line_of(std::string_view text, size_t offset) {
-  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
-  return 1 + static_cast<size_t>(std::count(text.begin(), end, '\n'));
-}
-
-/// Splits one line of CSV. False for an unterminated quote or too many fields.
+/// Splits one line of CSV. False for a quote that does not end or too many fields.
 bool split(std::string_view line, std::vector<std::string>& fields) {
   fields.clear();
   size_t at = 0;
@@ -166,15 +157,13 @@ bool split(std::string_view line, std::vector<std::string>& fields) {
   }
 }
 
-bool parse_number(std::string_view text, std::optional<double>& out) {
+bool parse_cell(std::string_view text, std::optional<double>& out) {
   if (text.empty()) {
     out.reset();
     return true;
   }
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  out = value;
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
+  out = cress::parse_number<double>(text);
+  return out && std::isfinite(*out);
 }
 
 /// Takes lines from a text, without their ends, and counts them.
@@ -264,28 +253,28 @@ class SeriesTable {
   size_t last_ = 0;
 };
 
-/// A list of at least `least` objects or whatever is there.
-Result<json, ParseError> parse_list(std::string_view text, size_t least, const char* what) {
-  bool too_deep = false;
-  json root;
-  try {
-    root = json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      too_deep = too_deep || depth > kJsonDepthMax;
-      return depth <= kJsonDepthMax;  // deeper nesting is not kept
-    });
-  } catch (const json::parse_error& error) {
-    return ParseError{line_of(text, error.byte), "is not JSON"};
-  } catch (const json::exception&) {  // a number beyond double's range
-    return ParseError{0, "holds a number that is out of range"};
+/// A list of at least `least` objects called `what`, each read by `read`.
+template <class Item>
+Result<std::vector<Item>, ParseError> parse_list(std::string_view text, size_t least,
+                                                 const std::string& what,
+                                                 std::string (*read)(const json&, Item&)) {
+  Result<json, ParseError> parsed = parse_json<json>(text);
+  if (!parsed) {
+    return parsed.error();
   }
-  if (too_deep) {
-    return ParseError{0, "is nested too deeply"};
-  }
+  const json root = std::move(parsed).value();
   if (!root.is_array() || root.size() < least || root.size() > kResultsMax) {
     return ParseError{0, "must be a list of " + std::to_string(least) + " to " +
-                             std::to_string(kResultsMax) + " " + what};
+                             std::to_string(kResultsMax) + " " + what + "s"};
   }
-  return root;
+  std::vector<Item> items(root.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const std::string error = read(root[i], items[i]);
+    if (!error.empty()) {
+      return ParseError{0, what + " " + std::to_string(i + 1) + " " + error};
+    }
+  }
+  return items;
 }
 
 /// A file's name as a run writes it; anything that could be a path is rejected.
@@ -325,7 +314,7 @@ std::string read_row(const std::vector<std::string>& fields, std::span<const Col
   std::optional<double> value;
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string& text = fields[number_fields[i]];
-    if (!parse_number(text, value)) {
+    if (!parse_cell(text, value)) {
       return std::string(columns[i].name) + " is not a number: \"" + text.substr(0, 40) + "\"";
     }
     if (value) {
@@ -339,7 +328,8 @@ std::string read_row(const std::vector<std::string>& fields, std::span<const Col
 
 template <class Series, class Point>
 Result<std::vector<Series>, ParseError> parse_series(std::string_view csv,
-                                                     std::span<const Column<Point>> columns) {
+                                                     std::span<const Column<Point>> columns,
+                                                     double Point::*sorted_by) {
   Lines lines(csv);
   std::vector<std::string> fields;
   std::string_view line;
@@ -372,36 +362,11 @@ Result<std::vector<Series>, ParseError> parse_series(std::string_view csv,
     }
     series->points.push_back(point);
   }
-  return table.take();
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) {
-    throw std::runtime_error(path.string() + ": " + error.message());
+  std::vector<Series> all = table.take();
+  for (Series& series : all) {
+    std::ranges::stable_sort(series.points, {}, sorted_by);
   }
-  if (size > kRunFileBytesMax) {
-    throw std::runtime_error(path.string() + ": too large for a run's file");
-  }
-  std::string text(static_cast<size_t>(size), '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file) {
-    throw std::runtime_error(path.string() + ": cannot be read");
-  }
-  return text;
-}
-
-template <class T>
-T value_or_throw(Result<T, ParseError> result, const std::filesystem::path& path) {
-  if (!result) {
-    const ParseError& error = result.error();
-    throw std::runtime_error(path.string() +
-                             (error.line > 0 ? ":" + std::to_string(error.line) : "") + ": " +
-                             error.what);
-  }
-  return std::move(result).value();
+  return all;
 }
 
 }  // namespace
@@ -412,35 +377,11 @@ std::optional<double> RunResult::number(std::string_view name) const {
 }
 
 Result<std::vector<RunResult>, ParseError> parse_results(std::string_view text) {
-  Result<json, ParseError> list = parse_list(text, 1, "results");
-  if (!list) {
-    return list.error();
-  }
-  const json root = std::move(list).value();
-  std::vector<RunResult> results(root.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    const std::string error = read_result(root[i], results[i]);
-    if (!error.empty()) {
-      return ParseError{0, "result " + std::to_string(i + 1) + " " + error};
-    }
-  }
-  return results;
+  return parse_list<RunResult>(text, 1, "result", read_result);
 }
 
 Result<std::vector<WorstMoment>, ParseError> parse_worst(std::string_view text) {
-  Result<json, ParseError> list = parse_list(text, 0, "moments");
-  if (!list) {
-    return list.error();
-  }
-  const json root = std::move(list).value();
-  std::vector<WorstMoment> moments(root.size());
-  for (size_t i = 0; i < moments.size(); ++i) {
-    const std::string error = read_worst(root[i], moments[i]);
-    if (!error.empty()) {
-      return ParseError{0, "moment " + std::to_string(i + 1) + " " + error};
-    }
-  }
-  return moments;
+  return parse_list<WorstMoment>(text, 0, "moment", read_worst);
 }
 
 Result<std::vector<Timeline>, ParseError> parse_timeline(std::string_view csv) {
@@ -453,16 +394,7 @@ Result<std::vector<Timeline>, ParseError> parse_timeline(std::string_view csv) {
       {"window_bytes", [](P& p, double v) { p.window_bytes = v; }},
       {"forecast_kbps", [](P& p, double v) { p.forecast_kbps = v; }},
   }};
-  auto parsed = parse_series<Timeline, P>(csv, kColumns);
-  if (!parsed) {
-    return parsed;
-  }
-  std::vector<Timeline> all = std::move(parsed).value();
-  for (Timeline& series : all) {
-    std::stable_sort(series.points.begin(), series.points.end(),
-                     [](const P& a, const P& b) { return a.time_s < b.time_s; });
-  }
-  return all;
+  return parse_series<Timeline, P>(csv, kColumns, &P::time_s);
 }
 
 Result<std::vector<FrameLog>, ParseError> parse_frames(std::string_view csv) {
@@ -479,83 +411,7 @@ Result<std::vector<FrameLog>, ParseError> parse_frames(std::string_view csv) {
       {"ssim_db", [](P& p, double v) { p.ssim_db = v; }},
       {"psnr_db", [](P& p, double v) { p.psnr_db = v; }},
   }};
-  auto parsed = parse_series<FrameLog, P>(csv, kColumns);
-  if (!parsed) {
-    return parsed;
-  }
-  std::vector<FrameLog> all = std::move(parsed).value();
-  for (FrameLog& series : all) {
-    std::stable_sort(series.points.begin(), series.points.end(),
-                     [](const P& a, const P& b) { return a.capture_s < b.capture_s; });
-  }
-  return all;
-}
-
-namespace {
-
-/// Names only: a report contains their location and never reads them.
-void find_movies(const std::filesystem::path& run_dir, Run& run) {
-  std::error_code unreadable;  // counts as not there
-  run.has_film = std::filesystem::is_regular_file(run_dir / kFilmName, unreadable);
-  for (const RunResult& result : run.results) {
-    for (const char* ending : {".webm", ".y4m"}) {
-      const std::string name = result.key.scheme + "-" + result.key.direction + ending;
-      // A name that is a path was not written by a run.
-      if (name.find('/') == std::string::npos &&
-          std::find(run.movies.begin(), run.movies.end(), name) == run.movies.end() &&
-          std::filesystem::is_regular_file(run_dir / name, unreadable)) {
-        run.movies.push_back(name);
-      }
-    }
-  }
-}
-
-/// With the pictures that exist and are pictures.
-void load_worst(const std::filesystem::path& run_dir, Run& run) {
-  const std::filesystem::path worst = run_dir / "worst.json";
-  if (!std::filesystem::exists(worst)) {
-    return;
-  }
-  run.worst = value_or_throw(parse_worst(read_file(worst)), worst);
-  for (WorstMoment& moment : run.worst) {
-    const std::filesystem::path picture = run_dir / moment.picture;
-    std::error_code unreadable;  // counts as not there
-    if (std::filesystem::is_regular_file(picture, unreadable) &&
-        std::filesystem::file_size(picture, unreadable) <= kImageBytesMax) {
-      moment.image = read_file(picture);
-    }
-    if (moment.image.size() < 12 || !moment.image.starts_with("RIFF") ||
-        moment.image.substr(8, 4) != "WEBP") {
-      moment.image.clear();
-    }
-  }
-}
-
-}  // namespace
-
-Run load_run(const std::filesystem::path& run_dir) {
-  Run run;
-  const std::filesystem::path results = run_dir / "results.json";
-  const std::filesystem::path timeline = run_dir / "timeline.csv";
-  const std::filesystem::path frames = run_dir / "frames.csv";
-  run.results = value_or_throw(parse_results(read_file(results)), results);
-  // A sweep's results contain their options, and it keeps nothing else of its many runs.
-  const bool is_sweep =
-      std::all_of(run.results.begin(), run.results.end(), [](const RunResult& result) {
-        return std::any_of(result.others.begin(), result.others.end(),
-                           [](const auto& other) { return other.first == "options"; });
-      });
-  if (!is_sweep || std::filesystem::exists(timeline)) {
-    run.timelines = value_or_throw(parse_timeline(read_file(timeline)), timeline);
-  }
-  const bool video = std::any_of(run.results.begin(), run.results.end(),
-                                 [](const RunResult& result) { return result.has_video(); });
-  if ((video && !is_sweep) || std::filesystem::exists(frames)) {
-    run.frames = value_or_throw(parse_frames(read_file(frames)), frames);
-  }
-  load_worst(run_dir, run);
-  find_movies(run_dir, run);
-  return run;
+  return parse_series<FrameLog, P>(csv, kColumns, &P::capture_s);
 }
 
 }  // namespace cress::report

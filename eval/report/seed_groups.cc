@@ -1,9 +1,9 @@
-#include "eval/report/seed_groups.hh"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
+
+#include "eval/report/page_parts.hh"
 
 namespace cress::report {
 namespace {

@@ -1,8 +1,7 @@
-#include "eval/report/series.hh"
-
 #include <algorithm>
 #include <cmath>
 
+#include "eval/report/page_parts.hh"
 #include "transport/base/check.hh"
 
 namespace cress::report {

@@ -1,11 +1,10 @@
-#include "eval/report/series.hh"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "eval/report/page_parts.hh"
 #include "transport/base/rng.hh"
 
 namespace cress::report {

@@ -1,5 +1,3 @@
-#include "eval/report/worst.hh"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "eval/report/headline.hh"
+#include "eval/report/page_parts.hh"
 
 namespace cress::report {
 namespace {

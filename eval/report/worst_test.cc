@@ -1,6 +1,6 @@
-#include "eval/report/worst.hh"
-
 #include <gtest/gtest.h>
+
+#include "eval/report/page_parts.hh"
 
 namespace cress::report {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transport/base/check.hh"
+#include "transport/base/text.hh"
 
 namespace cress::reproduce {
 namespace {
@@ -21,19 +22,6 @@ size_t width_of(std::string_view text) {
 std::string padded(const std::string& text, size_t width, bool left) {
   const std::string space(width - std::min(width, width_of(text)), ' ');
   return left ? text + space : space + text;
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted;
-  quoted.push_back('"');
-  for (const char c : text) {
-    quoted.append(c == '"' ? 2 : 1, c);
-  }
-  quoted.push_back('"');
-  return quoted;
 }
 
 void append_row(std::string& text, const std::vector<std::string>& cells,

@@ -25,7 +25,7 @@ Cell number(std::optional<double> value, int decimals);
 /// Shape: every row is as long as `columns`.
 struct Table {
   std::vector<std::string> columns;
-  std::vector<std::vector<Cell>> rows;
+  std::vector<std::vector<Cell>> rows{};
 };
 
 struct Key {
@@ -35,14 +35,14 @@ struct Key {
 
 struct Panel {
   std::string title;
-  encoder_bench::Chart chart;
+  encoder_bench::Chart chart{};
 };
 
 struct Figure {
   std::string name;
   std::string title;
-  std::string source;   ///< where the other numbers of the table were published
-  std::string verdict;  ///< one line: whether the published ordering holds, or where not
+  std::string source;     ///< where the other numbers of the table were published
+  std::string verdict{};  ///< one line: does the published ordering hold, or where not
   std::vector<std::string> notes{};
   Table table;
   std::vector<Panel> panels{};

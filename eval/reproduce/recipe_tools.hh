@@ -33,6 +33,8 @@ void want_red(const Lab& lab, RunBook& book);
 void want_distributions(const Lab& lab, RunBook& book);
 void want_sensitivity(const Lab& lab, RunBook& book);
 
+RunRequest request_of(const Lab& lab, std::string scheme, size_t link = 0);
+
 /// The paper's schemes, and Cress.
 std::vector<std::string> compared_schemes();
 /// The same colour for a scheme in every figure.
@@ -53,7 +55,10 @@ struct Means {
 void want_everywhere(RunBook& book, RunRequest request);
 Means means_of(const RunBook& book, RunRequest request);
 
-/// An axis from 0, for non-negative values.
+/// Scheme, throughput, goodput, utilization, self-inflicted delay.
+std::vector<Cell> means_row(const std::string& scheme, const Means& means);
+
+/// From 0 on, around values that are not negative.
 encoder_bench::ChartAxis axis_from_zero(std::string title, std::vector<double> values);
 
 /// A mark labelled with its name.

@@ -59,6 +59,10 @@ const Recipe& find_recipe(std::string_view name) {
   return *found;
 }
 
+RunRequest request_of(const Lab& lab, std::string scheme, size_t link) {
+  return {.scheme = std::move(scheme), .link = link, .seed = lab.seed};
+}
+
 std::vector<std::string> compared_schemes() {
   std::vector<std::string> names;
   names.reserve(std::size(paper::kMeans) + 2);
@@ -109,6 +113,11 @@ Means means_of(const RunBook& book, RunRequest request) {
   return means;
 }
 
+std::vector<Cell> means_row(const std::string& scheme, const Means& means) {
+  return {words(scheme), number(means.throughput_kbps, 0), number(means.goodput_kbps, 0),
+          number(means.utilization, 3), number(means.self_inflicted_ms, 0)};
+}
+
 encoder_bench::ChartAxis axis_from_zero(std::string title, std::vector<double> values) {
   values.push_back(0);
   auto axis = encoder_bench::axis_around(std::move(title), values, false);
@@ -120,7 +129,7 @@ Panel scatter(std::string title, std::string x_title, std::string y_title,
               std::span<const Mark> marks) {
   // The smallest distance from the link's limit is a millisecond.
   constexpr double kDelayMinMs = 1;
-  Panel panel{.title = std::move(title), .chart = {}};
+  Panel panel{.title = std::move(title)};
   std::vector<double> xs;
   std::vector<double> ys;
   for (const Mark& mark : marks) {

@@ -26,10 +26,6 @@ constexpr std::array<const char*, 3> kRepeated{"sprout", "cress", "cubic-codel"}
 constexpr int kSeeds = 5;
 constexpr int kFifths = 5;
 
-RunRequest request_of(const Lab& lab, std::string scheme, size_t link = 0) {
-  return {.scheme = std::move(scheme), .link = link, .seed = lab.seed};
-}
-
 RunRequest over_red(const Lab& lab, std::string queue) {
   RunRequest request = request_of(lab, "cubic");
   request.queue = std::move(queue);
@@ -38,11 +34,6 @@ RunRequest over_red(const Lab& lab, std::string queue) {
 
 const std::vector<std::string> kMeansColumns{"scheme", "throughput kbit/s", "goodput kbit/s",
                                              "utilization", "self-inflicted ms"};
-
-std::vector<Cell> means_row(const std::string& scheme, const Means& means) {
-  return {words(scheme), number(means.throughput_kbps, 0), number(means.goodput_kbps, 0),
-          number(means.utilization, 3), number(means.self_inflicted_ms, 0)};
-}
 
 Mark means_mark(const std::string& label, const Means& means, size_t colour) {
   return {label, means.self_inflicted_ms, means.utilization, colour};
@@ -95,9 +86,8 @@ Figure figure_verus(const Lab& lab, const RunBook& book) {
                 .source = std::string{paper::kVerus} +
                           ", abstract: Cubic's delay is more than 10 times Verus's at comparable "
                           "throughput; run again by Zhang and Dutz, 2017 (no number taken over)",
-                .verdict = "",
                 .notes = lab.notes,
-                .table = {.columns = kMeansColumns, .rows = {}}};
+                .table = {.columns = kMeansColumns}};
   figure.table.columns.emplace_back("Cubic's delay over its");
   figure.table.columns.emplace_back("published");
   const Means cubic = means_of(book, request_of(lab, "cubic"));
@@ -141,9 +131,8 @@ Figure figure_red(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "red",
                 .title = "Cubic over RED, its parameters swept, beside Verus; means of eight links",
                 .source = "the comparison is Zhang and Dutz's, 2017 (no number taken over)",
-                .verdict = "",
                 .notes = lab.notes,
-                .table = {.columns = kMeansColumns, .rows = {}}};
+                .table = {.columns = kMeansColumns}};
   figure.notes.emplace_back(
       "red:MIN,MAX,P: thresholds in packets of 1500 bytes, largest chance to drop between them.");
   std::vector<Mark> marks;
@@ -197,10 +186,8 @@ Figure figure_distributions(const Lab& lab, const RunBook& book) {
       .source =
           "asked by the Stanford CS244 reproductions of Sprout, 2014 (no number "
           "taken over)",
-      .verdict = "",
       .table = {.columns = {"interarrivals", "variance / mean²", "scheme", "throughput kbit/s",
-                            "goodput kbit/s", "utilization", "delay95 ms", "self-inflicted ms"},
-                .rows = {}}};
+                            "goodput kbit/s", "utilization", "delay95 ms", "self-inflicted ms"}}};
   constexpr std::array<double, kDistributionLinks> kSpread{0.25, 1.0 / 3, 1, 0.5};
   std::vector<Ranked> ranked;
   std::vector<Mark> marks;
@@ -249,11 +236,9 @@ Figure figure_sensitivity(const Lab& lab, const RunBook& book) {
       .name = "sensitivity",
       .title = "least / median / most of five seeds, and of five parts of the link",
       .source = "the paper tells no spread",
-      .verdict = "",
       .notes = lab.notes,
       .table = {.columns = {"scheme", "link", "kbit/s, seeds", "kbit/s, parts", "goodput, seeds",
-                            "self-inflicted ms, seeds", "self-inflicted ms, parts"},
-                .rows = {}}};
+                            "self-inflicted ms, seeds", "self-inflicted ms, parts"}}};
   double seeds_widest = 0;
   double parts_widest = 0;
   for (const std::string scheme : kRepeated) {

@@ -75,7 +75,7 @@ double normal_share_below(double quantile) { return 0.5 * std::erfc(-quantile / 
 struct Forecasts {
   std::string scheme;
   double nominal;  ///< share of forecasts that may fall short
-  std::vector<Calibration> links;
+  std::vector<Calibration> links{};
 };
 
 double short_share(const Calibration& calibration, size_t horizon) {
@@ -98,10 +98,9 @@ Calibration sum_of(const std::vector<Calibration>& links) {
 
 std::vector<Forecasts> forecasts_of(const Lab& lab) {
   const schemes::SchemeContext context;
-  Forecasts sprout{.scheme = "sprout", .nominal = control::kForecastQuantile, .links = {}};
+  Forecasts sprout{.scheme = "sprout", .nominal = control::kForecastQuantile};
   Forecasts cress{.scheme = "cress",
-                  .nominal = normal_share_below(control::CressControl::Options{}.caution_normal),
-                  .links = {}};
+                  .nominal = normal_share_below(control::CressControl::Options{}.caution_normal)};
   for (size_t i = 0; i < kPaperLinks; ++i) {
     const LabLink& link = lab.links[i];
     sprout.links.push_back(calibrate_sprout(*link.link.down, link.duration, link.skip,
@@ -118,11 +117,9 @@ Figure figure_fig2(const Lab& lab, const RunBook& /*book*/) {
                 .title = "times between deliveries of a saturated link, with a power law's tail",
                 .source = std::string{paper::kSprout} +
                           ", Figure 2: Verizon LTE downlink, a phone that stood still",
-                .verdict = "",
                 .notes = lab.notes,
                 .table = {.columns = {"link", "deliveries", "within 20 ms %", "published %",
-                                      "tail exponent", "published", "longest ms"},
-                          .rows = {}}};
+                                      "tail exponent", "published", "longest ms"}}};
   for (size_t i = 0; i < kPaperLinks; ++i) {
     const sim::DeliveryTrace& trace = *lab.links[i].link.down;
     const std::vector<int64_t> interarrivals = traces::interarrivals_ms(trace);
@@ -136,7 +133,7 @@ Figure figure_fig2(const Lab& lab, const RunBook& /*book*/) {
         {words(lab.links[i].name), number(static_cast<double>(interarrivals.size()), 0),
          number(100 * (1 - tail), 2), number(theirs(100 * paper::kShareWithin20Ms), 2),
          number(exponent, 2), number(theirs(paper::kTailExponent), 2), number(longest, 0)});
-    Panel panel{.title = fmt::format("{}: t^-{:.2f}", lab.links[i].name, exponent), .chart = {}};
+    Panel panel{.title = fmt::format("{}: t^-{:.2f}", lab.links[i].name, exponent)};
     auto points = density(interarrivals);
     const double lowest = *std::ranges::min_element(points, {}, &encoder_bench::ChartPoint::y)->y;
     panel.chart.lines.push_back({.colour = 0, .points = std::move(points), .markers = true});
@@ -164,17 +161,14 @@ Figure figure_forecast(const Lab& lab, const RunBook& /*book*/) {
   Figure figure{.name = "forecast",
                 .title = "deliveries that fall short of the forecast, saturated links",
                 .source = std::string{paper::kSprout} + ", §3.3: 5 % (no measurement)",
-                .verdict = "",
                 .notes = lab.notes,
                 .table = {.columns = {"scheme", "within ms", "nominal %", "short %", "least link %",
-                                      "most link %", "forecast of delivered %"},
-                          .rows = {}}};
-  Panel panel{.title = "All eight links (dashed: nominal)", .chart = {}};
+                                      "most link %", "forecast of delivered %"}}};
+  Panel panel{.title = "All eight links (dashed: nominal)"};
   std::vector<double> ys;
   for (const Forecasts& forecasts : forecasts_of(lab)) {
     const Calibration all = sum_of(forecasts.links);
-    encoder_bench::ChartLine line{
-        .colour = colour_of(forecasts.scheme), .points = {}, .markers = true};
+    encoder_bench::ChartLine line{.colour = colour_of(forecasts.scheme), .markers = true};
     double low = 1;
     double high = 0;
     for (size_t h = 0; h < all.shortfalls.size(); ++h) {

@@ -18,10 +18,6 @@ namespace {
 constexpr std::array<const char*, 5> kConfidences{"sprout", "sprout-75", "sprout-50", "sprout-25",
                                                   "sprout-5"};
 
-RunRequest request_of(const Lab& lab, std::string scheme, size_t link = 0) {
-  return {.scheme = std::move(scheme), .link = link, .seed = lab.seed};
-}
-
 std::string section(std::string_view part) {
   return std::string{paper::kSprout} + ", " + std::string{part};
 }
@@ -79,14 +75,19 @@ std::optional<double> largest_delay(Bins bins) {
   return largest;
 }
 
-/// Axes around all that the panel draws.
-void fit_axes(Panel& panel, double length_s, std::string y_title, bool logarithmic) {
+std::vector<double> values_of(const encoder_bench::Chart& chart, double where_none) {
   std::vector<double> values;
-  for (const auto& line : panel.chart.lines) {
+  for (const auto& line : chart.lines) {
     for (const auto& point : line.points) {
-      values.push_back(point.y.value_or(logarithmic ? 100 : 0));
+      values.push_back(point.y.value_or(where_none));
     }
   }
+  return values;
+}
+
+/// Axes around all that the panel draws.
+void fit_axes(Panel& panel, double length_s, std::string y_title, bool logarithmic) {
+  std::vector<double> values = values_of(panel.chart, logarithmic ? 100 : 0);
   for (const auto& point : panel.chart.area) {
     values.push_back(point.y.value_or(0));
   }
@@ -111,11 +112,10 @@ Figure figure_fig1(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "fig1",
                 .title = "Skype-like and Sprout over time, " + link.name,
                 .source = section("Figure 1 (drawn, no table)"),
-                .verdict = "",
                 .notes = lab.notes,
-                .table = {.columns = kResultColumns, .rows = {}}};
-  Panel rates{.title = "Throughput (grey: what the link could carry)", .chart = {}};
-  Panel delays{.title = "Largest delay of each half second", .chart = {}};
+                .table = {.columns = kResultColumns}};
+  Panel rates{.title = "Throughput (grey: what the link could carry)"};
+  Panel delays{.title = "Largest delay of each half second"};
   for (const std::string scheme : {"skype-like", "sprout", "cress"}) {
     const RunRequest request = request_of(lab, scheme, kVerizonDown);
     const auto& rows = book.timeline(request);
@@ -158,9 +158,8 @@ Figure figure_fig7(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "fig7",
                 .title = "throughput against self-inflicted delay, each link and direction",
                 .source = section("Figure 7 (drawn, no table)"),
-                .verdict = "",
                 .notes = lab.notes,
-                .table = {.columns = kResultColumns, .rows = {}},
+                .table = {.columns = kResultColumns},
                 .keys = keys_of(schemes)};
   figure.table.columns.insert(figure.table.columns.begin(), "link");
   int least_delay = 0;
@@ -201,11 +200,9 @@ Figure figure_fig8(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "fig8",
                 .title = "mean utilization against mean self-inflicted delay, eight links",
                 .source = section("Figure 8; delays: §1"),
-                .verdict = "",
                 .notes = lab.notes,
                 .table = {.columns = {"scheme", "utilization", "throughput kbit/s",
-                                      "goodput kbit/s", "self-inflicted ms", "published ms"},
-                          .rows = {}},
+                                      "goodput kbit/s", "self-inflicted ms", "published ms"}},
                 .keys = keys_of(schemes)};
   std::vector<Mark> marks;
   std::vector<Ranked> ranked;
@@ -243,11 +240,9 @@ Figure figure_fig9(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "fig9",
                 .title = "Sprout by the confidence of its forecast",
                 .source = section("§5.5, Figure 9: T-Mobile UMTS uplink (drawn, no table)"),
-                .verdict = "",
                 .notes = lab.notes,
                 .table = {.columns = {"link", "scheme", "throughput kbit/s", "goodput kbit/s",
-                                      "utilization", "self-inflicted ms"},
-                          .rows = {}}};
+                                      "utilization", "self-inflicted ms"}}};
   std::vector<std::string> schemes{kConfidences.begin(), kConfidences.end()};
   schemes.emplace_back("sprout-ewma");
   figure.keys = keys_of(schemes);
@@ -259,13 +254,14 @@ Figure figure_fig9(const Lab& lab, const RunBook& book) {
     const std::string& scheme = schemes[i];
     const harness::DirectionResult& result = book.result(request_of(lab, scheme, kTMobileUp));
     const Means means = means_of(book, request_of(lab, scheme));
-    figure.table.rows.push_back({words(lab.links[kTMobileUp].name), words(scheme),
-                                 number(result.throughput_kbps, 0), number(result.goodput_kbps, 0),
-                                 number(result.utilization, 3),
-                                 number(self_inflicted_ms(result), 0)});
-    figure.table.rows.push_back({words("mean of eight"), words(scheme),
-                                 number(means.throughput_kbps, 0), number(means.goodput_kbps, 0),
-                                 number(means.utilization, 3), number(means.self_inflicted_ms, 0)});
+    const Means its{result.throughput_kbps, result.goodput_kbps, result.utilization,
+                    self_inflicted_ms(result)};
+    const std::pair<std::string, Means> both[] = {{lab.links[kTMobileUp].name, its},
+                                                  {"mean of eight", means}};
+    for (const auto& [link, numbers] : both) {
+      figure.table.rows.push_back(means_row(scheme, numbers));
+      figure.table.rows.back().insert(figure.table.rows.back().begin(), words(link));
+    }
     one.push_back({scheme, self_inflicted_ms(result), result.throughput_kbps, colour_of(scheme)});
     all.push_back({scheme, means.self_inflicted_ms, means.utilization, colour_of(scheme)});
     if (i < kConfidences.size()) {  // less confidence: more throughput, more delay
@@ -317,12 +313,10 @@ Figure figure_intro(const Lab& lab, const RunBook& book) {
       .name = "intro",
       .title = "both tables of the introduction, means over eight links",
       .source = section("§1 (its own drives over the same four networks)"),
-      .verdict = "",
       .notes = lab.notes,
       .table = {.columns = {"table of", "scheme", "throughput kbit/s", "goodput kbit/s",
                             "speedup, published", "speedup, here", "delay s, published",
-                            "delay s, here", "over its delay, published", "over its delay, here"},
-                .rows = {}}};
+                            "delay s, here", "over its delay, published", "over its delay, here"}}};
   add_means(lab, book, paper::kMeans, figure);
   add_means(lab, book, paper::kEwmaMeans, figure);
   std::vector<Ranked> delays;
@@ -341,12 +335,7 @@ Figure figure_intro(const Lab& lab, const RunBook& book) {
       "Speedup: the first scheme's mean throughput over this one's. Delay: mean self-inflicted "
       "delay.");
   Panel panel = scatter("Mean self-inflicted delay", "published, ms", "here, ms", marks);
-  std::vector<double> ys;
-  ys.reserve(marks.size());
-  for (const Mark& mark : marks) {
-    ys.push_back(mark.y);
-  }
-  panel.chart.y = encoder_bench::axis_around("here, ms", ys, true);
+  panel.chart.y = encoder_bench::axis_around("here, ms", values_of(panel.chart, 0), true);
   figure.panels.push_back(std::move(panel));
   figure.verdict =
       order_verdict("delay (s)", delays, 2) + " " + order_verdict("speedup", speeds, 2);
@@ -368,18 +357,16 @@ Figure figure_loss(const Lab& lab, const RunBook& book) {
       .name = "loss",
       .title = "Sprout under random loss each way, Verizon LTE",
       .source = section("§5.6 (its own drive)"),
-      .verdict = "",
       .notes = lab.notes,
       .table = {.columns = {"link", "loss %", "scheme", "throughput kbit/s", "goodput kbit/s",
-                            "published kbit/s", "self-inflicted ms", "published ms"},
-                .rows = {}}};
+                            "published kbit/s", "self-inflicted ms", "published ms"}}};
   std::string wrong;
   double before = 0;
   for (const char* scheme : {"sprout", "cress"}) {
     const bool is_sprout = scheme == std::string_view{"sprout"};
     figure.keys.push_back({scheme, colour_of(scheme)});
     for (const bool down : {true, false}) {
-      encoder_bench::ChartLine line{.colour = colour_of(scheme), .points = {}, .markers = true};
+      encoder_bench::ChartLine line{.colour = colour_of(scheme), .markers = true};
       for (const paper::Loss& loss : paper::kLosses) {
         if (loss.down != down) {
           continue;
@@ -403,19 +390,14 @@ Figure figure_loss(const Lab& lab, const RunBook& book) {
       }
       line.label = down ? "down" : "up";
       if (figure.panels.empty()) {
-        figure.panels.push_back({.title = "Throughput under loss", .chart = {}});
+        figure.panels.push_back({.title = "Throughput under loss"});
       }
       figure.panels.front().chart.lines.push_back(std::move(line));
     }
   }
-  std::vector<double> values;
-  for (const auto& line : figure.panels.front().chart.lines) {
-    for (const auto& point : line.points) {
-      values.push_back(point.y.value_or(0));
-    }
-  }
-  figure.panels.front().chart.x = {.title = "packets lost, %", .low = 0, .high = 11};
-  figure.panels.front().chart.y = axis_from_zero("kbit/s", values);
+  encoder_bench::Chart& chart = figure.panels.front().chart;
+  chart.x = {.title = "packets lost, %", .low = 0, .high = 11};
+  chart.y = axis_from_zero("kbit/s", values_of(chart, 0));
   figure.verdict =
       wrong.empty()
           ? "As published, Sprout's throughput falls with loss in both directions and "
@@ -467,11 +449,9 @@ Figure figure_tunnel(const Lab& lab, const RunBook& /*book*/) {
   Figure figure{.name = "tunnel",
                 .title = "Cubic and Skype on the Verizon LTE downlink, through SproutTunnel",
                 .source = section("§5.7 (its own drive, the real Skype)"),
-                .verdict = "",
                 .notes = lab.notes,
                 .table = {.columns = {"what", "direct, published", "direct, here",
-                                      "tunnel, published", "tunnel, here", "Cress tunnel, here"},
-                          .rows = {}}};
+                                      "tunnel, published", "tunnel, here", "Cress tunnel, here"}}};
   const LabLink& link = lab.links.at(kVerizonDown);
   const Shares direct = shares_of(link, std::nullopt, lab.seed);
   const Shares sprout = shares_of(link, tunnel::ControlKind::kSprout, lab.seed);
@@ -488,7 +468,7 @@ Figure figure_tunnel(const Lab& lab, const RunBook& /*book*/) {
                                  number(sprout.*field, decimals), number(cress.*field, decimals)});
     as_published += (row.tunnelled > row.direct) == (sprout.*field > direct.*field) ? 1 : 0;
     const size_t colour = colour_of(i == 0 ? "cubic" : "skype-like");
-    Panel panel{.title = std::string{row.what}, .chart = {}};
+    Panel panel{.title = std::string{row.what}};
     const std::vector<double> ys{row.direct, row.tunnelled, direct.*field, sprout.*field};
     panel.chart.lines = {{.colour = colour,
                           .points = {{1, row.direct}, {2, row.tunnelled}},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -27,133 +26,75 @@
 #include "eval/schemes/webrtc/gcc_call.hh"
 #include "relay/tunnel/feedback_each_tick.hh"
 #include "transport/base/rng.hh"
+#include "transport/base/text.hh"
 #include "transport/control/cress/cress_control.hh"
 #include "transport/control/sprout/sprout_control.hh"
 
 namespace cress::schemes {
 namespace {
 
+constexpr SchemeInfo flow(std::string_view name, std::string_view what, std::string_view source) {
+  return {.name = name, .what = what, .source = source, .saturating = true};
+}
+constexpr SchemeInfo call(std::string_view name, std::string_view what, std::string_view source) {
+  return {.name = name, .what = what, .source = source, .call = true};
+}
+constexpr SchemeInfo both(std::string_view name, std::string_view what, std::string_view source) {
+  return {.name = name, .what = what, .source = source, .saturating = true, .call = true};
+}
+
 constexpr std::array kSchemes = {
-    SchemeInfo{.name = "cress",
-               .what =
-                   "Cress: a gamma belief over the link's rate, learned only while the link was "
-                   "busy; a cautious forecast, a window exact to the byte and the moment",
-               .source = "docs/method.md, \"The Cress forecast\"",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{.name = "cress-cautious",
-               .what = "Cress with a more cautious forecast: less delay, less throughput",
-               .source = "as cress",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{.name = "cress-bold",
-               .what = "Cress with a bolder forecast: more throughput, more delay",
-               .source = "as cress",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{
-        .name = "sprout",
-        .what =
-            "Sprout: a Bayesian belief over the link's rate, a cautious forecast, a 100 ms safe "
-            "window; as a flow, on the original program's own main loop",
-        .source = "Winstein, Sivaraman, Balakrishnan, NSDI 2013",
-        .saturating = true,
-        .call = true},
-    SchemeInfo{.name = "sprout-instant",
-               .what = "Sprout on a host that acts the moment something changes",
-               .source = "as sprout; docs/results/flows.md says what the host costs",
-               .saturating = true},
-    SchemeInfo{.name = "sprout-tunnel",
-               .what = "TCP Cubic through SproutTunnel: what Sprout does not let go waits, or goes",
-               .source = "the same paper, §4.3, §5.7",
-               .saturating = true},
-    SchemeInfo{.name = "sprout-ewma",
-               .what = "Sprout with a moving average in the belief's place: no caution",
-               .source = "the same paper, §4.2",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{.name = "sprout-75",
-               .what = "Sprout with 75 % confidence in its forecast; any sprout-NN, 1 to 99",
-               .source = "the same paper, §5.5, Figure 9",
-               .saturating = true},
-    SchemeInfo{.name = "sprout-50",
-               .what = "Sprout with 50 % confidence in its forecast",
-               .source = "as sprout-75",
-               .saturating = true},
-    SchemeInfo{.name = "sprout-25",
-               .what = "Sprout with 25 % confidence in its forecast",
-               .source = "as sprout-75",
-               .saturating = true},
-    SchemeInfo{.name = "sprout-5",
-               .what = "Sprout with 5 % confidence in its forecast",
-               .source = "as sprout-75",
-               .saturating = true},
-    SchemeInfo{.name = "cubic",
-               .what = "TCP with Cubic congestion control",
-               .source = "RFC 9438",
-               .saturating = true},
-    SchemeInfo{.name = "reno",
-               .what = "TCP with Reno congestion control",
-               .source = "RFC 5681",
-               .saturating = true},
-    SchemeInfo{.name = "vegas",
-               .what = "TCP Vegas: two to four packets in the queue, by round trips",
-               .source = "Brakmo, Peterson, IEEE JSAC 13:8, 1995; Linux's choices",
-               .saturating = true},
-    SchemeInfo{.name = "compound",
-               .what = "Compound TCP: Reno's window and a second one that yields to delay",
-               .source = "Tan et al., INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
-               .saturating = true},
-    SchemeInfo{.name = "ledbat",
-               .what = "LEDBAT, as uTP: one-way delays held at 100 ms of queue",
-               .source = "RFC 6817",
-               .saturating = true},
-    SchemeInfo{.name = "bbr",
-               .what = "TCP with BBR, version 1: the largest rate, the least round trip, paced",
-               .source = "Cardwell et al., ACM Queue 14:5, 2016; Linux's tcp_bbr.c",
-               .saturating = true},
-    SchemeInfo{.name = "copa",
-               .what = "Copa: a rate of one over delta times the queueing delay",
-               .source = "Arun, Balakrishnan, NSDI 2018",
-               .saturating = true},
-    SchemeInfo{.name = "verus-r2",
-               .what = "Verus: a learned delay profile, every 5 ms; delays up to twice the least",
-               .source = "Zaki et al., SIGCOMM 2015",
-               .saturating = true},
-    SchemeInfo{.name = "verus-r4",
-               .what = "Verus with delays up to four times the least",
-               .source = "as verus-r2",
-               .saturating = true},
-    SchemeInfo{.name = "verus-r6",
-               .what = "Verus with delays up to six times the least",
-               .source = "as verus-r2",
-               .saturating = true},
-    SchemeInfo{
-        .name = "skype-like",
-        .what = "a call whose rate is raised on a timer and lowered after seconds of trouble",
-        .source = "the Sprout paper, §1, §2.2, Figure 1, §5.2; docs/method-like.md",
-        .saturating = true,
-        .call = true},
-    SchemeInfo{.name = "hangouts-like",
-               .what = "the same with the rates that a Hangouts of 2017 was recorded at",
-               .source = "fitted to a recording, docs/method-like.md",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{.name = "facetime-like",
-               .what = "the same as a FaceTime of 2017 was recorded: no report, no change",
-               .source = "fitted to recordings over three links, docs/method-like.md",
-               .saturating = true,
-               .call = true},
-    SchemeInfo{.name = "gcc",
-               .what =
-                   "a WebRTC call: Google congestion control by the trendline of delays, pacer, "
-                   "libvpx's own rate control, repeats, resolution by quantizer",
-               .source = "draft-ietf-rmcat-gcc-02 and libwebrtc; docs/method-gcc.md",
-               .call = true},
-    SchemeInfo{.name = "gcc-draft",
-               .what = "gcc with the draft's own arrival-time filter and constants, and no probes",
-               .source = "draft-ietf-rmcat-gcc-02, §5.3, §5.6",
-               .call = true},
+    both("cress",
+         "Cress: a gamma belief over the link's rate, learned only while the link was "
+         "busy; a cautious forecast, a window exact to the byte and the moment",
+         "docs/method.md, \"The Cress forecast\""),
+    both("cress-cautious", "Cress with a more cautious forecast: less delay, less throughput",
+         "as cress"),
+    both("cress-bold", "Cress with a bolder forecast: more throughput, more delay", "as cress"),
+    both("sprout",
+         "Sprout: a Bayesian belief over the link's rate, a cautious forecast, a 100 ms safe "
+         "window; as a flow, on the original program's own main loop",
+         "Winstein, Sivaraman, Balakrishnan, NSDI 2013"),
+    flow("sprout-instant", "Sprout on a host that acts the moment something changes",
+         "as sprout; docs/results/flows.md says what the host costs"),
+    flow("sprout-tunnel",
+         "TCP Cubic through SproutTunnel: what Sprout does not let go waits, or goes",
+         "the same paper, §4.3, §5.7"),
+    both("sprout-ewma", "Sprout with a moving average in the belief's place: no caution",
+         "the same paper, §4.2"),
+    flow("sprout-75", "Sprout with 75 % confidence in its forecast; any sprout-NN, 1 to 99",
+         "the same paper, §5.5, Figure 9"),
+    flow("sprout-50", "Sprout with 50 % confidence in its forecast", "as sprout-75"),
+    flow("sprout-25", "Sprout with 25 % confidence in its forecast", "as sprout-75"),
+    flow("sprout-5", "Sprout with 5 % confidence in its forecast", "as sprout-75"),
+    flow("cubic", "TCP with Cubic congestion control", "RFC 9438"),
+    flow("reno", "TCP with Reno congestion control", "RFC 5681"),
+    flow("vegas", "TCP Vegas: two to four packets in the queue, by round trips",
+         "Brakmo, Peterson, IEEE JSAC 13:8, 1995; Linux's choices"),
+    flow("compound", "Compound TCP: Reno's window and a second one that yields to delay",
+         "Tan et al., INFOCOM 2006; draft-sridharan-tcpm-ctcp-02"),
+    flow("ledbat", "LEDBAT, as uTP: one-way delays held at 100 ms of queue", "RFC 6817"),
+    flow("bbr", "TCP with BBR, version 1: the largest rate, the least round trip, paced",
+         "Cardwell et al., ACM Queue 14:5, 2016; Linux's tcp_bbr.c"),
+    flow("copa", "Copa: a rate of one over delta times the queueing delay",
+         "Arun, Balakrishnan, NSDI 2018"),
+    flow("verus-r2", "Verus: a learned delay profile, every 5 ms; delays up to twice the least",
+         "Zaki et al., SIGCOMM 2015"),
+    flow("verus-r4", "Verus with delays up to four times the least", "as verus-r2"),
+    flow("verus-r6", "Verus with delays up to six times the least", "as verus-r2"),
+    both("skype-like",
+         "a call whose rate is raised on a timer and lowered after seconds of trouble",
+         "the Sprout paper, §1, §2.2, Figure 1, §5.2; docs/method-like.md"),
+    both("hangouts-like", "the same with the rates that a Hangouts of 2017 was recorded at",
+         "fitted to a recording, docs/method-like.md"),
+    both("facetime-like", "the same as a FaceTime of 2017 was recorded: no report, no change",
+         "fitted to recordings over three links, docs/method-like.md"),
+    call("gcc",
+         "a WebRTC call: Google congestion control by the trendline of delays, pacer, "
+         "libvpx's own rate control, repeats, resolution by quantizer",
+         "draft-ietf-rmcat-gcc-02 and libwebrtc; docs/method-gcc.md"),
+    call("gcc-draft", "gcc with the draft's own arrival-time filter and constants, and no probes",
+         "draft-ietf-rmcat-gcc-02, §5.3, §5.6"),
 };
 
 constexpr std::array kSchemesWithPath = {
@@ -197,22 +138,7 @@ constexpr uint64_t kStartStream = 3;
 constexpr uint64_t kSenderStream = 4;
 constexpr uint64_t kReceiverStream = 5;
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
-
-/// Sprout with a model of its own, for variants that differ only in the quantile.
+/// Sprout over a model of its own, for what differs in the quantile alone.
 class OwnedEstimator final : public control::TickEstimator {
  public:
   struct Tables {
@@ -237,14 +163,9 @@ std::optional<int> confidence_of(std::string_view scheme) {
     return std::nullopt;
   }
   scheme.remove_prefix(kConfidencePrefix.size());
-  int percent = 0;
-  const auto [end, error] = std::from_chars(scheme.data(), scheme.data() + scheme.size(), percent);
+  const auto percent = parse_number<int>(scheme);
   const bool plain = !scheme.empty() && scheme.front() != '0' && scheme.front() != '-';
-  if (error != std::errc{} || end != scheme.data() + scheme.size() || !plain ||
-      percent > kConfidenceMax) {
-    return std::nullopt;
-  }
-  return percent;
+  return plain && percent && *percent <= kConfidenceMax ? percent : std::nullopt;
 }
 
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }

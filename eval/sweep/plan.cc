@@ -16,6 +16,8 @@
 #include <toml++/toml.h>
 #pragma GCC diagnostic pop
 
+#include "transport/base/text.hh"
+
 namespace cress::sweep {
 
 uint32_t Plan::add_value(PlanValue value) {
@@ -76,26 +78,11 @@ void check_shape(std::string_view text) {
   }
 }
 
-size_t edits(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) {
-    row[j] = j;
-  }
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-    }
-  }
-  return row.back();
-}
-
 std::string unknown_key(std::string_view key) {
   const auto nearest = std::ranges::min_element(
-      kKeyNames, {}, [&](std::string_view name) { return edits(key.substr(0, 40), name); });
+      kKeyNames, {}, [&](std::string_view name) { return edit_distance(key.substr(0, 40), name); });
   std::string text = fmt::format("unknown key \"{}\"", key.substr(0, 40));
-  if (edits(key.substr(0, 40), *nearest) <= 2) {
+  if (edit_distance(key.substr(0, 40), *nearest) <= 2) {
     return fmt::format("{}; did you mean \"{}\"?", text, *nearest);
   }
   text += "; a plan knows";
@@ -166,12 +153,11 @@ PlanValue traces_of(const toml::table& table) {
 }
 
 uint64_t seed_number(std::string_view text, const toml::node& node) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  const auto seed = parse_number<uint64_t>(text);
+  if (!seed) {
     refuse_type("seed", node, "a whole number from 0, or a range as in \"1..10\"");
   }
-  return seed;
+  return *seed;
 }
 
 /// A number, or every one of "1..10".
@@ -332,8 +318,8 @@ Plan plan_of(const toml::table& root) {
   return plan;
 }
 
-/// The library's message may quote the text; a line for a user contains no line ends.
-std::string one_line(std::string_view text) {
+/// The library's words may quote the text; a line for a person does not hold line ends.
+std::string printable(std::string_view text) {
   constexpr size_t kWordsMax = 200;
   std::string line{text.substr(0, kWordsMax)};
   std::ranges::replace_if(
@@ -351,7 +337,7 @@ Result<Plan, PlanError> parse_plan(std::string_view text) {
     return refusal.error;
   } catch (const toml::parse_error& error) {
     return PlanError{error.source().begin.line,
-                     fmt::format("is not TOML: {}", one_line(error.description()))};
+                     fmt::format("is not TOML: {}", printable(error.description()))};
   }
 }
 

@@ -24,6 +24,8 @@
 #include <vector>
 
 #include "transport/base/check.hh"
+#include "transport/base/file_descriptor.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::sweep {
 namespace {
@@ -40,42 +42,6 @@ struct Header {
 
 [[noreturn]] void fail(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-/// False if the reader has gone.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written < 0) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 bool say(int fd, Letter letter, std::string_view bytes) {
@@ -121,7 +87,7 @@ bool say(int fd, Letter letter, std::string_view bytes) {
 struct Worker {
   size_t task = 0;
   pid_t pid = 0;
-  Descriptor from_it;
+  FileDescriptor from_it;
   std::string unread{};
   double share = 0;
   std::optional<Outcome> outcome{};
@@ -162,8 +128,7 @@ void handle_messages(Worker& worker) {
 class Workers {
  public:
   Workers() = default;
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
+  Workers(Workers&&) = delete;
   ~Workers() { drop(); }
 
   void start(size_t task, const Work& work) {
@@ -171,15 +136,15 @@ class Workers {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
       fail("no pipe for a worker; fewer --jobs may help");
     }
-    Descriptor from_it{ends[0]};
-    const Descriptor to_parent{ends[1]};
+    FileDescriptor from_it{ends[0]};
+    const FileDescriptor to_parent{ends[1]};
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) {
       fail("no process for a worker; fewer --jobs may help");
     }
     if (pid == 0) {
-      be_worker(task, work, to_parent.fd(), parent);
+      be_worker(task, work, to_parent.get(), parent);
     }
     all_.push_back({.task = task, .pid = pid, .from_it = std::move(from_it)});
   }
@@ -188,7 +153,7 @@ class Workers {
   std::optional<std::pair<size_t, Outcome>> read(size_t i) {
     Worker& worker = all_[i];
     std::array<char, 1 << 16> piece{};
-    const ssize_t got = ::read(worker.from_it.fd(), piece.data(), piece.size());
+    const ssize_t got = ::read(worker.from_it.get(), piece.data(), piece.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
       return std::nullopt;
     }
@@ -217,7 +182,7 @@ class Workers {
   }
 
   size_t size() const { return all_.size(); }
-  int fd(size_t i) const { return all_[i].from_it.fd(); }
+  int fd(size_t i) const { return all_[i].from_it.get(); }
   double shares() const {
     return std::accumulate(all_.begin(), all_.end(), 0.0,
                            [](double sum, const Worker& worker) { return sum + worker.share; });
@@ -243,26 +208,24 @@ class Signals {
     sigaddset(&wanted, SIGINT);
     sigaddset(&wanted, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &wanted, &before_);
-    fd_ = Descriptor{::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC)};
-    if (fd_.fd() < 0) {
+    fd_ = FileDescriptor{::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC)};
+    if (fd_.get() < 0) {
       fail("signals cannot be read");
     }
   }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
   ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  int fd() const { return fd_.fd(); }
-  /// 0: none arrived.
+  int fd() const { return fd_.get(); }
+  /// 0: none came.
   int next() const {
     signalfd_siginfo info{};
-    return ::read(fd_.fd(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
-                                                               : 0;
+    return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
+                                                                : 0;
   }
 
  private:
   sigset_t before_{};
-  Descriptor fd_;
+  FileDescriptor fd_;
 };
 
 }  // namespace

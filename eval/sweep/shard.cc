@@ -2,30 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <stdexcept>
-#include <system_error>
+
+#include "transport/base/text.hh"
 
 namespace cress::sweep {
 namespace {
 
 constexpr size_t kShardsMax = 1'000'000;
 
-bool read_number(std::string_view text, size_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 }  // namespace
 
 Shard Shard::parse(std::string_view text) {
-  Shard shard;
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos || !read_number(text.substr(0, slash), shard.number) ||
-      !read_number(text.substr(slash + 1), shard.count)) {
+  const size_t slash = std::min(text.find('/'), text.size());
+  const auto number = parse_number<size_t>(text.substr(0, slash));
+  const auto count = parse_number<size_t>(text.substr(std::min(slash + 1, text.size())));
+  if (!number || !count) {
     throw std::invalid_argument(
         fmt::format("--shard {}: not I/N, as in 3/8: the third of eight parts", text));
   }
+  const Shard shard{*number, *count};
   if (shard.number < 1 || shard.number > shard.count || shard.count > kShardsMax) {
     throw std::invalid_argument(
         fmt::format("--shard {}: I/N counts from 1 to N (a Slurm array: --array=1-N)", text));

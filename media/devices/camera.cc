@@ -172,8 +172,6 @@ class LiveCamera::Device {
                           // that
     }
   }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
 
   DeviceOutbox<CapturedPicture>& outbox() { return outbox_; }
   void open() {

@@ -54,8 +54,6 @@ class LiveCamera {
  public:
   LiveCamera(const LiveCameraOptions& options, DeviceClock clock);
   ~LiveCamera();
-  LiveCamera(const LiveCamera&) = delete;
-  LiveCamera& operator=(const LiveCamera&) = delete;
 
   /// Readable while a picture or an event waits.
   int ready_fd() const;

@@ -225,8 +225,6 @@ class DeviceWatch::Monitor {
     const GstOwned<GstBus> bus{gst_device_monitor_get_bus(monitor_.get())};
     gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
   }
-  Monitor(const Monitor&) = delete;
-  Monitor& operator=(const Monitor&) = delete;
 
   std::vector<Device> list() const {
     std::vector<Device> devices;

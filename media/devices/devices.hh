@@ -54,8 +54,6 @@ class DeviceWatch {
 
   DeviceWatch();
   ~DeviceWatch();
-  DeviceWatch(const DeviceWatch&) = delete;
-  DeviceWatch& operator=(const DeviceWatch&) = delete;
 
   /// The current devices: of each kind the default first, then by name, built-in ones last.
   std::vector<Device> list() const;

@@ -13,8 +13,6 @@ class EchoProbe {
   /// Errors: none; check failure if GStreamer has no webrtcechoprobe.
   EchoProbe();
   ~EchoProbe();
-  EchoProbe(const EchoProbe&) = delete;
-  EchoProbe& operator=(const EchoProbe&) = delete;
 
   /// For the .cc files of this folder: its GStreamer name, and the element itself.
   const std::string& name() const;

@@ -8,6 +8,7 @@
 
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
+#include "transport/base/text.hh"
 
 namespace cress::media {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 constexpr Duration kLook = 250ms;
 // Messages that wait; more than one error is never needed.
 constexpr size_t kMessagesMax = 64;
-
-std::string one_line(std::string words) {
-  std::ranges::replace(words, '\n', ' ');
-  return words;
-}
 
 }  // namespace
 

@@ -42,8 +42,6 @@ class LivePipeline {
   explicit LivePipeline(LivePipelineOptions options);
   /// Closes; returns once all of GStreamer's threads have ended.
   ~LivePipeline();
-  LivePipeline(const LivePipeline&) = delete;
-  LivePipeline& operator=(const LivePipeline&) = delete;
 
   /// Closes the current pipeline and opens a new one. Returns at once.
   void open();

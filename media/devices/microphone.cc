@@ -95,8 +95,6 @@ class LiveMicrophone::Device {
  public:
   Device(const LiveMicrophoneOptions& options, DeviceClock clock);
   ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
 
   DeviceOutbox<CapturedSound>& outbox() { return outbox_; }
   void open() {

@@ -57,8 +57,6 @@ class LiveMicrophone {
 
   LiveMicrophone(const LiveMicrophoneOptions& options, DeviceClock clock);
   ~LiveMicrophone();
-  LiveMicrophone(const LiveMicrophone&) = delete;
-  LiveMicrophone& operator=(const LiveMicrophone&) = delete;
 
   /// Readable while a frame or an event waits.
   int ready_fd() const;

@@ -54,8 +54,6 @@ class ScreenPortal::Session {
     });
     thread_.join();
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   ScreenCast ask() {
     std::promise<ScreenCast> answer;

@@ -29,8 +29,6 @@ class ScreenPortal {
   explicit ScreenPortal(std::function<void()> on_closed);
   /// Ends the sharing; a pending `ask` must have been ended by `cancel`.
   ~ScreenPortal();
-  ScreenPortal(const ScreenPortal&) = delete;
-  ScreenPortal& operator=(const ScreenPortal&) = delete;
 
   /// Shows the dialog and waits for the user, minutes if needed. Ends the previous sharing. Errors:
   /// ScreenDeclined; std::runtime_error with a readable message if no portal answers or after

@@ -43,8 +43,6 @@ class LiveSpeaker {
  public:
   LiveSpeaker(const LiveSpeakerOptions& options, DeviceClock clock);
   ~LiveSpeaker();
-  LiveSpeaker(const LiveSpeaker&) = delete;
-  LiveSpeaker& operator=(const LiveSpeaker&) = delete;
 
   /// Readable while a frame is wanted or an event waits.
   int ready_fd() const;

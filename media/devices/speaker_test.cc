@@ -17,7 +17,7 @@
 #include "media/gst/gst_runtime.hh"
 #include "media/gst/sound_writer.hh"
 #include "media/source/audio_synthetic_voice.hh"
-#include "media/source/wav.hh"
+#include "media/source/wav_test_tools.hh"
 
 namespace cress::media {
 namespace {

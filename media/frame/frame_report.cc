@@ -1,5 +1,7 @@
 #include "media/frame/frame_report.hh"
 
+#include "transport/base/big_endian.hh"
+
 namespace cress::media {
 namespace {
 
@@ -7,18 +9,8 @@ constexpr std::byte kKeyFrameRequest{1};
 constexpr std::byte kFrameReport{2};
 constexpr size_t kFrameReportSize = 9;
 
-void put(std::vector<std::byte>& bytes, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<std::byte>(value >> static_cast<unsigned>(shift)));
-  }
-}
-
 uint32_t get(std::span<const std::byte> bytes, size_t at) {
-  uint32_t value = 0;
-  for (const std::byte byte : bytes.subspan(at, 4)) {
-    value = value << 8U | std::to_integer<uint32_t>(byte);
-  }
-  return value;
+  return static_cast<uint32_t>(number_at(bytes, at, 4));
 }
 
 }  // namespace
@@ -27,8 +19,8 @@ std::vector<std::byte> build_message(KeyFrameRequest /*request*/) { return {kKey
 
 std::vector<std::byte> build_message(const FrameReport& report) {
   std::vector<std::byte> bytes{kFrameReport};
-  put(bytes, report.newest);
-  put(bytes, report.before);
+  append_number(report.newest, 4, bytes);
+  append_number(report.before, 4, bytes);
   return bytes;
 }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "transport/base/text.hh"
+
 namespace cress::media {
 
 std::string take_words(GError* error) {
-  std::string words = error != nullptr ? error->message : "no reason given";
+  const std::string words = error != nullptr ? error->message : "no reason given";
   g_clear_error(&error);
-  std::ranges::replace(words, '\n', ' ');
-  return words;
+  return one_line(words);
 }
 
 GstPipelinePtr parse_pipeline(const std::string& description) {

@@ -18,6 +18,7 @@
 
 #include "media/frame/ivf.hh"
 #include "media/frame/scale_picture.hh"
+#include "media/gst/file_decoder.hh"
 #include "media/gst/gst_handles.hh"
 #include "media/gst/gst_picture.hh"
 #include "media/source/y4m.hh"
@@ -44,18 +45,13 @@ using std::filesystem::path;
 // How long GStreamer may take for one step before it counts as stuck.
 constexpr Duration kPatience = 30s;
 
-[[noreturn]] void fail(const path& file, std::string what) {
-  std::ranges::replace(what, '\n', ' ');
-  throw std::runtime_error(file.string() + ": " + what);
-}
-
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 // Creates or empties the file, so that a wrong path is reported with the system's own reason.
 void create(const path& shown, const path& file) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) {
-    fail(shown, "cannot be opened for writing: " + reason_of(errno));
+    fail_at(shown, "cannot be opened for writing: " + reason_of(errno));
   }
   ::close(fd);
 }
@@ -69,7 +65,7 @@ void sync(const path& shown, const path& file) {
     ::close(fd);
   }
   if (!synced) {
-    fail(shown, "cannot be written whole: " + reason_of(error));
+    fail_at(shown, "cannot be written whole: " + reason_of(error));
   }
 }
 
@@ -100,7 +96,7 @@ class Y4mMovie final : public MovieWriter::Format {
     try {
       act();
     } catch (const std::runtime_error&) {
-      fail(shown_, "cannot be written whole; is the disk full?");
+      fail_at(shown_, "cannot be written whole; is the disk full?");
     }
   }
 
@@ -141,7 +137,6 @@ class Vp8Movie final : public MovieWriter::Format {
   void finish() override;
 
  private:
-  Owned<GstElement> element(const char* name) const;
   void set_caps(const MovieOptions& options);
   void push(GstElement* to, Owned<GstBuffer> buffer);
   void take_coded();
@@ -170,29 +165,23 @@ Vp8Movie::Vp8Movie(path shown, const path& file, const MovieOptions& options)
   GError* error = nullptr;
   pipeline_.reset(gst_parse_launch(description.c_str(), &error));
   if (error != nullptr || pipeline_ == nullptr) {
-    const std::string words = error != nullptr ? error->message : "no reason given";
-    g_clear_error(&error);
-    fail(shown_,
-         "GStreamer cannot build an encoder: " + words + "; install its base and good plug-ins");
+    fail_at(shown_, "GStreamer cannot build an encoder: " + take_words(error) +
+                        "; install its base and good plug-ins");
   }
   bus_.reset(gst_element_get_bus(pipeline_.get()));
-  pictures_ = element("pictures");
-  sound_ = options.with_sound ? element("sound") : nullptr;
+  pictures_ = element_of(pipeline_.get(), "pictures");
+  sound_ = options.with_sound ? element_of(pipeline_.get(), "sound") : nullptr;
   if (is_ivf) {
-    coded_ = element("coded");
+    coded_ = element_of(pipeline_.get(), "coded");
     ivf_ = std::make_unique<IvfWriter>(file, IvfHeader{.width = options.width,
                                                        .height = options.height,
                                                        .timebase_numerator = 1,
                                                        .timebase_denominator = 1000});
   } else {
-    g_object_set(element("file").get(), "location", file.c_str(), nullptr);
+    g_object_set(element_of(pipeline_.get(), "file").get(), "location", file.c_str(), nullptr);
   }
   set_caps(options);
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is reported on the bus
-}
-
-Owned<GstElement> Vp8Movie::element(const char* name) const {
-  return Owned<GstElement>{gst_bin_get_by_name(GST_BIN(pipeline_.get()), name)};
 }
 
 void Vp8Movie::set_caps(const MovieOptions& options) {
@@ -215,7 +204,7 @@ void Vp8Movie::fail_with(GstMessage* message) const {
       g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT) != 0;
   const std::string words = full ? reason_of(ENOSPC) : error->message;
   g_clear_error(&error);
-  fail(shown_, "cannot be written: " + words);
+  fail_at(shown_, "cannot be written: " + words);
 }
 
 // The first message of these kinds, or null when time is up; an error is thrown.
@@ -238,14 +227,14 @@ void Vp8Movie::push(GstElement* to, Owned<GstBuffer> buffer) {
   wait_for(0, 0ms);
   while (gst_app_src_get_current_level_buffers(source) >= most) {
     if (waited >= kPatience) {
-      fail(shown_, "GStreamer's encoder stands still");
+      fail_at(shown_, "GStreamer's encoder stands still");
     }
     wait_for(0, kLook);
     waited += kLook;
   }
   if (gst_app_src_push_buffer(source, buffer.release()) != GST_FLOW_OK) {
     wait_for(0, kPatience);
-    fail(shown_, "GStreamer takes no more");
+    fail_at(shown_, "GStreamer takes no more");
   }
 }
 
@@ -281,7 +270,7 @@ void Vp8Movie::take_coded() {
     try {
       ivf_->write(GST_BUFFER_PTS(buffer) / GST_MSECOND, data);
     } catch (const std::runtime_error&) {  // knows the file by its temporary name
-      fail(shown_, "cannot be written whole; is the disk full?");
+      fail_at(shown_, "cannot be written whole; is the disk full?");
     }
   }
 }
@@ -331,14 +320,14 @@ void Vp8Movie::finish() {
     }
   }
   if (wait_for(GST_MESSAGE_EOS, kPatience) == nullptr) {
-    fail(shown_, "GStreamer does not come to an end");
+    fail_at(shown_, "GStreamer does not come to an end");
   }
   take_coded();
   if (ivf_ != nullptr) {
     try {
       ivf_->finish();
     } catch (const std::runtime_error&) {
-      fail(shown_, "cannot be written whole; is the disk full?");
+      fail_at(shown_, "cannot be written whole; is the disk full?");
     }
   }
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);  // closes the file
@@ -374,11 +363,11 @@ MovieWriter::MovieWriter(const path& path, const MovieOptions& options)
   const bool direct = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   const std::string ending = path.extension();
   if (!direct && ending != ".webm" && ending != ".ivf" && ending != ".y4m") {
-    fail(path, "a movie's name ends in .webm, .ivf or .y4m");
+    fail_at(path, "a movie's name ends in .webm, .ivf or .y4m");
   }
   if (ending != ".webm" && options.with_sound && !direct) {
-    fail(path,
-         "a " + ending + " holds no sound; name a .webm, or write the sound to a file of its own");
+    fail_at(path, "a " + ending +
+                      " holds no sound; name a .webm, or write the sound to a file of its own");
   }
   if (!direct) {
     part_ += ".part";
@@ -439,7 +428,7 @@ void MovieWriter::finish(std::optional<Duration> until) {
     std::error_code trouble;
     std::filesystem::rename(part_, path_, trouble);
     if (trouble) {
-      fail(path_, "cannot be replaced: " + trouble.message());
+      fail_at(path_, "cannot be replaced: " + trouble.message());
     }
   }
   format_.reset();

@@ -37,8 +37,6 @@ class MovieWriter {
  public:
   explicit MovieWriter(const std::filesystem::path& path, const MovieOptions& options = {});
   ~MovieWriter();
-  MovieWriter(const MovieWriter&) = delete;
-  MovieWriter& operator=(const MovieWriter&) = delete;
 
   /// `picture` is on screen from `at` on, until the next one. `at`: >= 0 and not before the last
   /// one's.

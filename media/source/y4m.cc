@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <stdexcept>
 
 #include "transport/base/check.hh"
+#include "transport/base/text.hh"
 
 namespace cress::media {
 namespace {
@@ -17,24 +17,15 @@ constexpr std::string_view kMagic = "YUV4MPEG2";
 constexpr std::string_view kFrameMagic = "FRAME";
 constexpr std::array<std::string_view, 4> kColours{"420", "420jpeg", "420mpeg2", "420paldv"};
 
-std::optional<int64_t> to_number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-// "30000:1001"; 0:0 means unknown, for which the format's tools assume 25.
+// "30000:1001"; 0:0 means unknown, for which the format's tools take 25.
 std::optional<FrameRate> to_frame_rate(std::string_view text) {
   constexpr int64_t kTermMax = 1'000'000'000;
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::optional<int64_t> numerator = to_number(text.substr(0, colon));
-  const std::optional<int64_t> denominator = to_number(text.substr(colon + 1));
+  const std::optional<int64_t> numerator = parse_number<int64_t>(text.substr(0, colon));
+  const std::optional<int64_t> denominator = parse_number<int64_t>(text.substr(colon + 1));
   if (!numerator || !denominator) {
     return std::nullopt;
   }
@@ -51,7 +42,7 @@ std::optional<Kind> apply_tag(char name, std::string_view value, Y4mHeader& head
   switch (name) {
     case 'W':
     case 'H': {
-      const std::optional<int64_t> side = to_number(value);
+      const std::optional<int64_t> side = parse_number<int64_t>(value);
       if (!side) {
         return Kind::kBadHeader;
       }

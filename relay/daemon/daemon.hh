@@ -25,8 +25,6 @@ class Daemon {
   Daemon(const runtime::MonotonicClock& clock, runtime::EventLoop& loop, RelayConfig config,
          WallClock wall_clock, std::ostream& log);
   ~Daemon();
-  Daemon(const Daemon&) = delete;
-  Daemon& operator=(const Daemon&) = delete;
 
   /// With the assigned port.
   Address local_address() const;

@@ -21,8 +21,6 @@ class JsonLog {
   /// household, is left out.
   JsonLog(std::ostream& out, bool whole_addresses);
   ~JsonLog();
-  JsonLog(const JsonLog&) = delete;
-  JsonLog& operator=(const JsonLog&) = delete;
 
   /// `level`: "info", "warning" or "error"; `fields`: a JSON object.
   void write(const char* level, const char* event, const nlohmann::ordered_json& fields);

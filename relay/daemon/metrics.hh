@@ -52,8 +52,6 @@ class MetricsServer {
   /// `address`: "127.0.0.1:9747". Throws std::runtime_error if it cannot listen there.
   explicit MetricsServer(const std::string& address);
   ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
 
   /// Sets what is served from now on.
   void publish(const RelayMetrics& metrics);

@@ -6,24 +6,24 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <sstream>
 #include <stdexcept>
+#include <variant>
 
 #include "transport/base/units.hh"
 
 namespace cress::relay {
 namespace {
 
-// A key, its location, its meaning: parsing and printing use the same list.
+// A key, where it lives, what it means: parsing and printing are made of the same list.
+using Field = std::variant<size_t*, int64_t*, double*, Duration*, DataRate*, DataSize*>;
 struct NumberKey {
   const char* table;
   const char* name;  // ends in its unit
   const char* about;
   int64_t least;
   int64_t most;
-  int64_t (*get)(const RelayConfig&);
-  void (*set)(RelayConfig&, int64_t);
+  Field (*field)(RelayConfig&);
 };
 struct TextKey {
   const char* name;
@@ -47,63 +47,57 @@ constexpr TextKey kTexts[] = {
      [](RelayConfig& c, const std::string& text) { c.metrics = text; }},
 };
 
-int64_t whole_milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
-DataRate kilobits(int64_t value) { return DataRate::kilobits_per_second(value); }
-int64_t in_kilobits(DataRate rate) { return static_cast<int64_t>(rate.kilobits_per_second()); }
-
 constexpr NumberKey kNumbers[] = {
     {"drain", "again_in_ms", "members of a relay that ends are told to come back after this", 0,
-     3'600'000, [](const RelayConfig& c) { return whole_milliseconds(c.drain_again_in); },
-     [](RelayConfig& c, int64_t v) { c.drain_again_in = v * 1ms; }},
+     3'600'000, [](RelayConfig& c) -> Field { return &c.drain_again_in; }},
     {"limits", "rooms", "with somebody in them, at once", 1, 100'000,
-     [](const RelayConfig& c) { return static_cast<int64_t>(c.machine.live_rooms_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.live_rooms_max = static_cast<size_t>(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.live_rooms_max; }},
     {"limits", "members", "of all rooms together", 1, 100'000,
-     [](const RelayConfig& c) { return static_cast<int64_t>(c.machine.listener.peers_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.listener.peers_max = static_cast<size_t>(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.listener.peers_max; }},
     {"limits", "members_per_room", "where the room does not say otherwise", 1, kRoomMembersMax,
-     [](const RelayConfig& c) { return static_cast<int64_t>(c.machine.room.members_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.members_max = static_cast<size_t>(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.members_max; }},
     {"limits", "member_kbps", "what one member may send; more is dropped unread", 50, 1'000'000,
-     [](const RelayConfig& c) { return in_kilobits(c.machine.room.member_rate_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.member_rate_max = kilobits(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.member_rate_max; }},
     {"limits", "member_datagrams_per_second", "likewise", 50, 1'000'000,
-     [](const RelayConfig& c) { return c.machine.room.member_datagrams_per_second; },
-     [](RelayConfig& c, int64_t v) { c.machine.room.member_datagrams_per_second = v; }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.member_datagrams_per_second; }},
     {"limits", "control_messages_per_second", "of one member", 5, 10'000,
-     [](const RelayConfig& c) { return c.machine.room.control_messages_per_second; },
-     [](RelayConfig& c, int64_t v) { c.machine.room.control_messages_per_second = v; }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.control_messages_per_second; }},
     {"limits", "video_kbps", "what one member is asked to send at most", 50, 100'000,
-     [](const RelayConfig& c) { return in_kilobits(c.machine.room.video_rate_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.video_rate_max = kilobits(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.video_rate_max; }},
     {"limits", "thumbnail_kbps", "the same for one that nobody looks at in large", 20, 100'000,
-     [](const RelayConfig& c) { return in_kilobits(c.machine.room.thumbnail_rate); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.thumbnail_rate = kilobits(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.room.thumbnail_rate; }},
     {"limits", "leg_queue_bytes", "of pictures that wait for one member's link", 16'000,
-     100'000'000, [](const RelayConfig& c) { return c.machine.room.leg_queue_max.bytes(); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.leg_queue_max = DataSize{v}; }},
+     100'000'000, [](RelayConfig& c) -> Field { return &c.machine.room.leg_queue_max; }},
     {"limits", "lost_after_ms", "a member of whom nothing is heard for so long is gone", 1'000,
-     600'000, [](const RelayConfig& c) { return whole_milliseconds(c.machine.room.lost_after); },
-     [](RelayConfig& c, int64_t v) { c.machine.room.lost_after = v * 1ms; }},
+     600'000, [](RelayConfig& c) -> Field { return &c.machine.room.lost_after; }},
     {"limits", "handshakes", "under way at once; when one more comes the oldest goes", 8, 100'000,
-     [](const RelayConfig& c) { return static_cast<int64_t>(c.machine.listener.pending_max); },
-     [](RelayConfig& c, int64_t v) { c.machine.listener.pending_max = static_cast<size_t>(v); }},
+     [](RelayConfig& c) -> Field { return &c.machine.listener.pending_max; }},
     {"limits", "handshakes_per_second", "of everybody; each costs about 0.4 ms", 1, 100'000,
-     [](const RelayConfig& c) {
-       return static_cast<int64_t>(c.machine.listener.limits.handshakes.per_second);
-     },
-     [](RelayConfig& c, int64_t v) {
-       c.machine.listener.limits.handshakes.per_second = static_cast<double>(v);
-     }},
+     [](RelayConfig& c) -> Field { return &c.machine.listener.limits.handshakes.per_second; }},
     {"limits", "handshakes_per_second_of_a_network", "of one /24 (IPv4) or /48 (IPv6)", 1, 100'000,
-     [](const RelayConfig& c) {
-       return static_cast<int64_t>(c.machine.listener.limits.handshakes_of_network.per_second);
-     },
-     [](RelayConfig& c, int64_t v) {
-       c.machine.listener.limits.handshakes_of_network.per_second = static_cast<double>(v);
+     [](RelayConfig& c) -> Field {
+       return &c.machine.listener.limits.handshakes_of_network.per_second;
      }},
+};
+
+struct Get {
+  int64_t operator()(const Duration* value) const { return *value / 1ms; }
+  int64_t operator()(const DataRate* value) const { return value->bits_per_second() / 1000; }
+  int64_t operator()(const DataSize* value) const { return value->bytes(); }
+  template <class Number>
+  int64_t operator()(const Number* value) const {
+    return static_cast<int64_t>(*value);
+  }
+};
+struct Set {
+  int64_t number;
+  void operator()(Duration* value) const { *value = number * 1ms; }
+  void operator()(DataRate* value) const { *value = DataRate::kilobits_per_second(number); }
+  void operator()(DataSize* value) const { *value = DataSize{number}; }
+  template <class Number>
+  void operator()(Number* value) const {
+    *value = static_cast<Number>(number);
+  }
 };
 
 constexpr const char* kLogAddresses = "log_addresses";
@@ -163,7 +157,7 @@ class Reader {
         fail(value, fmt::format("{} = {} is not in {} to {}", key.str(), number, known->least,
                                 known->most));
       }
-      known->set(config_, number);
+      std::visit(Set{number}, known->field(config_));
     }
   }
   static const NumberKey* find(std::string_view table, std::string_view key) {
@@ -219,13 +213,14 @@ std::string format_relay_config(const RelayConfig& config) {
                  "# members' whole addresses in the log, for those who hunt a fault\n{} = {}\n",
                  kLogAddresses, config.log_addresses);
   std::string_view table;
+  RelayConfig copy = config;  // to point into
   for (const NumberKey& key : kNumbers) {
     if (table != key.table) {
       table = key.table;
       fmt::format_to(out, "\n[{}]\n", table);
     }
     fmt::format_to(out, "# {} ({} to {})\n{} = {}\n", key.about, key.least, key.most, key.name,
-                   key.get(config));
+                   std::visit(Get{}, key.field(copy)));
   }
   return text;
 }

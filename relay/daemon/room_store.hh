@@ -32,8 +32,6 @@ class RoomStore {
   /// Opens the file, or creates an empty one; its folder must exist.
   explicit RoomStore(const std::filesystem::path& file);
   ~RoomStore();
-  RoomStore(const RoomStore&) = delete;
-  RoomStore& operator=(const RoomStore&) = delete;
 
   /// False: a room of that name exists.
   bool create(const StoredRoom& room);

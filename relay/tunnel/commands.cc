@@ -1,6 +1,5 @@
 #include "relay/tunnel/commands.hh"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
 #include <span>
@@ -11,6 +10,7 @@
 
 #include "relay/tunnel/live_tunnel.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::tunnel {
 namespace {
@@ -153,28 +153,15 @@ int execute(CLI::App& app, std::span<const char* const> words, std::ostream& out
   return run_tunnel(options_of(app, arguments, std::move(command)), out, err);
 }
 
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app{"A tunnel whose flows share one forecast: a bulk transfer does not spoil a call."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-tunnel " CRESS_VERSION);
-  try {
+  return runtime::run_command_line(app, "cress-tunnel", out, err, [&] {
     return execute(app, {argv, static_cast<size_t>(argc)}, out, err);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error, out, err);  // --help, --version
-    }
-    err << "cress-tunnel: " << one_line(error.what()) << "; see cress-tunnel --help\n";
-  } catch (const std::exception& error) {
-    err << "cress-tunnel: " << one_line(error.what()) << "\n";
-  }
-  return 2;
+  });
 }
 
 }  // namespace cress::tunnel

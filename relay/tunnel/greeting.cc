@@ -1,10 +1,10 @@
 #include "relay/tunnel/greeting.hh"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "transport/base/check.hh"
+#include "transport/base/text.hh"
 #include "transport/runtime/address_text.hh"
 
 namespace cress::tunnel {
@@ -56,13 +56,11 @@ std::optional<netns::Prefix> parse_tunnel_prefix(std::string_view text) {
     return std::nullopt;
   }
   const auto address = runtime::parse_address(std::string{text.substr(0, slash)} + ":0");
-  netns::Prefix prefix;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + slash + 1, end, prefix.length);
-  if (!address || error != std::errc{} || rest != end) {
+  const auto length = parse_number<int>(text.substr(slash + 1));
+  if (!address || !length) {
     return std::nullopt;
   }
-  prefix.address = *address;
+  const netns::Prefix prefix{*address, *length};
   return is_network_of_two(prefix) ? std::optional{prefix} : std::nullopt;
 }
 

@@ -18,6 +18,7 @@
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/network_watch.hh"
+#include "transport/runtime/own_address.hh"
 #include "transport/runtime/udp_socket.hh"
 #include "transport/secure/records/records.hh"
 
@@ -43,47 +44,13 @@ netns::Prefix everything(netns::Prefix of) {
   return of;
 }
 
-std::string host_text(const Address& address) {
-  Address bare = address;
-  bare.port = 0;
-  std::string text = runtime::format_address(bare);
-  text.resize(text.rfind(':'));
-  return text.front() == '[' ? text.substr(1, text.size() - 2) : text;
-}
-
-bool is_local(const Address& address) {
-  const bool is_loopback = address.is_ipv4() ? address.ip[12] == 127
-                                             : std::all_of(address.ip.begin(), address.ip.end() - 1,
-                                                           [](uint8_t byte) { return byte == 0; });
-  return is_loopback || (address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80);
-}
-
-/// An address by which others may reach this machine: IPv4 first, because everybody can send to it.
-std::string own_host(const Address& bind) {
-  if (bind.ip != Address{}.ip) {
-    return host_text(bind);
-  }
-  auto addresses = netns::RouteSocket{}.addresses();
-  std::stable_partition(addresses.begin(), addresses.end(),
-                        [](const netns::Prefix& prefix) { return prefix.address.is_ipv4(); });
-  const auto found = std::ranges::find_if(
-      addresses, [](const netns::Prefix& prefix) { return !is_local(prefix.address); });
-  return found == addresses.end() ? "127.0.0.1" : host_text(found->address);
-}
-
-std::vector<Address> addresses_of(const secure::Link& link) {
-  const bool is_ipv6 = link.host.find(':') != std::string::npos;
-  return runtime::resolve((is_ipv6 ? "[" + link.host + "]" : link.host) + ":" +
-                          std::to_string(link.port));
-}
-
 SecureTunnelOptions machine_options(const LiveTunnelOptions& options) {
   SecureTunnelOptions machine{.network = options.network};
   machine.connection.role = options.role;
   machine.connection.secret = options.link.secret;
   machine.connection.peer.silence_max = kSilenceMax;
   if (options.role == secure::Role::kJoiner) {
-    const auto addresses = addresses_of(options.link);
+    const auto addresses = runtime::resolve(secure::host_and_port(options.link));
     machine.connection.listener = addresses.front();
     machine.connection.other_listeners.assign(addresses.begin() + 1, addresses.end());
   }
@@ -205,7 +172,7 @@ LiveTunnel::LiveTunnel(const LiveTunnelOptions& options, std::ostream& out, std:
     secure::Link link = options.link;
     link.port = socket_.local_address().port;
     if (link.host.empty()) {
-      link.host = own_host(options.bind);
+      link.host = runtime::own_host(options.bind);
     }
     out << secure::format_link(link) << std::endl;
   }

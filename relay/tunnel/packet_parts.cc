@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::tunnel {
@@ -38,8 +39,7 @@ std::vector<std::byte> PacketCutter::take(DataSize size) {
   const DataSize body = std::min(left(), size - kPartHeader);
   std::vector<std::byte> part{kPartKind};
   for (const size_t word : {size_t{number_}, packet_.size(), taken_}) {
-    part.push_back(static_cast<std::byte>(word >> 8U));
-    part.push_back(static_cast<std::byte>(word & 0xffU));
+    append_number(word, 2, part);
   }
   const auto from = packet_.begin() + static_cast<ptrdiff_t>(taken_);
   part.insert(part.end(), from, from + body.bytes());
@@ -80,9 +80,7 @@ std::deque<PacketAssembler::Waiting>::iterator PacketAssembler::find(TimePoint n
 
 std::optional<std::vector<std::byte>> PacketAssembler::handle_part(
     TimePoint now, std::span<const std::byte> message) {
-  const auto word = [&](size_t at) {
-    return std::to_integer<size_t>(message[at]) << 8U | std::to_integer<size_t>(message[at + 1]);
-  };
+  const auto word = [&](size_t at) { return number_at(message, at, 2); };
   if (message.size() <= kHeader || word(5) + message.size() - kHeader > word(3)) {
     ++stats_.malformed;
     return std::nullopt;

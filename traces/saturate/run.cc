@@ -12,6 +12,7 @@
 
 #include "traces/saturate/saturate_end.hh"
 #include "traces/saturate/summary.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 
@@ -26,16 +27,6 @@ std::array<std::byte, 32> kernel_entropy() {
     throw std::runtime_error("the kernel gives no random numbers");
   }
   return entropy;
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
-  }
-  return text;
 }
 
 std::string formatted(const char* format, double value) {

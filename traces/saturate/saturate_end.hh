@@ -59,8 +59,6 @@ class SaturateEnd {
   /// `on_end` is called once, from the loop, when it is finished.
   SaturateEnd(const Parts& parts, const SaturatorOptions& options, std::function<void()> on_end);
   ~SaturateEnd();
-  SaturateEnd(const SaturateEnd&) = delete;
-  SaturateEnd& operator=(const SaturateEnd&) = delete;
 
   const Saturator& saturator() const { return saturator_; }
   /// Ends measuring; the measured data is still collected.

@@ -150,6 +150,11 @@ class Saturator {
     DataSize size;
   };
 
+  /// A path that was alive and is silent for so long: perhaps our address has changed.
+  static constexpr Duration kQuiet = 3s;
+  static constexpr Duration kPatienceMax = 5s;
+  static DataSize ip_overhead(const Address& peer) { return DataSize{peer.is_ipv4() ? 28 : 48}; }
+
   Way& way(SaturatePath path) { return ways_[static_cast<size_t>(path)]; }
   const Way& way(SaturatePath path) const { return ways_[static_cast<size_t>(path)]; }
   bool sends() const { return options_.connects ? up_ : down_; }

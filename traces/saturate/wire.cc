@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::traces {
@@ -72,10 +73,7 @@ class Reader {
       rest_ = {};
       return 0;
     }
-    uint64_t value = 0;
-    for (const std::byte byte : rest_.first(size)) {
-      value = value << 8 | std::to_integer<uint64_t>(byte);
-    }
+    const uint64_t value = number_at(rest_, 0, size);
     rest_ = rest_.subspan(size);
     return value;
   }
@@ -143,11 +141,7 @@ class Reader {
 
 class Writer {
  public:
-  void unsigned_of(uint64_t value, size_t size) {
-    for (size_t i = size; i > 0; --i) {
-      bytes_.push_back(static_cast<std::byte>(value >> (8 * (i - 1)) & 0xff));
-    }
-  }
+  void unsigned_of(uint64_t value, size_t size) { append_number(value, size, bytes_); }
   void time(TimePoint t) {
     const auto us = std::chrono::floor<std::chrono::microseconds>(t.time_since_epoch()).count();
     unsigned_of(static_cast<uint64_t>(us), 8);
@@ -394,8 +388,7 @@ std::vector<std::byte> encode_saturate(const SaturateDatagram& datagram, const S
   bytes[5] = static_cast<std::byte>(type);
   bytes[6] = static_cast<std::byte>(static_cast<unsigned>(datagram.path) |
                                     (datagram.from_connector ? 2U : 0U));
-  bytes[8] = static_cast<std::byte>(covered >> 8);
-  bytes[9] = static_cast<std::byte>(covered & 0xff);
+  put_number(bytes, 8, 2, covered);
   std::ranges::copy(tag_of(bytes, key), bytes.begin() + kTagOffset);
   if (bytes.size() < size) {
     bytes.resize(size);
@@ -403,9 +396,7 @@ std::vector<std::byte> encode_saturate(const SaturateDatagram& datagram, const S
   return std::move(bytes);
 }
 
-size_t covered_size(std::span<const std::byte> bytes) {
-  return std::to_integer<size_t>(bytes[8]) << 8 | std::to_integer<size_t>(bytes[9]);
-}
+size_t covered_size(std::span<const std::byte> bytes) { return number_at(bytes, 8, 2); }
 
 bool tag_is_good(std::span<const std::byte> bytes, const SaturateKey& key) {
   check(bytes.size() >= kHeaderSize && covered_size(bytes) >= kHeaderSize &&

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "transport/base/file_descriptor.hh"
+
 namespace cress {
 namespace {
 
@@ -18,51 +20,13 @@ namespace {
                            std::generic_category().message(error));
 }
 
-/// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-  /// Closes now and returns the error, 0 for none: a network file system may report errors only
-  /// here.
-  int close_now() {
-    const int failed = ::close(fd_);
-    fd_ = -1;
-    return failed == 0 ? 0 : errno;
-  }
-
- private:
-  int fd_;
-};
-
 int open_retrying(const std::filesystem::path& path, int flags) {
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  return static_cast<int>(TEMP_FAILURE_RETRY(::open(path.c_str(), flags | O_CLOEXEC, 0666)));
 }
 
 /// Writes all of `text` into an open file and closes it. Returns 0 or the system's error number.
-int write_all(File& file, std::string_view text, bool durable) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.fd(), text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return errno;
-    }
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  if (durable && ::fsync(file.fd()) != 0) {
+int write_whole(FileDescriptor& file, std::string_view text, bool durable) {
+  if (!write_all(file.get(), text) || (durable && ::fsync(file.get()) != 0)) {
     return errno;
   }
   return file.close_now();
@@ -70,19 +34,30 @@ int write_all(File& file, std::string_view text, bool durable) {
 
 }  // namespace
 
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return true;
+}
+
 std::string load_text(const std::filesystem::path& path, DataSize size_max) {
-  const File file{open_retrying(path, O_RDONLY)};
-  if (file.fd() < 0) {
+  const FileDescriptor file{open_retrying(path, O_RDONLY)};
+  if (file.get() < 0) {
     fail(path, "cannot be opened", errno);
   }
   std::string text;
   struct stat status {};
-  if (::fstat(file.fd(), &status) == 0 && S_ISREG(status.st_mode)) {
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     text.reserve(static_cast<size_t>(std::clamp<int64_t>(status.st_size, 0, size_max.bytes())));
   }
   std::vector<char> chunk(1 << 18);
   for (;;) {
-    const ssize_t got = ::read(file.fd(), chunk.data(), chunk.size());
+    const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
     if (got < 0) {
       if (errno == EINTR) {
         continue;
@@ -114,11 +89,11 @@ void save_text(std::string_view text, const std::filesystem::path& path) {
   if (!direct) {
     part += ".part";
   }
-  File file{open_retrying(part, O_WRONLY | O_CREAT | O_TRUNC)};
-  if (file.fd() < 0) {
+  FileDescriptor file{open_retrying(part, O_WRONLY | O_CREAT | O_TRUNC)};
+  if (file.get() < 0) {
     fail(path, "cannot be written", errno);
   }
-  const int error = write_all(file, text, !direct);
+  const int error = write_whole(file, text, !direct);
   if (error != 0) {
     if (!direct) {
       ::unlink(part.c_str());

@@ -10,8 +10,10 @@ namespace cress {
 
 /// The whole of a file's bytes, at most `size_max` of them. Throws std::runtime_error "PATH: what".
 std::string load_text(const std::filesystem::path& path, DataSize size_max);
-/// Writes the whole text or nothing: to PATH.part in the same folder, which is then renamed to
-/// PATH. An existing path that is not a regular file (a pipe, /dev/stdout) is written directly.
+/// To an open file, pipe or socket. False, with errno: not all of it could be written.
+bool write_all(int fd, std::string_view bytes);
+/// Writes the whole text or nothing: to a sibling PATH.part that then takes the path's place.
+/// A path that is there but no regular file (a pipe, /dev/stdout) is written directly.
 /// Throws std::runtime_error "PATH: what".
 void save_text(std::string_view text, const std::filesystem::path& path);
 

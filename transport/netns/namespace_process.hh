@@ -55,8 +55,6 @@ class NamespaceProcess {
   /// Creates and configures the network; the command is not started yet.
   explicit NamespaceProcess(NamespaceOptions options);
   ~NamespaceProcess();
-  NamespaceProcess(const NamespaceProcess&) = delete;
-  NamespaceProcess& operator=(const NamespaceProcess&) = delete;
 
   /// Starts the command. Throws if the program is missing or cannot be executed.
   void start();

@@ -189,11 +189,7 @@ std::vector<Prefix> RouteSocket::addresses() {
 }
 
 std::string format_prefix(const Prefix& prefix) {
-  std::string text = runtime::format_address(prefix.address);  // IP:0 or [IP]:0
-  text.resize(text.rfind(':'));
-  std::erase(text, '[');
-  std::erase(text, ']');
-  return text + "/" + std::to_string(prefix.length);
+  return runtime::host_of(prefix.address) + "/" + std::to_string(prefix.length);
 }
 
 }  // namespace cress::netns

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::room {
@@ -16,15 +17,13 @@ std::optional<MemberMessage> parse_member_message(std::span<const std::byte> mes
   if (message.size() < kMemberBytes) {
     return std::nullopt;
   }
-  const auto member = static_cast<MemberNumber>(std::to_integer<unsigned>(message[0]) << 8U |
-                                                std::to_integer<unsigned>(message[1]));
-  return MemberMessage{member, message.subspan(kMemberBytes)};
+  return MemberMessage{static_cast<MemberNumber>(number_at(message, 0, kMemberBytes)),
+                       message.subspan(kMemberBytes)};
 }
 
 void set_member(std::span<std::byte> message, MemberNumber member) {
   check(message.size() >= kMemberBytes, "set_member: no head");
-  message[0] = static_cast<std::byte>(member >> 8U);
-  message[1] = static_cast<std::byte>(member & 0xFFU);
+  put_number(message, 0, kMemberBytes, member);
 }
 
 std::vector<std::byte> build_member_message(MemberNumber member, std::span<const std::byte> body) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "transport/base/text.hh"
 #include "transport/runtime/socket_address.hh"
 
 namespace cress::runtime {
@@ -31,17 +31,6 @@ struct HostAndPort {
   uint16_t port = 0;
   bool bracketed = false;
 };
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view digits) {
-  Number number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, number);
-  if (digits.empty() || error != std::errc{} || stop != end) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 Result<HostAndPort, AddressError> split(std::string_view text) {
   if (text.empty()) {
@@ -169,6 +158,12 @@ std::string format_address(const Address& address) {
     result.append("]");
   }
   return result.append(":").append(std::to_string(address.port));
+}
+
+std::string host_of(const Address& address) {
+  const std::string text = format_address(address);
+  const std::string host = text.substr(0, text.rfind(':'));
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
 std::vector<Address> resolve(std::string_view text) {

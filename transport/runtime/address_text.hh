@@ -28,6 +28,8 @@ const char* describe(AddressError error);
 Result<Address, AddressError> parse_address(std::string_view text);
 /// The inverse: parse_address(format_address(a)) == a, the scope written as a number.
 std::string format_address(const Address& address);
+/// Without port and brackets, as in a link: "192.0.2.7", "2001:db8::7".
+std::string host_of(const Address& address);
 
 /// All addresses that "IP:PORT" or "HOST:PORT" may mean, in the order in which to try them (RFC
 /// 6724), without duplicates, at least one. Blocks for as long as the name server takes: for

@@ -72,8 +72,6 @@ class Driver {
   explicit Driver(Parts parts) : Driver(parts, Options{}) {}
   Driver(Parts parts, Options options);
   ~Driver();
-  Driver(const Driver&) = delete;
-  Driver& operator=(const Driver&) = delete;
 
   /// For when the application changes its machine: a frame was captured, the user hung up.
   /// Datagrams that have arrived are handed over first, then `change` (may be empty) is called with

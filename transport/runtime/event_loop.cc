@@ -62,8 +62,6 @@ class EventLoop::Impl {
       forget(watched_.begin()->first);
     }
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
   asio::io_context& context() { return context_; }
 

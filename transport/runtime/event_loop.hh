@@ -20,8 +20,6 @@ class EventLoop {
   /// no epoll.
   explicit EventLoop(const MonotonicClock& clock);
   ~EventLoop();
-  EventLoop(const EventLoop&) = delete;
-  EventLoop& operator=(const EventLoop&) = delete;
 
   /// Calls back until stop().
   void run();

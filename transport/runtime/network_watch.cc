@@ -116,8 +116,6 @@ class NetworkWatch::Impl {
     loop_.forget(netlink_.get());
     loop_.forget(sleep_timer_.get());
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 
  private:
   void subscribe() {

@@ -26,8 +26,6 @@ class NetworkWatch {
  public:
   NetworkWatch(EventLoop& loop, std::function<void(const NetworkChange&)> on_change);
   ~NetworkWatch();
-  NetworkWatch(const NetworkWatch&) = delete;
-  NetworkWatch& operator=(const NetworkWatch&) = delete;
 
  private:
   class Impl;

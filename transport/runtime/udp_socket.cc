@@ -1,7 +1,6 @@
 #include "transport/runtime/udp_socket.hh"
 
 #include <linux/errqueue.h>
-#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
@@ -12,17 +11,15 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
-#include "transport/runtime/address_text.hh"
+#include "transport/runtime/asked_addresses.hh"
 #include "transport/runtime/file_descriptor.hh"
 #include "transport/runtime/socket_address.hh"
+#include "transport/runtime/udp_open.hh"
 
 namespace cress::runtime {
 namespace {
@@ -42,88 +39,11 @@ static_assert(kBatchMax <= 64);
 // A socket error and the address of the host that reported it.
 constexpr size_t kErrorControlSize = 512;
 
-// Peers whose asked address is remembered, each in a place derived from its own address; a later
-// peer of that place replaces it. So a flood of forged senders costs neither memory nor time, and a
-// displaced peer is known again with its next datagram.
-constexpr size_t kAskedPlaces = 4096;
-
-size_t place_of(const Address& address) {
-  uint64_t high = 0;
-  uint64_t low = 0;
-  std::memcpy(&high, address.ip.data(), sizeof high);
-  std::memcpy(&low, address.ip.data() + sizeof high, sizeof low);
-  constexpr uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;  // the golden ratio's bits spread well
-  const uint64_t mixed = (high * kOdd ^ low) * kOdd ^ (uint64_t{address.port} << 16U);
-  return static_cast<size_t>((mixed * kOdd) >> 52U);
-}
-static_assert(kAskedPlaces == size_t{1} << (64U - 52U));
-
 template <class T>
 T payload_of(const cmsghdr& message) {
   T value;
   std::memcpy(&value, CMSG_DATA(&message), sizeof value);
   return value;
-}
-
-/// "cannot WHAT ADDRESS: why; what to do"
-[[noreturn]] void refuse(const std::string& what, const Address& address, int error) {
-  std::string advice;
-  switch (error) {
-    case EADDRINUSE:
-      advice = "; another program has this port: choose another, or 0 for any free one";
-      break;
-    case EADDRNOTAVAIL:
-      advice =
-          "; this machine has no such address: \"ip addr\" lists those it has, "
-          "0.0.0.0 and [::] mean all of them";
-      break;
-    case EACCES:
-    case EPERM:
-      advice = "; choose a port from 1024 up, or allow this program lower ones";
-      break;
-    case EAFNOSUPPORT:
-      advice = "; this machine has no IPv6: give an IPv4 address, 0.0.0.0 for all of them";
-      break;
-    case EMFILE:
-    case ENFILE:
-      advice = "; too many files are open: raise the limit (ulimit -n)";
-      break;
-    default:
-      break;
-  }
-  throw std::runtime_error("cannot " + what + " UDP " + format_address(address) + ": " +
-                           std::system_category().message(error) + advice);
-}
-
-bool is_wildcard(const Address& address) {
-  return std::all_of(address.ip.begin() + (address.is_ipv4() ? 12 : 0), address.ip.end(),
-                     [](uint8_t byte) { return byte == 0; });
-}
-
-struct Opened {
-  int fd = -1;
-  bool ipv4_only = false;
-};
-
-Opened open_socket(const UdpSocketOptions& options) {
-  constexpr int kType = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-  if (!options.ipv4_only) {
-    const int fd = socket(AF_INET6, kType, 0);
-    if (fd >= 0) {
-      return {fd, false};
-    }
-    if (errno != EAFNOSUPPORT) {
-      refuse("open", options.bind, errno);
-    }
-  }
-  if (!options.bind.is_ipv4() && !is_wildcard(options.bind)) {
-    refuse("open", options.bind, EAFNOSUPPORT);
-  }
-  const int fd = socket(AF_INET, kType, 0);
-  if (fd < 0) {
-    refuse("open", options.bind, errno);
-  }
-  return {fd, true};
 }
 
 PathError::Kind kind_of(uint32_t error) {
@@ -165,7 +85,7 @@ class UdpSocket::Impl {
   SendReport send(std::span<const Transmit> datagrams);
 
   std::deque<PathError>& path_errors() { return path_errors_; }
-  void forget_asked_addresses() { asked_.assign(asked_.size(), {}); }
+  void forget_asked_addresses() { asked_.clear(); }
   Address local_address() const;
   bool is_ipv4_only() const { return ipv4_only_; }
   DataSize receive_buffer() const;
@@ -185,29 +105,19 @@ class UdpSocket::Impl {
     size_t datagrams = 1;
     alignas(cmsghdr) std::array<std::byte, kSendControlSize> control{};
   };
-  /// Our address to which `peer` wrote.
-  struct Asked {
-    Address peer;
-    Ip own{};
-  };
-  struct Told {  // from the control messages of one datagram
+  struct Told {  // by the control messages of one datagram
     std::optional<Duration> stamp;
     std::optional<Ip> asked;
     size_t merged_size = 0;  // of each except the last; 0: not merged
   };
 
-  Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options);
-  void set(int level, int name, int value, const char* what);
-  void set_buffers();
-  void set_filter(const FirstBytes& allowed);
-  void bind_address();
+  Impl(OpenedUdp opened, const MonotonicClock& clock, const UdpSocketOptions& options);
   Told read_control(const msghdr& header);
   void take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes, bool is_cut);
-  void note_asked(const Address& from, const Ip& asked);
   size_t run_length(std::span<const Transmit> datagrams) const;
   size_t prepare(std::span<const Transmit> datagrams);
   void send_prepared(size_t count, SendReport& report);
-  bool pin_source(const Address& to, SendSlot& slot, msghdr& header);
+  void pin_source(const Address& to, SendSlot& slot, msghdr& header);
   static void cut(size_t size, SendSlot& slot, msghdr& header);
   bool may_retry(msghdr& header, int error);
   size_t drain_errors();
@@ -226,9 +136,9 @@ class UdpSocket::Impl {
   std::vector<SendSlot> send_slots_{kBatchMax};
   std::array<iovec, kBatchMax> send_parts_{};
   std::array<mmsghdr, kBatchMax> send_headers_{};
-  bool may_cut_ = true;       // the kernel cuts messages into datagrams
-  size_t singles_ = 0;        // this many datagrams are sent one by one
-  std::vector<Asked> asked_;  // kAskedPlaces, or none if it is not wanted
+  bool may_cut_ = true;  // the kernel cuts messages into datagrams
+  size_t singles_ = 0;   // the next so many datagrams go one by one
+  AskedAddresses asked_;
   std::deque<PathError> path_errors_;
   uint64_t path_errors_dropped_ = 0;
   uint64_t dropped_by_kernel_ = 0;
@@ -236,96 +146,21 @@ class UdpSocket::Impl {
 };
 
 UdpSocket::Impl::Impl(const MonotonicClock& clock, const UdpSocketOptions& options)
-    : Impl(open_socket(options), clock, options) {}
+    : Impl(open_udp(options), clock, options) {}
 
-UdpSocket::Impl::Impl(Opened opened, const MonotonicClock& clock, const UdpSocketOptions& options)
+UdpSocket::Impl::Impl(OpenedUdp opened, const MonotonicClock& clock,
+                      const UdpSocketOptions& options)
     : clock_(clock),
       options_(options),
-      fd_(opened.fd),
+      fd_(std::move(opened.fd)),
       ipv4_only_(opened.ipv4_only),
-      remembers_asked_(options.answer_from_asked && is_wildcard(options.bind)) {
-  check(options_.datagram_max >= DataSize{1} && options_.datagram_max <= DataSize{65'535},
-        "UdpSocket: datagram_max out of range");
-  set(SOL_SOCKET, SO_TIMESTAMPNS, 1, "ask receive times of");
-  set(SOL_SOCKET, SO_RXQ_OVFL, 1, "ask drops of");
-  if (!ipv4_only_) {
-    set(IPPROTO_IPV6, IPV6_V6ONLY, 0, "allow IPv4 on");
-    set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, "forbid fragments of");
-    set(IPPROTO_IPV6, IPV6_RECVERR, 1, "ask path errors of");
-  }
-  set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, "forbid fragments of");
-  set(IPPROTO_IP, IP_RECVERR, 1, "ask path errors of");
-  if (remembers_asked_) {
-    // A dual-stack socket reports IPv4 destinations in the same message, as mapped addresses.
-    set(ipv4_only_ ? IPPROTO_IP : IPPROTO_IPV6, ipv4_only_ ? IP_PKTINFO : IPV6_RECVPKTINFO, 1,
-        "ask destinations of");
-    asked_.resize(kAskedPlaces);
-  }
-  set_buffers();
-  if (options_.first_bytes) {
-    set_filter(*options_.first_bytes);  // before any datagram can arrive
-  }
-  bind_address();
-  const int merges = 1;
-  const bool takes_merged =
-      options_.takes_merged &&
-      setsockopt(fd_.get(), SOL_UDP, UDP_GRO, &merges, sizeof merges) == 0;  // Linux 5.0
+      remembers_asked_(opened.tells_asked) {
   const size_t size =
-      takes_merged ? kMergedBytesMax : static_cast<size_t>(options_.datagram_max.bytes());
+      opened.takes_merged ? kMergedBytesMax : static_cast<size_t>(options_.datagram_max.bytes());
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(size * kBatchMax);
   received_.reserve(kBatchMax);
   for (size_t i = 0; i < kBatchMax; ++i) {
     slots_[i].part = {buffer_.get() + i * size, size};
-  }
-}
-
-void UdpSocket::Impl::set(int level, int name, int value, const char* what) {
-  if (setsockopt(fd_.get(), level, name, &value, sizeof value) != 0) {
-    refuse(what, options_.bind, errno);
-  }
-}
-
-void UdpSocket::Impl::set_buffers() {
-  const auto ask = [this](int force, int name, DataSize size) {
-    const int bytes = narrow<int>(size.bytes());
-    // Root may exceed the machine's limit; other users get the limit.
-    if (setsockopt(fd_.get(), SOL_SOCKET, force, &bytes, sizeof bytes) != 0) {
-      set(SOL_SOCKET, name, bytes, "size the buffer of");
-    }
-  };
-  ask(SO_RCVBUFFORCE, SO_RCVBUF, options_.receive_buffer);
-  ask(SO_SNDBUFFORCE, SO_SNDBUF, options_.send_buffer);
-}
-
-void UdpSocket::Impl::set_filter(const FirstBytes& allowed) {
-  // Classic BPF over the datagram, which begins with its UDP header. A load beyond the end ends it
-  // with 0, "not a byte of it".
-  constexpr uint32_t kUdpHeader = 8;
-  constexpr uint32_t kWhole = 0xFFFF'FFFF;
-  const auto least = std::to_integer<uint32_t>(allowed.least);
-  const auto most = std::to_integer<uint32_t>(allowed.most);
-  std::array<sock_filter, 5> code{{
-      {BPF_LD | BPF_B | BPF_ABS, 0, 0, kUdpHeader},
-      {BPF_JMP | BPF_JGE | BPF_K, 0, 1, least},
-      {BPF_JMP | BPF_JGT | BPF_K, 0, 1, most},
-      {BPF_RET | BPF_K, 0, 0, 0},
-      {BPF_RET | BPF_K, 0, 0, kWhole},
-  }};
-  const sock_fprog program{.len = static_cast<uint16_t>(code.size()), .filter = code.data()};
-  if (setsockopt(fd_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
-    refuse("set the filter of", options_.bind, errno);
-  }
-}
-
-void UdpSocket::Impl::bind_address() {
-  Address address = options_.bind;
-  if (ipv4_only_ && !address.is_ipv4()) {  // all addresses: of the one family that exists
-    address.ip[10] = address.ip[11] = 0xff;
-  }
-  const auto where = to_sockaddr(address, ipv4_only_);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the sockets API is made of
-  if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->size) != 0) {
-    refuse("bind", options_.bind, errno);
   }
 }
 
@@ -384,10 +219,6 @@ void UdpSocket::Impl::take(const Address& from, TimePoint arrival, std::span<con
                        .truncated = is_cut || bytes.size() > most});
 }
 
-void UdpSocket::Impl::note_asked(const Address& from, const Ip& asked) {
-  asked_[place_of(from)] = {from, asked};
-}
-
 ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
   check(count_max >= 1 && count_max <= kBatchMax, "UdpSocket: receive_batch out of range");
   received_.clear();
@@ -422,7 +253,7 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
       continue;
     }
     if (remembers_asked_ && told.asked) {
-      note_asked(*from, *told.asked);
+      asked_.note(*from, *told.asked);
     }
     const TimePoint arrival = arrivals_.arrival(told.stamp.value_or(reading.wall), reading);
     const bool is_cut = (header.msg_hdr.msg_flags & MSG_TRUNC) != 0;
@@ -441,11 +272,12 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
   return {.datagrams = received_, .more = more};
 }
 
-bool UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& header) {
-  if (asked_.empty() || asked_[place_of(to)].peer != to) {
-    return false;
+void UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& header) {
+  const Ip* const asked = asked_.find(to);
+  if (asked == nullptr) {
+    return;
   }
-  const Ip& own = asked_[place_of(to)].own;
+  const Ip& own = *asked;
   const auto write = [&](int level, int type, const auto& info) {
     header.msg_control = slot.control.data();
     header.msg_controllen = CMSG_SPACE(sizeof info);
@@ -463,7 +295,6 @@ bool UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& head
     info.ipi6_ifindex = to.scope;
     write(IPPROTO_IPV6, IPV6_PKTINFO, info);
   }
-  return true;
 }
 
 /// How many of the first form one message for the kernel: to one address, of one size, except the
@@ -540,8 +371,7 @@ bool UdpSocket::Impl::may_retry(msghdr& header, int error) {
     header.msg_control = nullptr;
     header.msg_controllen = 0;
     if (const auto to = from_sockaddr(*static_cast<const sockaddr_storage*>(header.msg_name))) {
-      Asked& asked = asked_[place_of(*to)];
-      asked = asked.peer == *to ? Asked{} : asked;
+      asked_.forget(*to);
     }
   }
   return of_an_earlier_one || of_its_source;

@@ -86,8 +86,6 @@ class UdpSocket {
   ~UdpSocket();
   UdpSocket(UdpSocket&&) noexcept;
   UdpSocket& operator=(UdpSocket&&) noexcept;
-  UdpSocket(const UdpSocket&) = delete;
-  UdpSocket& operator=(const UdpSocket&) = delete;
 
   /// Datagrams that have arrived, at most `count_max` (1..kBatchMax), where datagrams merged by the
   /// kernel count once; empty if none waits.

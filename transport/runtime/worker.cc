@@ -55,8 +55,6 @@ class Worker::Thread {
     shared_.news.notify_one();
     thread_.join();
   }
-  Thread(const Thread&) = delete;
-  Thread& operator=(const Thread&) = delete;
 
  private:
   static void run(EventLoop& loop, const std::shared_ptr<Shared>& shared) {

@@ -19,8 +19,6 @@ class Worker {
   /// Waits for the job that is running; waiting jobs are discarded, and no further `done` is
   /// called.
   ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   /// Calls `work` in the worker's thread, in order of adding, then `done` in the loop's thread. If
   /// `work` throws, the exception leaves EventLoop::run() and `done` is not called. False: too many

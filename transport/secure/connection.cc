@@ -9,15 +9,15 @@
 namespace cress::secure {
 namespace {
 
-/// Any sender with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core.
-constexpr TokenBucket::Options kCookies{.per_second = 20'000, .burst = 2'000};
-/// Hellos that are processed; each costs one or two cookie computations, 2 us.
-constexpr TokenBucket::Options kHellos{.per_second = 40'000, .burst = 4'000};
-/// A handshake costs about half a millisecond: 100 of them are 5 % of a core.
-constexpr TokenBucket::Options kHandshakes{.per_second = 100, .burst = 50};
-/// For one network, so that a single attacker does not use up the budget of all.
-constexpr TokenBucket::Options kHandshakesOfNetwork{.per_second = 5, .burst = 10};
-constexpr size_t kNetworks = 64;
+/// Everybody with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core. Hellos
+/// that are looked at cost the computing of a cookie or two each, 2 us; a handshake costs about
+/// half a millisecond: 100 of them are 5 % of a core. Fewer of one network, so that a single
+/// troublemaker does not use up what is there for all.
+constexpr HandshakeLimits::Options kLimits{.hellos = {.per_second = 40'000, .burst = 4'000},
+                                           .answers = {.per_second = 20'000, .burst = 2'000},
+                                           .handshakes = {.per_second = 100, .burst = 50},
+                                           .handshakes_of_network = {.per_second = 5, .burst = 10},
+                                           .networks = 64};
 
 /// While a call is silent: 400 bytes per second, and a listener that is back is found within a
 /// second for round trips of up to 100 ms.
@@ -32,47 +32,13 @@ constexpr Duration kLinger = 3s;
 constexpr Duration kReplacedLinger = 60s;
 constexpr Duration kLastFlightKept = 10s;
 
-std::array<std::byte, 22> bytes_of(const Address& address) {
-  std::array<std::byte, 22> out{};
-  std::transform(address.ip.begin(), address.ip.end(), out.begin(),
-                 [](uint8_t byte) { return std::byte{byte}; });
-  out[16] = static_cast<std::byte>(address.port >> 8U);
-  out[17] = static_cast<std::byte>(address.port & 255U);
-  for (size_t i = 0; i < 4; ++i) {
-    out[18 + i] = static_cast<std::byte>((address.scope >> (8 * i)) & 255U);
-  }
-  return out;
-}
-
-/// IPv4 /24 or IPv6 /48: the range from which one subscriber may send.
-std::span<const std::byte> network_of(const Address& address, std::span<const std::byte> bytes) {
-  return address.is_ipv4() ? bytes.first(15) : bytes.first(6);
-}
-
 }  // namespace
-
-struct Connection::Limits {
-  Limits() { fill_random(key.bytes()); }
-
-  bool allow_handshake(TimePoint now, const Address& from) {
-    const auto bytes = bytes_of(from);
-    const Secret hash = hmac(key.bytes(), network_of(from, bytes));
-    TokenBucket& network = networks[std::to_integer<size_t>(hash.bytes()[0]) % kNetworks];
-    return network.take(now) && handshakes.take(now);
-  }
-
-  Secret key;  // an attacker cannot choose which networks share a bucket
-  TokenBucket hellos{kHellos};
-  TokenBucket cookies{kCookies};
-  TokenBucket handshakes{kHandshakes};
-  std::vector<TokenBucket> networks{kNetworks, TokenBucket{kHandshakesOfNetwork}};
-};
 
 Connection::Connection(TimePoint start, ConnectionOptions options)
     : options_(std::move(options)),
       context_(options_.role,
                options_.credential ? *options_.credential : link_credential(options_.secret)),
-      limits_(std::make_unique<Limits>()),
+      door_(kLimits, kOutMax, stats_),
       last_now_(start),
       no_rejoin_before_(start) {
   if (options_.role == Role::kJoiner) {
@@ -89,15 +55,11 @@ void Connection::handle_datagram(TimePoint now, const Address& from,
                                  std::span<const std::byte> bytes) {
   check(now >= last_now_, "Connection: time does not go back");
   last_now_ = now;
-  ++stats_.datagrams_received;
-  stats_.bytes_received += bytes.size();
-  if (!bytes.empty() &&
-      (bytes[0] == kRecordKind || bytes[0] == kControlKind || bytes[0] == kRoutedKind)) {
+  const Door::Kind kind = door_.handle_datagram(bytes);
+  if (kind == Door::Kind::kRecord) {
     handle_session(now, from, bytes);
-  } else if (!bytes.empty() && is_handshake_kind(bytes[0])) {
+  } else if (kind == Door::Kind::kHandshake) {
     handle_handshake(now, from, bytes);
-  } else {
-    ++stats_.unknown_kind;
   }
 }
 
@@ -124,7 +86,7 @@ void Connection::handle_session(TimePoint now, const Address& from,
     ++stats_.records_opened;
     drain_next(now);
   } else if (!handle_leaving(now, from, bytes)) {
-    count(opened.error());
+    stats_.count_refused(opened.error());
   }
 }
 
@@ -138,26 +100,6 @@ bool Connection::handle_leaving(TimePoint now, const Address& from,
     leaving->handle_timeout(now);
     return true;
   });
-}
-
-void Connection::count(OpenError error) {
-  switch (error) {
-    case OpenError::kTruncated:
-      ++stats_.truncated;
-      return;
-    case OpenError::kWrongKind:
-      ++stats_.unknown_kind;
-      return;
-    case OpenError::kUnknownKey:
-      ++stats_.unknown_key;
-      return;
-    case OpenError::kReplayed:
-      ++stats_.replayed;
-      return;
-    case OpenError::kBadTag:
-      ++stats_.bad_tag;
-      return;
-  }
 }
 
 void Connection::handle_handshake(TimePoint now, const Address& from,
@@ -179,18 +121,15 @@ void Connection::handle_handshake(TimePoint now, const Address& from,
     settle_joining(now);
     return;
   }
-  if (HelloGate::may_be_hello(bytes) && !limits_->hellos.take(now)) {
-    ++stats_.rate_limited;
+  const auto hello = door_.judge(now, from, bytes);
+  if (!hello) {
     return;
   }
-  const auto sender = bytes_of(from);
-  const auto hello = gate_.judge(now, sender, bytes);
-  if (hello.verdict != HelloGate::Verdict::kNoHello) {
-    handle_hello(now, from, hello, bytes);
+  if (hello->verdict != HelloGate::Verdict::kNoHello) {
+    begin_handshake(now, from, hello->random, bytes);
     return;
   }
-  const auto known = std::find_if(pending_.begin(), pending_.end(),
-                                  [&](const Pending& pending) { return pending.from == from; });
+  const auto known = std::ranges::find(pending_, from, &Pending::from);
   if (known == pending_.end() || !known->handshake->handle_datagram(now, bytes)) {
     ++stats_.bad_handshake;
     return;
@@ -198,25 +137,14 @@ void Connection::handle_handshake(TimePoint now, const Address& from,
   settle_pending(now, *known);
 }
 
-void Connection::handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
-                              std::span<const std::byte> bytes) {
-  if (hello.verdict == HelloGate::Verdict::kAnswer) {
-    if (!limits_->cookies.take(now) || out_.size() >= kOutMax) {
-      ++stats_.rate_limited;
-      return;
-    }
-    ++stats_.cookies_sent;
-    out_.push_back({from, hello.answer});
-    return;
-  }
+void Connection::begin_handshake(TimePoint now, const Address& from,
+                                 const HelloGate::HelloRandom& random,
+                                 std::span<const std::byte> bytes) {
   const bool is_repeat = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
-    return pending.from == from && pending.random == hello.random;
+    return pending.from == from && pending.random == random;
   });
-  if (is_repeat) {
-    return;  // our own timer repeats the answer
-  }
-  if (!limits_->allow_handshake(now, from)) {
-    ++stats_.rate_limited;
+  // Of a repeat our own timer repeats the answer.
+  if (is_repeat || !door_.allow_handshake(now, from)) {
     return;
   }
   // The same address with another hello: a new attempt, the one before is discarded.
@@ -226,31 +154,21 @@ void Connection::handle_hello(TimePoint now, const Address& from, const HelloGat
     ++stats_.handshakes_failed;
   }
   ++stats_.handshakes_begun;
-  Pending pending{.from = from, .random = hello.random};
+  Pending pending{.from = from, .random = random};
   pending.handshake = std::make_unique<Handshake>(now, context_);
   pending_.push_back(std::move(pending));
   pending_.back().handshake->handle_datagram(now, bytes);
   settle_pending(now, pending_.back());
 }
 
-void Connection::drain_handshake(Handshake& handshake, const Address& to) {
-  while (auto bytes = handshake.poll_transmit()) {
-    if (out_.size() < kOutMax) {
-      out_.push_back({to, *std::move(bytes)});
-    }
-  }
-}
-
 // ---- the joiner's side of a handshake
 
 void Connection::begin_joining(TimePoint now) {
-  std::vector<Address> listeners;
+  std::vector<Address> listeners = options_.other_listeners;
+  listeners.insert(listeners.begin(), options_.listener);
   if (peer_ != nullptr) {
-    listeners.push_back(peer_->path());  // it may have moved since
+    listeners.insert(listeners.begin(), peer_->path());  // it may have moved since
   }
-  listeners.push_back(options_.listener);
-  listeners.insert(listeners.end(), options_.other_listeners.begin(),
-                   options_.other_listeners.end());
   joining_ = std::make_unique<Joining>(now, context_, listeners,
                                        peer_ != nullptr ? kRejoinRepeat : kLastRepeat);
   settle_joining(now);
@@ -258,9 +176,7 @@ void Connection::begin_joining(TimePoint now) {
 
 void Connection::settle_joining(TimePoint now) {
   while (auto transmit = joining_->poll_transmit()) {
-    if (out_.size() < kOutMax) {
-      out_.push_back(*std::move(transmit));
-    }
+    door_.send(*std::move(transmit));
   }
   const Joining::Counts counts = joining_->take_counts();
   stats_.handshakes_begun += counts.begun;
@@ -323,7 +239,7 @@ void Connection::drain_next(TimePoint now) {
 // ---- the listener's
 
 void Connection::settle_pending(TimePoint now, Pending& pending) {
-  drain_handshake(*pending.handshake, pending.from);
+  door_.drain(*pending.handshake, pending.from);
   if (pending.complete_at || pending.forget_at) {
     return;
   }
@@ -385,13 +301,7 @@ void Connection::decide_waiting(TimePoint now) {
   }
 }
 
-void Connection::forget_pending(TimePoint now) {
-  std::erase_if(pending_, [&](const Pending& pending) {
-    return pending.forget_at && now >= *pending.forget_at;
-  });
-}
-
-// ---- the current call
+// ---- the running call
 
 void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code, Duration linger) {
   peer->close(now, code, linger);
@@ -497,7 +407,9 @@ void Connection::handle_timeout(TimePoint now) {
     settle_pending(now, pending);
   }
   decide_waiting(now);
-  forget_pending(now);
+  std::erase_if(pending_, [&](const Pending& pending) {
+    return pending.forget_at && now >= *pending.forget_at;
+  });
 }
 
 void Connection::handle_network_change(TimePoint now) {
@@ -514,6 +426,13 @@ void Connection::handle_too_big(TimePoint now, DataSize size) {
   if (peer_ != nullptr) {
     peer_->handle_too_big(now, size);
     drain_peer(now);
+  }
+}
+
+void Connection::handle_path_error(TimePoint now, const PathError& error) {
+  if (error.kind == PathError::Kind::kTooLarge && error.path_mtu > DataSize{}) {
+    constexpr DataSize kHeaders{40 + 8};
+    handle_too_big(now, error.path_mtu - kHeaders + DataSize{1});
   }
 }
 
@@ -540,10 +459,7 @@ void Connection::hang_up(TimePoint now) {
 // ---- outputs
 
 std::optional<Transmit> Connection::poll_transmit(TimePoint now) {
-  std::optional<Transmit> next;
-  if (peer_ != nullptr) {
-    next = peer_->poll_transmit(now);
-  }
+  std::optional<Transmit> next = peer_ != nullptr ? peer_->poll_transmit(now) : std::nullopt;
   if (!next && next_ != nullptr) {
     next = next_->poll_transmit(now);
   }
@@ -552,11 +468,10 @@ std::optional<Transmit> Connection::poll_transmit(TimePoint now) {
   }
   if (!next) {
     std::erase_if(leaving_, [](const auto& leaving) { return leaving->is_over(); });
-    next = take_front(out_);
+    next = door_.poll_transmit();
   }
   if (next) {
-    ++stats_.datagrams_sent;
-    stats_.bytes_sent += next->bytes.size();
+    stats_.count_sent(*next);
   }
   return next;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,18 +8,15 @@
 #include <span>
 #include <vector>
 
-#include "transport/base/address.hh"
+#include "transport/base/machine.hh"
 #include "transport/base/time.hh"
-#include "transport/base/token_bucket.hh"
 #include "transport/base/units.hh"
+#include "transport/secure/door.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/handshake/joining.hh"
 #include "transport/secure/path/peer.hh"
 
 namespace cress::secure {
-
-/// The first byte of each datagram of a Connection lies from kRecordKind to here (RFC 6347: DTLS).
-inline constexpr std::byte kLastKind{25};
 
 struct ConnectionOptions {
   Role role = Role::kListener;
@@ -44,24 +40,7 @@ struct ConnectionOptions {
   Duration rejoin_after = 1s;
 };
 
-/// Counts of everything refused, by reason, and of requests to a listener.
-struct ConnectionStats {
-  uint64_t datagrams_received = 0;
-  uint64_t datagrams_sent = 0;
-  uint64_t bytes_received = 0;
-  uint64_t bytes_sent = 0;
-  uint64_t records_opened = 0;   ///< including control records
-  uint64_t unknown_kind = 0;     ///< not a Cress datagram
-  uint64_t truncated = 0;        ///< a record shorter than its header and tag
-  uint64_t bad_tag = 0;          ///< not from the peer, or modified in transit
-  uint64_t unknown_key = 0;      ///< the key phase is not in use
-  uint64_t replayed = 0;         ///< or too old to decide
-  uint64_t without_session = 0;  ///< a record while no peer is connected
-  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to no handshake
-  uint64_t cookies_sent = 0;     ///< stateless answers
-  uint64_t handshakes_begun = 0;
-  uint64_t handshakes_failed = 0;  ///< invalid, or not finished in time
-  uint64_t rate_limited = 0;       ///< handshake datagrams beyond the budget
+struct ConnectionStats : DoorStats {
   uint64_t wrong_secret = 0;
   uint64_t busy = 0;  ///< had the right link, but another peer is connected
   uint64_t replaced = 0;
@@ -91,6 +70,9 @@ class Connection {
   void handle_network_change(TimePoint now);
   /// The socket refused to send a datagram of this size (EMSGSIZE).
   void handle_too_big(TimePoint now, DataSize size);
+  /// Of what ICMP says, only that a datagram was too large: the rest may be forged by anybody on
+  /// the path, and silence says the same, reliably.
+  void handle_path_error(TimePoint now, const PathError& error);
 
   /// A plaintext datagram of the Endpoint, at most datagram_max(). Dropped before Connected.
   void send(TimePoint now, std::vector<std::byte> plain);
@@ -125,15 +107,12 @@ class Connection {
     std::optional<TimePoint> complete_at{};  // while it waits for acceptance
     std::optional<TimePoint> forget_at{};    // failed or accepted: kept to repeat its last flight
   };
-  struct Limits;
 
   void handle_session(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   bool handle_leaving(TimePoint now, const Address& from, std::span<const std::byte> bytes);
-  void count(OpenError error);
   void handle_handshake(TimePoint now, const Address& from, std::span<const std::byte> bytes);
-  void handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
-                    std::span<const std::byte> bytes);
-  void drain_handshake(Handshake& handshake, const Address& to);
+  void begin_handshake(TimePoint now, const Address& from, const HelloGate::HelloRandom& random,
+                       std::span<const std::byte> bytes);
   void begin_joining(TimePoint now);
   void settle_joining(TimePoint now);
   TimePoint rejoin_at() const;
@@ -142,7 +121,6 @@ class Connection {
   void handle_close(TimePoint now, CloseReason reason);
   void settle_pending(TimePoint now, Pending& pending);
   void decide_waiting(TimePoint now);
-  void forget_pending(TimePoint now);
   void let_in(TimePoint now, Pending& pending);
   void refuse(TimePoint now, Pending& pending);
   void drain_peer(TimePoint now);
@@ -154,8 +132,8 @@ class Connection {
 
   ConnectionOptions options_;
   HandshakeContext context_;
-  HelloGate gate_;
-  std::unique_ptr<Limits> limits_;
+  ConnectionStats stats_;
+  Door door_;
   TimePoint last_now_;
 
   // A joiner's handshakes: the first, and those started while a call has fallen silent.
@@ -176,9 +154,7 @@ class Connection {
   std::vector<std::unique_ptr<Peer>> leaving_;  // close is being sent to them; at most kLeavingMax
   bool is_finished_ = false;
 
-  std::deque<Transmit> out_;  // of handshakes
   std::deque<Event> events_;
-  ConnectionStats stats_;
 };
 
 }  // namespace cress::secure

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
 
@@ -11,23 +12,13 @@ namespace cress::secure {
 namespace {
 
 constexpr Duration kLinger = 3s;
-constexpr Duration kLastFlightKept = 10s;
-constexpr Duration kRefusalKept = 1s;
-
-uint64_t number_of(std::span<const std::byte> id) {
-  uint64_t number = 0;
-  for (const std::byte byte : id.first<sizeof number>()) {
-    number = (number << 8U) | std::to_integer<uint64_t>(byte);
-  }
-  return number;
-}
 
 }  // namespace
 
 Listener::Listener(TimePoint start, ListenerOptions options)
     : options_(std::move(options)),
       context_(options_.lookup),
-      limits_(options_.limits),
+      door_(options_.limits, kOutMax, stats_),
       last_now_(start),
       slots_(options_.peers_max + options_.leaving_max),
       by_address_(0, KeyedHash::random()),
@@ -70,15 +61,11 @@ void Listener::handle_datagram(TimePoint now, const Address& from,
                                std::span<const std::byte> bytes) {
   check(now >= last_now_, "Listener: time does not go back");
   last_now_ = now;
-  ++stats_.datagrams_received;
-  stats_.bytes_received += bytes.size();
-  if (!bytes.empty() &&
-      (bytes[0] == kRecordKind || bytes[0] == kControlKind || bytes[0] == kRoutedKind)) {
+  const Door::Kind kind = door_.handle_datagram(bytes);
+  if (kind == Door::Kind::kRecord) {
     handle_session(now, from, bytes);
-  } else if (!bytes.empty() && is_handshake_kind(bytes[0])) {
+  } else if (kind == Door::Kind::kHandshake) {
     handle_handshake(now, from, bytes);
-  } else {
-    ++stats_.unknown_kind;
   }
 }
 
@@ -100,7 +87,8 @@ void Listener::handle_session(TimePoint now, const Address& from,
   const auto inner = bytes.subspan(kPrefix);
   if (inner[0] != kRecordKind && inner[0] != kControlKind) {
     ++stats_.unknown_kind;
-  } else if (const auto known = by_id_.find(number_of(bytes.subspan(1))); known != by_id_.end()) {
+  } else if (const auto known = by_id_.find(number_at(bytes, 1, sizeof(uint64_t)));
+             known != by_id_.end()) {
     ++stats_.routed;
     deliver(now, known->second, from, inner, true);
   } else {
@@ -117,7 +105,7 @@ void Listener::deliver(TimePoint now, size_t slot, const Address& from,
   }
   const auto opened = at.peer->handle_datagram(now, from, bytes);
   if (!opened) {
-    count(opened.error());
+    stats_.count_refused(opened.error());
     return;
   }
   ++stats_.records_opened;
@@ -130,27 +118,7 @@ void Listener::deliver(TimePoint now, size_t slot, const Address& from,
   settle(now, slot);
 }
 
-void Listener::count(OpenError error) {
-  switch (error) {
-    case OpenError::kTruncated:
-      ++stats_.truncated;
-      return;
-    case OpenError::kWrongKind:
-      ++stats_.unknown_kind;
-      return;
-    case OpenError::kUnknownKey:
-      ++stats_.unknown_key;
-      return;
-    case OpenError::kReplayed:
-      ++stats_.replayed;
-      return;
-    case OpenError::kBadTag:
-      ++stats_.bad_tag;
-      return;
-  }
-}
-
-/// Passes on what a peer has to send, after any event of it.
+/// Hands on what a peer has to say, after anything that happened to it.
 void Listener::settle(TimePoint now, size_t slot) {
   Slot& at = slots_[slot];
   while (auto event = at.peer->poll_event()) {
@@ -237,7 +205,7 @@ void Listener::release(size_t slot) {
     by_address_.erase(address);
   }
   at.addresses.clear();
-  if (const auto known = by_id_.find(number_of(at.peer->id()));
+  if (const auto known = by_id_.find(number_at(at.peer->id(), 0, sizeof(uint64_t)));
       known != by_id_.end() && known->second == slot) {
     by_id_.erase(known);
   }
@@ -262,238 +230,6 @@ size_t Listener::take_slot() {
   const size_t slot = free_.back();
   free_.pop_back();
   return slot;
-}
-
-// ---- handshakes
-
-void Listener::handle_handshake(TimePoint now, const Address& from,
-                                std::span<const std::byte> bytes) {
-  if (is_stopped_) {
-    ++stats_.bad_handshake;
-    return;
-  }
-  if (HelloGate::may_be_hello(bytes) && !limits_.allow_hello(now)) {
-    ++stats_.rate_limited;
-    return;
-  }
-  const auto key = KeyedHash::bytes_of(from);
-  const auto hello = gate_.judge(now, key, bytes);
-  if (hello.verdict != HelloGate::Verdict::kNoHello) {
-    handle_hello(now, from, hello, bytes);
-    return;
-  }
-  if (const auto known = pending_by_address_.find(from); known != pending_by_address_.end()) {
-    // Datagrams that arrive during the computation are repetitions, or will be repeated.
-    if (pending_[known->second].handshake != nullptr && may_work()) {
-      work_on(now, known->second, bytes);
-    }
-    return;
-  }
-  const auto present = by_address_.find(from);
-  Handshake* const last =
-      present != by_address_.end() ? slots_[present->second].last_flight.get() : nullptr;
-  if (last == nullptr || !last->handle_datagram(now, bytes)) {
-    ++stats_.bad_handshake;
-    return;
-  }
-  drain_handshake(*last, from);
-}
-
-void Listener::handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
-                            std::span<const std::byte> bytes) {
-  if (hello.verdict == HelloGate::Verdict::kAnswer) {
-    if (!limits_.allow_answer(now) || out_.size() >= kOutMax) {
-      ++stats_.rate_limited;
-      return;
-    }
-    ++stats_.cookies_sent;
-    out_.push_back({from, hello.answer});
-    return;
-  }
-  if (is_repeat(from, hello.random)) {
-    return;  // our own timer repeats the answer
-  }
-  if (!limits_.allow_handshake(now, from)) {
-    ++stats_.rate_limited;
-    return;
-  }
-  if (!may_work()) {
-    return;
-  }
-  begin_handshake(now, from, hello.random, bytes);
-}
-
-bool Listener::is_repeat(const Address& from, const HelloGate::HelloRandom& random) const {
-  if (const auto known = pending_by_address_.find(from);
-      known != pending_by_address_.end() && pending_[known->second].random == random) {
-    return true;
-  }
-  const auto present = by_address_.find(from);
-  return present != by_address_.end() && slots_[present->second].last_flight != nullptr &&
-         slots_[present->second].random == random;
-}
-
-void Listener::begin_handshake(TimePoint now, const Address& from,
-                               const HelloGate::HelloRandom& random,
-                               std::span<const std::byte> bytes) {
-  // The same address with another hello: a new attempt, the one before is discarded.
-  if (const auto known = pending_by_address_.find(from); known != pending_by_address_.end()) {
-    forget_pending(known->second);
-  }
-  if (free_pending_.empty()) {
-    ++stats_.handshakes_failed;
-    forget_pending(pending_order_.front());
-  }
-  const size_t index = free_pending_.back();
-  free_pending_.pop_back();
-  ++stats_.handshakes_begun;
-  pending_[index] = {.from = from,
-                     .random = random,
-                     .number = stats_.handshakes_begun,
-                     .handshake = nullptr,
-                     .forget_at = {}};
-  pending_order_.push_back(index);
-  pending_by_address_.insert_or_assign(from, index);
-  work_on(now, index, bytes);
-}
-
-bool Listener::may_work() {
-  const bool may = work_out_ < options_.pending_max;
-  stats_.rate_limited += may ? 0 : 1;
-  return may;
-}
-
-/// The expensive part of a handshake's datagram: done here and now, or elsewhere and soon.
-void Listener::work_on(TimePoint now, size_t index, std::span<const std::byte> bytes) {
-  Pending& pending = pending_[index];
-  HandshakeWork work;
-  work.context_ = &context_;
-  work.now_ = now;
-  work.index_ = index;
-  work.number_ = pending.number;
-  work.handshake_ = std::move(pending.handshake);
-  work.datagram_.assign(bytes.begin(), bytes.end());
-  if (work.handshake_ != nullptr) {
-    work.handshake_->look_up(bytes);
-  }
-  ++work_out_;
-  if (options_.hands_out_work) {
-    timers_.set(slots_.size() + index, kNever);
-    work_.push_back(std::move(work));
-  } else {
-    work.run();
-    handle_work(now, std::move(work));
-  }
-}
-
-void HandshakeWork::run() {
-  try {
-    if (handshake_ == nullptr) {
-      handshake_ = std::make_unique<Handshake>(now_, *context_);
-    }
-    was_of_it_ = handshake_->handle_datagram(now_, datagram_);
-  } catch (const std::runtime_error&) {
-    handshake_.reset();
-  }
-}
-
-void Listener::handle_work(TimePoint now, HandshakeWork work) {
-  check(now >= last_now_ && work_out_ > 0,
-        "Listener: work comes back once, and not before it went");
-  last_now_ = now;
-  --work_out_;
-  Pending& pending = pending_[work.index_];
-  if (pending.number != work.number_) {
-    return;  // abandoned meanwhile
-  }
-  pending.handshake = std::move(work.handshake_);
-  if (pending.handshake == nullptr) {
-    ++stats_.handshakes_failed;
-    forget_pending(work.index_);
-    return;
-  }
-  stats_.bad_handshake += work.was_of_it_ ? 0 : 1;
-  settle_pending(now, work.index_);
-}
-
-std::optional<HandshakeWork> Listener::poll_work() {
-  while (auto work = take_front(work_)) {
-    if (pending_[work->index_].number == work->number_) {
-      return work;
-    }
-    --work_out_;  // abandoned before it was started
-  }
-  return std::nullopt;
-}
-
-void Listener::settle_pending(TimePoint now, size_t index) {
-  Pending& pending = pending_[index];
-  drain_handshake(*pending.handshake, pending.from);
-  if (pending.forget_at && now >= *pending.forget_at) {
-    forget_pending(index);
-    return;
-  }
-  if (!pending.forget_at) {
-    switch (pending.handshake->state()) {
-      case Handshake::State::kRunning:
-        break;
-      case Handshake::State::kComplete:
-        let_in(now, index);
-        return;
-      case Handshake::State::kWrongSecret:
-        ++stats_.unknown_identity;
-        pending.forget_at = now + kRefusalKept;
-        break;
-      case Handshake::State::kFailed:
-        ++stats_.handshakes_failed;
-        forget_pending(index);
-        return;
-    }
-  }
-  timers_.set(slots_.size() + index,
-              std::min(pending.handshake->poll_timeout(), pending.forget_at.value_or(kNever)));
-}
-
-void Listener::let_in(TimePoint now, size_t index) {
-  Pending pending = std::exchange(pending_[index], {});
-  pending_[index].from = pending.from;
-  forget_pending(index);
-  const bool is_full = peers_ == options_.peers_max;
-  const size_t slot = take_slot();
-  Slot& at = slots_[slot];
-  at.peer = std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer);
-  at.identity = pending.handshake->identity();
-  at.random = pending.random;
-  at.last_flight = std::move(pending.handshake);
-  at.flight_until = now + kLastFlightKept;
-  lead_here(slot, pending.from, true);
-  by_id_.try_emplace(number_of(at.peer->id()), slot);
-  if (is_full) {
-    ++stats_.full;
-    begin_leaving(now, slot, CloseCode::kFull);
-    return;
-  }
-  ++peers_;
-  ++stats_.joined;
-  events_.push_back({id_of(slot), at.identity, Connected{pending.from}});
-  at.peer->handle_timeout(now);  // its first ping shows the joiner that it is admitted
-  settle(now, slot);
-}
-
-void Listener::forget_pending(size_t index) {
-  pending_by_address_.erase(pending_[index].from);
-  std::erase(pending_order_, index);
-  pending_[index] = {};
-  free_pending_.push_back(index);
-  timers_.set(slots_.size() + index, kNever);
-}
-
-void Listener::drain_handshake(Handshake& handshake, const Address& to) {
-  while (auto bytes = handshake.poll_transmit()) {
-    if (out_.size() < kOutMax) {
-      out_.push_back({to, *std::move(bytes)});
-    }
-  }
 }
 
 // ---- time
@@ -572,8 +308,7 @@ std::optional<Transmit> Listener::seal(TimePoint now, PeerId peer, std::vector<s
   if (sealed->is_sooner) {
     schedule(static_cast<size_t>(at - slots_.data()));
   }
-  ++stats_.datagrams_sent;
-  stats_.bytes_sent += sealed->transmit.bytes.size();
+  stats_.count_sent(sealed->transmit);
   return std::move(sealed->transmit);
 }
 
@@ -610,7 +345,7 @@ void Listener::stop(TimePoint now, CloseCode code) {
 
 std::optional<Transmit> Listener::poll_transmit(TimePoint now) {
   // Handshakes first: a newcomer's first record must not overtake our last flight.
-  std::optional<Transmit> next = take_front(out_);
+  std::optional<Transmit> next = door_.poll_transmit();
   while (!next && !ready_.empty()) {
     Slot& at = slots_[ready_.front()];
     if (at.peer != nullptr) {
@@ -622,8 +357,7 @@ std::optional<Transmit> Listener::poll_transmit(TimePoint now) {
     }
   }
   if (next) {
-    ++stats_.datagrams_sent;
-    stats_.bytes_sent += next->bytes.size();
+    stats_.count_sent(*next);
   }
   return next;
 }

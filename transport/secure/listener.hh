@@ -16,6 +16,7 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/crypto/keyed_hash.hh"
+#include "transport/secure/door.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/handshake/handshake_limits.hh"
 #include "transport/secure/path/peer.hh"
@@ -52,26 +53,9 @@ struct ListenerOptions {
   PeerOptions peer{};
 };
 
-/// Counts of everything refused, by reason, and of requests.
-struct ListenerStats {
-  uint64_t datagrams_received = 0;
-  uint64_t datagrams_sent = 0;
-  uint64_t bytes_received = 0;
-  uint64_t bytes_sent = 0;
-  uint64_t records_opened = 0;   ///< including control records
-  uint64_t routed = 0;           ///< datagrams whose peer was found by its session id
-  uint64_t unknown_kind = 0;     ///< not a Cress datagram
-  uint64_t truncated = 0;        ///< a record shorter than its header and tag
-  uint64_t bad_tag = 0;          ///< not from the peer at that address, or modified in transit
-  uint64_t unknown_key = 0;      ///< the key phase is not in use
-  uint64_t replayed = 0;         ///< or too old to decide
-  uint64_t without_session = 0;  ///< a record whose address or id belongs to no session
-  uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to no handshake
-  uint64_t cookies_sent = 0;     ///< stateless answers
-  uint64_t handshakes_begun = 0;
-  uint64_t handshakes_failed = 0;  ///< invalid, wrong proof, dropped, or not finished in time
-  uint64_t rate_limited = 0;       ///< handshake datagrams beyond the budgets
-  uint64_t unknown_identity = 0;   ///< of no open room
+struct ListenerStats : DoorStats {
+  uint64_t routed = 0;            ///< datagrams that a peer was found for by its id
+  uint64_t unknown_identity = 0;  ///< of no room that is open
   uint64_t joined = 0;
   uint64_t full = 0;           ///< had the right key, but there was no free place
   uint64_t ignored = 0;        ///< from peers that are being ignored; not decrypted
@@ -198,7 +182,6 @@ class Listener {
   const Slot* find(PeerId peer) const;
   Slot* find(PeerId peer);
   PeerId id_of(size_t slot) const;
-  void count(OpenError error);
 
   void handle_session(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   void deliver(TimePoint now, size_t slot, const Address& from, std::span<const std::byte> bytes,
@@ -212,8 +195,6 @@ class Listener {
   size_t take_slot();
 
   void handle_handshake(TimePoint now, const Address& from, std::span<const std::byte> bytes);
-  void handle_hello(TimePoint now, const Address& from, const HelloGate::Outcome& hello,
-                    std::span<const std::byte> bytes);
   bool is_repeat(const Address& from, const HelloGate::HelloRandom& random) const;
   void begin_handshake(TimePoint now, const Address& from, const HelloGate::HelloRandom& random,
                        std::span<const std::byte> bytes);
@@ -222,7 +203,6 @@ class Listener {
   void settle_pending(TimePoint now, size_t index);
   void let_in(TimePoint now, size_t index);
   void forget_pending(size_t index);
-  void drain_handshake(Handshake& handshake, const Address& to);
   void handle_due(TimePoint now, size_t thing);
 
   static constexpr size_t kAddressesMax = 4;
@@ -230,8 +210,8 @@ class Listener {
 
   ListenerOptions options_;
   HandshakeContext context_;
-  HelloGate gate_;
-  HandshakeLimits limits_;
+  ListenerStats stats_;
+  Door door_;
   TimePoint last_now_;
   bool is_stopped_ = false;
 
@@ -255,9 +235,7 @@ class Listener {
 
   std::deque<size_t> ready_;     // slots with something to send
   std::deque<size_t> in_ready_;  // slots with something received
-  std::deque<Transmit> out_;     // of handshakes
   std::deque<PeerEvent> events_;
-  ListenerStats stats_;
 };
 
 }  // namespace cress::secure

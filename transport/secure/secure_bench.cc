@@ -3,7 +3,7 @@
 #include <array>
 
 #include "transport/secure/connection.hh"
-#include "transport/secure/crypto/evp_cipher.hh"
+#include "transport/secure/crypto/aead_cipher.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"

@@ -1,11 +1,11 @@
 #include "transport/wire/datagram.hh"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include "forecast.pb.h"
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 
 namespace cress::wire {
@@ -15,19 +15,8 @@ constexpr uint8_t kForecastFrame = 1;
 constexpr uint8_t kDataFrame = 2;
 
 template <class T>
-void put(std::byte* at, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    at[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
-  }
-}
-
-template <class T>
 T get(std::span<const std::byte> bytes, size_t at) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value << 8U) | std::to_integer<T>(bytes[at + i]);
-  }
-  return value;
+  return static_cast<T>(number_at(bytes, at, sizeof(T)));
 }
 
 size_t to_size(DataSize size) { return static_cast<size_t>(size.bytes()); }
@@ -215,10 +204,8 @@ bool DatagramBuilder::add_frame(uint8_t type, std::span<const std::byte> prefix,
   if (payload() + size > payload_max_) {
     return false;
   }
-  std::array<std::byte, 3> header{};
-  put<uint8_t>(header.data(), type);
-  put<uint16_t>(header.data() + 1, narrow<uint16_t>(length));
-  bytes_.insert(bytes_.end(), header.begin(), header.end());
+  append_number(type, 1, bytes_);
+  append_number(narrow<uint16_t>(length), 2, bytes_);
   bytes_.insert(bytes_.end(), prefix.begin(), prefix.end());
   bytes_.insert(bytes_.end(), body.begin(), body.end());
   return true;
@@ -237,14 +224,14 @@ bool DatagramBuilder::add_message(uint8_t flow, std::span<const std::byte> bytes
 std::vector<std::byte> DatagramBuilder::finish(const Header& header) {
   static_assert(kHeaderSize.bytes() == 16 && kFrameHeaderSize.bytes() == 3 &&
                 kMessageOverhead == kFrameHeaderSize + DataSize{1});
-  std::byte* at = bytes_.data();
-  put<uint8_t>(at, static_cast<uint8_t>(kVersion << 4 | static_cast<int>(header.protection)));
-  // at + 1 is reserved, and 0 since the constructor.
-  put<uint16_t>(at + 2, header.time_to_next_ms);
-  put<uint32_t>(at + 4, header.sequence.raw());
-  put<uint32_t>(at + 8, header.throwaway);
-  put<uint16_t>(at + 12, header.timestamp_ms);
-  put<uint16_t>(at + 14, header.timestamp_reply_ms);
+  put_number(bytes_, 0, 1,
+             static_cast<uint8_t>(kVersion << 4 | static_cast<int>(header.protection)));
+  // Byte 1 is reserved, and 0 since the constructor.
+  put_number(bytes_, 2, 2, header.time_to_next_ms);
+  put_number(bytes_, 4, 4, header.sequence.raw());
+  put_number(bytes_, 8, 4, header.throwaway);
+  put_number(bytes_, 12, 2, header.timestamp_ms);
+  put_number(bytes_, 14, 2, header.timestamp_reply_ms);
   return std::move(bytes_);
 }
 

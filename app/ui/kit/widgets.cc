@@ -212,13 +212,4 @@ void level_meter(Ui& ui, const Rect& rect, float dbfs, bool muted) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
 }  // namespace cress::ui

@@ -6,6 +6,7 @@
 
 #include "app/ui/kit/icons.hh"
 #include "app/ui/kit/ui.hh"
+#include "transport/base/text.hh"
 
 namespace cress::ui {
 
@@ -62,8 +63,5 @@ float level_share(float dbfs);
 
 void focus_ring(Ui& ui, const Rect& rect, float radius);
 void toggle_menu(Ui& ui, Menu menu, const std::string& owner, const Rect& anchor);
-
-/// Without spaces at both ends.
-std::string_view trimmed(std::string_view text);
 
 }  // namespace cress::ui

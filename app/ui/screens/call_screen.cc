@@ -1,15 +1,11 @@
-#include "app/ui/screens/call_screen.hh"
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "app/ui/kit/widgets.hh"
 #include "app/ui/model/format.hh"
-#include "app/ui/screens/overlay.hh"
-#include "app/ui/screens/panel.hh"
 #include "app/ui/screens/person_view.hh"
-#include "app/ui/screens/room_stage.hh"
+#include "app/ui/screens/screens.hh"
 #include "app/ui/screens/tiles.hh"
 
 namespace cress::ui {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/ui/screens/keys.hh"
-#include "app/ui/screens/panel.hh"
 #include "app/ui/screens/person_view.hh"
+#include "app/ui/screens/screens.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 

@@ -1,13 +1,11 @@
-#include "app/ui/screens/lobby.hh"
-
 #include <cmath>
 #include <numbers>
 #include <string>
 
 #include "app/ui/kit/widgets.hh"
 #include "app/ui/model/format.hh"
-#include "app/ui/screens/overlay.hh"
 #include "app/ui/screens/person_view.hh"
+#include "app/ui/screens/screens.hh"
 
 namespace cress::ui {
 namespace {

@@ -1,10 +1,9 @@
-#include "app/ui/screens/menu.hh"
-
 #include <string>
 #include <vector>
 
 #include "app/ui/kit/icons.hh"
 #include "app/ui/kit/widgets.hh"
+#include "app/ui/screens/screens.hh"
 
 namespace cress::ui {
 namespace {

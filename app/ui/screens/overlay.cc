@@ -1,9 +1,8 @@
-#include "app/ui/screens/overlay.hh"
-
 #include <string>
 
 #include "app/ui/kit/icons.hh"
 #include "app/ui/kit/widgets.hh"
+#include "app/ui/screens/screens.hh"
 
 namespace cress::ui {
 

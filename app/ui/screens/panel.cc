@@ -1,5 +1,3 @@
-#include "app/ui/screens/panel.hh"
-
 #include <cmath>
 #include <string>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "app/ui/kit/icons.hh"
 #include "app/ui/kit/widgets.hh"
 #include "app/ui/model/format.hh"
+#include "app/ui/screens/screens.hh"
 
 namespace cress::ui {
 namespace {

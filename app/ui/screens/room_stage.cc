@@ -1,5 +1,3 @@
-#include "app/ui/screens/room_stage.hh"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -8,6 +6,7 @@
 #include "app/ui/kit/icons.hh"
 #include "app/ui/kit/widgets.hh"
 #include "app/ui/screens/person_view.hh"
+#include "app/ui/screens/screens.hh"
 #include "app/ui/screens/tiles.hh"
 
 namespace cress::ui {

@@ -1,3 +1,5 @@
+#include "app/ui/screens/screens.hh"
+
 #include <gtest/gtest.h>
 #include <imgui.h>
 
@@ -16,11 +18,6 @@
 
 #include "app/ui/kit/drawer_test_tools.hh"
 #include "app/ui/kit/ui.hh"
-#include "app/ui/screens/call_screen.hh"
-#include "app/ui/screens/lobby.hh"
-#include "app/ui/screens/menu.hh"
-#include "app/ui/screens/overlay.hh"
-#include "app/ui/screens/panel.hh"
 #include "transport/base/golden_test_tools.hh"
 
 namespace cress::ui {

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "transport/base/check.hh"
-#include "transport/secure/crypto/evp_cipher.hh"
-#include "transport/secure/crypto/ipsec_cipher.hh"
+#include "transport/secure/crypto/aead_cipher.hh"
 
 namespace cress::secure {
 namespace {

@@ -1,5 +1,3 @@
-#include "transport/secure/crypto/evp_cipher.hh"
-
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <stdexcept>
 
 #include "transport/base/check.hh"
+#include "transport/secure/crypto/aead_cipher.hh"
 
 namespace cress::secure {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/secure/crypto/ipsec_cipher.hh"
+#include "transport/secure/crypto/aead_cipher.hh"
 
 #ifdef CRESS_IPSEC_MB
 

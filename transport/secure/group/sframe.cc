@@ -30,10 +30,7 @@ Result<uint64_t, SFrameError> take_number(unsigned config, std::span<const std::
   if (rest.size() < size) {
     return SFrameError::kTruncated;
   }
-  uint64_t value = 0;
-  for (const std::byte byte : rest.first(size)) {
-    value = (value << 8U) | std::to_integer<uint64_t>(byte);
-  }
+  const uint64_t value = number_at(rest, 0, size);
   if (value <= kInlineMax || bytes_needed(value) != size) {
     return SFrameError::kNotMinimal;
   }

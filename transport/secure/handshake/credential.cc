@@ -1,17 +1,9 @@
 #include "transport/secure/handshake/credential.hh"
 
+#include "transport/base/text.hh"
+
 namespace cress::secure {
 namespace {
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
-}
 
 Credential credential_of(const Secret& root) {
   const Secret identity = expand(root, "cress identity");

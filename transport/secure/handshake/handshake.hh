@@ -56,8 +56,6 @@ class HandshakeContext {
   /// For a listener with many keys, which may be added and removed.
   explicit HandshakeContext(PskLookup lookup);
   ~HandshakeContext();
-  HandshakeContext(const HandshakeContext&) = delete;
-  HandshakeContext& operator=(const HandshakeContext&) = delete;
 
   Role role() const { return role_; }
 
@@ -99,8 +97,6 @@ class Handshake {
 
   Handshake(TimePoint now, const HandshakeContext& context, Duration last_repeat = kLastRepeat);
   ~Handshake();
-  Handshake(const Handshake&) = delete;
-  Handshake& operator=(const Handshake&) = delete;
 
   /// Listener only: looks up the key that the datagram names, if it names one. handle_datagram does
   /// this itself if it was not called before.

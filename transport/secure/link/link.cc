@@ -1,9 +1,9 @@
 #include "transport/secure/link/link.hh"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "transport/base/text.hh"
 #include "transport/secure/crypto/crypto.hh"
 
 namespace cress::secure {
@@ -29,12 +29,8 @@ bool is_host(std::string_view host, bool in_brackets) {
 }
 
 std::optional<uint16_t> parse_port(std::string_view text) {
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
-    return std::nullopt;
-  }
-  return port;
+  const auto port = parse_number<uint16_t>(text);
+  return port && *port != 0 ? port : std::nullopt;
 }
 
 std::string encode_base64url(const std::vector<std::byte>& bytes) {
@@ -161,23 +157,14 @@ Result<Link, LinkError> parse_link(std::string_view text) {
   return Link{std::string{host}, *port, *std::move(secret), std::string{room}};
 }
 
-std::string format_link(const Link& link) {
+std::string host_and_port(const Link& link) {
   const bool is_ipv6 = link.host.find(':') != std::string::npos;
-  std::string text{kScheme};
-  if (is_ipv6) {
-    text += '[';
-  }
-  text += link.host;
-  if (is_ipv6) {
-    text += ']';
-  }
-  text += ':';
-  text += std::to_string(link.port);
-  text += '/';
-  text += link.room;
-  text += '#';
-  text += encode_base64url(link.secret);
-  return text;
+  return (is_ipv6 ? "[" + link.host + "]" : link.host) + ":" + std::to_string(link.port);
+}
+
+std::string format_link(const Link& link) {
+  return std::string{kScheme} + host_and_port(link) + "/" + link.room + "#" +
+         encode_base64url(link.secret);
 }
 
 std::vector<std::byte> make_secret() {

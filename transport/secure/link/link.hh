@@ -52,6 +52,8 @@ Result<Link, LinkError> parse_link(std::string_view text);
 /// The inverse: parse_link(format_link(x)) == x for every link with a valid host, port, secret and
 /// room.
 std::string format_link(const Link& link);
+/// Where it leads: "relay.example:4433", "[2001:db8::7]:4433".
+std::string host_and_port(const Link& link);
 /// kLinkSecretMin bytes from OpenSSL's generator. Throws std::runtime_error if it has none.
 std::vector<std::byte> make_secret();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
 #include "transport/wire/datagram.hh"
 
@@ -15,11 +16,7 @@ constexpr size_t kSequenceOffset = 4;
 static_assert(kHeader == 16);
 
 wire::WireSeq sequence_of(std::span<const std::byte> datagram) {
-  uint32_t raw = 0;
-  for (const std::byte byte : datagram.subspan(kSequenceOffset, sizeof raw)) {
-    raw = (raw << 8U) | std::to_integer<uint32_t>(byte);
-  }
-  return wire::WireSeq{raw};
+  return wire::WireSeq{static_cast<uint32_t>(number_at(datagram, kSequenceOffset, 4))};
 }
 
 Secret next_of(const Secret& secret) { return expand(secret, "cress next"); }

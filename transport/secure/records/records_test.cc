@@ -7,7 +7,7 @@
 #include <set>
 
 #include "transport/base/rng.hh"
-#include "transport/secure/crypto/evp_cipher.hh"
+#include "transport/secure/crypto/aead_cipher.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/secure_test_tools.hh"

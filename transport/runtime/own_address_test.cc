@@ -1,18 +1,22 @@
-#include "app/desktop/own_address.hh"
+#include "transport/runtime/own_address.hh"
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/private_network_test.hh"
 
-namespace cress::desktop {
+namespace cress::runtime {
 namespace {
 
 Address ip(const std::string& text) {
   const bool ipv6 = text.find(':') != std::string::npos;
-  return *runtime::parse_address((ipv6 ? "[" + text + "]" : text) + ":0");
+  return *parse_address((ipv6 ? "[" + text + "]" : text) + ":0");
 }
 InterfaceAddress on(const std::string& interface, const std::string& text) {
   return {interface, ip(text), interface == "lo"};
@@ -65,5 +69,62 @@ TEST(OwnAddress, AllOfAMachinesAddressesAreNoSpecificOne) {
   EXPECT_TRUE(is_specific(ip("::1")));
 }
 
+struct Ipv6Request {  // struct in6_ifreq, which cannot be included next to net/if.h
+  in6_addr address;
+  uint32_t prefix;
+  int interface;
+};
+
+void add_ipv6(const char* interface, const char* address) {
+  Ipv6Request request{};
+  ASSERT_EQ(inet_pton(AF_INET6, address, &request.address), 1);
+  request.prefix = 64;
+  request.interface = static_cast<int>(if_nametoindex(interface));
+  const FileDescriptor control{socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  ASSERT_EQ(ioctl(control.get(), SIOCSIFADDR, &request), 0)
+      << std::system_category().message(errno);
+}
+
+void remove_ipv4(const char* interface) {
+  ifreq request{};
+  std::strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  request.ifr_addr.sa_family = AF_INET;  // 0.0.0.0
+  const FileDescriptor control{socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  ASSERT_EQ(ioctl(control.get(), SIOCSIFADDR, &request), 0)
+      << std::system_category().message(errno);
+}
+
+std::string own_host() { return host_of(best_own_address()); }
+
+TEST(OwnAddress, IsTheLoopbacksWithoutANetwork) {
+  const bool allowed = PrivateNetwork::run([](PrivateNetwork& network) {
+    EXPECT_EQ(own_host(), "127.0.0.1");
+    network.set_second_address("192.0.2.1");
+    EXPECT_EQ(own_host(), "127.0.0.1") << "others cannot reach an address of the loopback";
+  });
+  if (!allowed) {
+    GTEST_SKIP() << "no network namespace of its own may be made here (it takes root)";
+  }
+}
+
+TEST(OwnAddress, PrefersIpv4AndNeverTakesALinkLocalOne) {
+  bool has_ethernet = false;
+  const bool allowed = PrivateNetwork::run([&](PrivateNetwork& network) {
+    const auto wire = network.add_ethernet();
+    has_ethernet = wire != nullptr;
+    if (!has_ethernet) {
+      return;
+    }
+    EXPECT_EQ(own_host(), "198.51.100.1") << "not the link-local one";
+    add_ipv6("tap0", "2001:db8::7");
+    EXPECT_EQ(own_host(), "198.51.100.1");
+    remove_ipv4("tap0");
+    EXPECT_EQ(own_host(), "2001:db8::7");
+  });
+  if (!allowed || !has_ethernet) {
+    GTEST_SKIP() << "no network namespace with an Ethernet may be made here (it takes root)";
+  }
+}
+
 }  // namespace
-}  // namespace cress::desktop
+}  // namespace cress::runtime

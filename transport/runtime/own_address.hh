@@ -7,7 +7,7 @@
 
 #include "transport/base/address.hh"
 
-namespace cress::desktop {
+namespace cress::runtime {
 
 /// An address of an interface that is up; its port is 0.
 struct InterfaceAddress {
@@ -29,10 +29,10 @@ Address best_address(std::span<const InterfaceAddress> all, std::span<const Addr
 /// The same for this machine now.
 Address best_own_address();
 
-/// The host part of a link: "192.0.2.7", "2001:db8::7".
-std::string host_of(const Address& address);
-
-/// False for 0.0.0.0 and ::, which stand for all of a machine's addresses.
+/// Neither 0.0.0.0 nor ::, which stand for all of a machine's addresses.
 bool is_specific(const Address& address);
 
-}  // namespace cress::desktop
+/// The host part of the link of one who listens at `bind`.
+std::string own_host(const Address& bind);
+
+}  // namespace cress::runtime

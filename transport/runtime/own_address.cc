@@ -1,4 +1,4 @@
-#include "app/desktop/own_address.hh"
+#include "transport/runtime/own_address.hh"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 #include "transport/runtime/file_descriptor.hh"
 #include "transport/runtime/socket_address.hh"
 
-namespace cress::desktop {
+namespace cress::runtime {
 namespace {
 
 bool is_loopback(const Address& address) {
@@ -56,7 +56,7 @@ std::vector<InterfaceAddress> interface_addresses() {
     if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) {
       continue;
     }
-    if (const auto address = runtime::from_sockaddr(*entry->ifa_addr)) {
+    if (const auto address = from_sockaddr(*entry->ifa_addr)) {
       all.push_back({entry->ifa_name, without_port(*address),
                      (entry->ifa_flags & IFF_LOOPBACK) != 0 || is_loopback(*address)});
     }
@@ -69,17 +69,16 @@ std::vector<Address> routed_addresses() {
   // Of the root name servers: always somewhere else. Connecting a datagram socket only asks the
   // routes.
   for (const char* elsewhere : {"198.41.0.4:53", "[2001:503:ba3e::2:30]:53"}) {
-    const auto far = runtime::parse_address(elsewhere);
+    const auto far = parse_address(elsewhere);
     const bool ipv4 = far->is_ipv4();
-    const auto to = runtime::to_sockaddr(*far, ipv4);
-    const runtime::FileDescriptor socket{
-        ::socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    const auto to = to_sockaddr(*far, ipv4);
+    const FileDescriptor socket{::socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     sockaddr_storage own{};
     socklen_t size = sizeof own;
     if (socket.get() >= 0 && to &&
         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to->storage), to->size) == 0 &&
         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
-      if (const auto address = runtime::from_sockaddr(own)) {
+      if (const auto address = from_sockaddr(own)) {
         routed.push_back(without_port(*address));
       }
     }
@@ -99,15 +98,13 @@ Address best_address(std::span<const InterfaceAddress> all, std::span<const Addr
       best = &one;
     }
   }
-  return best != nullptr ? best->address : without_port(*runtime::parse_address("127.0.0.1:0"));
+  return best != nullptr ? best->address : without_port(*parse_address("127.0.0.1:0"));
 }
 
 Address best_own_address() { return best_address(interface_addresses(), routed_addresses()); }
 
-std::string host_of(const Address& address) {
-  const std::string text = runtime::format_address(address);
-  const std::string host = text.substr(0, text.rfind(':'));
-  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+std::string own_host(const Address& bind) {
+  return host_of(is_specific(bind) ? bind : best_own_address());
 }
 
-}  // namespace cress::desktop
+}  // namespace cress::runtime
