@@ -112,8 +112,7 @@ class Daemon::Impl {
         relay_(clock.now(), machine_options()),
         worker_(loop, config_.machine.listener.pending_max),
         watched_(clock, relay_, [this] { take_outputs(); }),
-        driver_({clock, loop, socket_, watched_},
-                {.gather = kGather, .gather_busy = kGatherBusy, .takes_batches = true}),
+        driver_({clock, loop, socket_, watched_}, {.gather = kGather, .gather_busy = kGatherBusy}),
         ticks_(loop, [this] { tick(); }) {
     if (!config_.metrics.empty()) {
       metrics_ = std::make_unique<MetricsServer>(config_.metrics);

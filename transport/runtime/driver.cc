@@ -16,6 +16,8 @@ constexpr int kTimeoutsAtOneInstantMax = 100'000;
 // Likewise one with endless outputs.
 constexpr int kTransmitsOfOneDrainMax = 1'000'000;
 constexpr int kRoundsOfOneDrainMax = 100'000;
+// After a longer call of the machine the time is read, and the socket, before it sends.
+constexpr Duration kStaleAfter = 500us;
 // Datagrams received before timers and other files get their turn.
 constexpr int kBatchesOfOneStepMax = 16;
 
@@ -62,7 +64,6 @@ void Driver::wake(const std::function<void(TimePoint now)>& change) {
     // Encoding a frame takes time: datagrams that arrived meanwhile keep their own times, and what
     // is sent after it is sent now, and stamped so.
     receive_pending();
-    advance_to_present();
   }
   drain();
   flush();
@@ -115,7 +116,6 @@ bool Driver::step_once() {
   const bool all_received = receive_pending();
   if (!begun_) {
     begun_ = true;
-    advance_to_present();
     drain();  // a new machine may have something to send before any event
   }
   // With more to receive the machine's time is not yet the present: the loop returns at once.
@@ -132,27 +132,26 @@ bool Driver::step_once() {
   return stats_.datagrams_received + stats_.datagrams_sent > done;
 }
 
-void Driver::advance_to_present() {
-  const TimePoint present = parts_.clock.now();
-  if (present > now_) {
-    now_ = present;
-    timeouts_at_now_ = 0;
-  }
-}
+void Driver::advance(TimePoint to) { now_ = std::max(now_, to); }
 
-/// Returns whether everything waiting was taken.
+/// Returns whether everything waiting was taken. The machine's time is then the present, or to be
+/// exact the time at which the socket was found empty: a report that the machine makes now says
+/// what has arrived by then.
 bool Driver::receive_pending() {
-  bool more = true;
-  for (int i = 0; i < kBatchesOfOneStepMax && more; ++i) {
-    if (is_undrained_) {
-      drain();  // of consecutive batches each is answered
+  for (int i = 0; i < kBatchesOfOneStepMax; ++i) {
+    if (is_undrained_ && options_.gather > Duration{}) {
+      drain();  // with much to do each of consecutive batches is answered
     }
+    const TimePoint asked = parts_.clock.now();
     const ReceiveBatch batch = parts_.socket.receive_batch();
-    more = batch.more;
     handle_batch(batch);
     take_path_errors();
+    if (batch.datagrams.empty() || (options_.gather > Duration{} && !batch.more)) {
+      advance(asked);
+      return true;
+    }
   }
-  return !more;
+  return false;
 }
 
 void Driver::handle_batch(const ReceiveBatch& batch) {
@@ -162,57 +161,27 @@ void Driver::handle_batch(const ReceiveBatch& batch) {
       ++stats_.datagrams_truncated;
       continue;
     }
-    if (options_.takes_batches) {
-      is_undrained_ = true;
-    } else {
-      replay_timeouts(datagram.arrival);
-    }
-    if (datagram.arrival > now_) {
-      now_ = datagram.arrival;
-      timeouts_at_now_ = 0;
-    }
+    advance(datagram.arrival);
     ++stats_.datagrams_received;
+    is_undrained_ = true;
     parts_.machine.handle_datagram(now_, datagram.from, datagram.bytes);
-    if (i + 1 == batch.datagrams.size() && !batch.more) {
-      advance_to_present();  // what is sent from here on is sent now, and stamped so
-    }
-    if (!options_.takes_batches) {
-      drain();
-    }
-  }
-}
-
-/// Time-outs due before a datagram's arrival are handled before it, at their own times.
-void Driver::replay_timeouts(TimePoint before) {
-  for (;;) {
-    const TimePoint due = parts_.machine.poll_timeout();
-    if (due >= before) {
-      return;
-    }
-    if (due > now_) {
-      now_ = due;
-      timeouts_at_now_ = 0;
-    }
-    handle_timeout(due);
   }
 }
 
 void Driver::run_due() {
-  advance_to_present();
-  for (;;) {
-    const TimePoint due = parts_.machine.poll_timeout();
-    if (due <= now_) {
-      handle_timeout(due);
-    } else if (is_undrained_) {
-      drain();
-    } else {
-      return;
-    }
+  if (is_undrained_) {
+    drain();
+  }
+  for (TimePoint due = parts_.machine.poll_timeout(); due <= now_;
+       due = parts_.machine.poll_timeout()) {
+    handle_timeout(due);
   }
 }
 
 void Driver::handle_timeout(TimePoint due) {
-  check(++timeouts_at_now_ < kTimeoutsAtOneInstantMax,
+  timeouts_of_due_ = due > last_due_ ? 0 : timeouts_of_due_ + 1;
+  last_due_ = due;
+  check(timeouts_of_due_ < kTimeoutsAtOneInstantMax,
         "Driver: a machine keeps asking for the same instant");
   ++stats_.timeouts;
   stats_.timeout_lateness_max = std::max(stats_.timeout_lateness_max, now_ - std::max(due, start_));
@@ -223,8 +192,17 @@ void Driver::handle_timeout(TimePoint due) {
 void Driver::drain() {
   is_undrained_ = false;
   collect();
-  for (int round = 0; parts_.machine.drained(now_) && collect(); ++round) {
+  for (int round = 0; parts_.machine.drained(now_); ++round) {
     check(round < kRoundsOfOneDrainMax, "Driver: a machine's outputs never end");
+    // Other outputs take time: a frame is decoded. What arrived meanwhile belongs into what is sent
+    // at the present time: a report says what has arrived by then.
+    if (options_.gather == Duration{} && parts_.clock.now() - now_ > kStaleAfter) {
+      receive_pending();
+    }
+    const bool is_sent = collect();
+    if (!is_sent && !std::exchange(is_undrained_, false)) {
+      return;
+    }
   }
 }
 
@@ -241,6 +219,9 @@ bool Driver::collect() {
     if (waiting_.size() >= kBatchMax && !blocked_) {
       flush();
     }
+  }
+  if (options_.gather == Duration{}) {
+    flush();  // what is stamped leaves before the machine does other work
   }
   return count > 0;
 }

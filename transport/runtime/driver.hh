@@ -34,9 +34,10 @@ struct DriverStats {
 /// poll_timeout.
 ///
 /// Time: a datagram is handed over with its kernel receive time. While the application is busy
-/// (encoding a frame) datagrams wait in the kernel; afterwards the datagrams and the time-outs that
-/// were due between them are processed in order, each with its own time, before anything is
-/// processed at the present time. `now` never goes back. Errors: network errors are counted and the
+/// (encoding a frame) datagrams wait in the kernel; afterwards all of them are handed over, each
+/// with its own time, and then time-outs and outputs are processed at the present time: what is
+/// sent is stamped when it leaves, or the peer would take the delay for a queue of the network.
+/// `now` never goes back. Errors: network errors are counted and the
 /// driver continues; exceptions of the machine leave EventLoop::run(). A machine that asks for the
 /// same instant without end fails a check, as in the World. Threads: the loop's.
 class Driver {
@@ -58,10 +59,6 @@ class Driver {
     /// The interval when steps take half of the time or more; for lower loads it is interpolated.
     /// At least `gather`.
     Duration gather_busy{};
-    /// Datagrams received by one system call count as one change: time-outs due between them are
-    /// handled after them, and outputs are polled once. For a machine with many peers, which can
-    /// accept a delay of a fraction of a millisecond: it then sends each of them one answer.
-    bool takes_batches = false;
   };
 
   /// Datagrams that wait for room in the socket's buffer; later ones are dropped.
@@ -90,14 +87,13 @@ class Driver {
   void note_busy();
   bool receive_pending();
   void handle_batch(const ReceiveBatch& batch);
-  void replay_timeouts(TimePoint before);
   void run_due();
   void handle_timeout(TimePoint due);
   void drain();
   bool collect();
   void flush();
   void take_path_errors();
-  void advance_to_present();
+  void advance(TimePoint to);
 
   Parts parts_;
   Options options_;
@@ -113,8 +109,10 @@ class Driver {
   double busy_share_ = 0;
   bool begun_ = false;
   bool stepping_ = false;
-  bool is_undrained_ = false;  // the last batch, with takes_batches
-  int timeouts_at_now_ = 0;
+  bool is_undrained_ = false;  // the last batch
+  // How often in a row the machine has asked for the same instant, or for earlier ones.
+  int timeouts_of_due_ = 0;
+  TimePoint last_due_ = kNever;
   // Sent together: polled by the drains of one step, or waiting for room.
   std::vector<Transmit> waiting_;
   bool blocked_ = false;
