@@ -1,5 +1,7 @@
 #include "eval/report/run_files.hh"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -271,7 +273,7 @@ Result<std::vector<Item>, ParseError> parse_list(std::string_view text, size_t l
   for (size_t i = 0; i < items.size(); ++i) {
     const std::string error = read(root[i], items[i]);
     if (!error.empty()) {
-      return ParseError{0, what + " " + std::to_string(i + 1) + " " + error};
+      return ParseError{0, fmt::format("{} {} {}", what, i + 1, error)};
     }
   }
   return items;
