@@ -1,7 +1,5 @@
 #include "eval/report/run_files.hh"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -273,7 +271,9 @@ Result<std::vector<Item>, ParseError> parse_list(std::string_view text, size_t l
   for (size_t i = 0; i < items.size(); ++i) {
     const std::string error = read(root[i], items[i]);
     if (!error.empty()) {
-      return ParseError{0, fmt::format("{} {} {}", what, i + 1, error)};
+      std::string place = what;
+      place.append(" ").append(std::to_string(i + 1)).append(" ").append(error);
+      return ParseError{0, std::move(place)};
     }
   }
   return items;
