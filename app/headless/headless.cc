@@ -32,7 +32,8 @@ bool is_folder(const std::filesystem::path& path) {
   return !path.empty() && (!path.has_filename() || std::filesystem::is_directory(path));
 }
 
-/// What is seen, as files: of who is in the call; in a room of who speaks, or of each member.
+/// Writes the displayed video to files: in a call the peer's, in a room the speaker's, or one file
+/// per member.
 class Recording {
  public:
   Recording(const HeadlessOptions& options, bool of_room)

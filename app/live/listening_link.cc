@@ -89,17 +89,17 @@ const secure::Link& ListeningLink::opened(const std::string& host, uint16_t port
 void ListeningLink::write() const {
   // Written completely or not at all: a listener that crashes here finds none, or the one it gave
   // away.
-  std::filesystem::path beside = file_;
-  beside += ".new";
-  ::unlink(beside.c_str());  // of one that crashed
+  std::filesystem::path temporary = file_;
+  temporary += ".new";
+  ::unlink(temporary.c_str());  // left by a program that crashed
   const runtime::FileDescriptor fd{
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode)};
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode)};
   const std::string text = secure::format_link(link_) + "\n";
   if (fd.get() < 0 ||
       ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(fd.get()) != 0 || ::rename(beside.c_str(), file_.c_str()) != 0) {
+      ::fsync(fd.get()) != 0 || ::rename(temporary.c_str(), file_.c_str()) != 0) {
     const int error = errno;
-    ::unlink(beside.c_str());
+    ::unlink(temporary.c_str());
     errno = error;
     refuse_by_system(file_, "written");
   }

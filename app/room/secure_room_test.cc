@@ -281,7 +281,7 @@ TEST(SecureRoom, CrashedMemberIsListedTwiceForAtMostTwoSeconds) {
   ASSERT_EQ(others.size(), 1U);
   EXPECT_NE(others.front().number, before);
   EXPECT_GT(others.front().frames_shown, 20U);
-  // Nor is a namesake who is present taken for a leftover of the other.
+  // A second member of that name who is present is not hidden as a duplicate of the first.
   net.join("Ben");
   net.run_for(5s);
   EXPECT_EQ(ada.room->member()->others().size(), 2U);

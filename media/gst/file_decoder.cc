@@ -49,7 +49,7 @@ void FileDecoder::start() {
   convert_ = element_of(pipeline_.get(), "convert");
   sink_ = element_of(pipeline_.get(), "sink");
   bus_.reset(gst_element_get_bus(pipeline_.get()));
-  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // a failure is told on the bus
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);  // errors arrive on the bus
 }
 
 void FileDecoder::fail_with(GstMessage* message) const {

@@ -232,7 +232,7 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
   }
   const Place* const place = find_place(event.peer);
   if (place == nullptr) {
-    return;  // we closed this session ourselves
+    return;  // the relay has closed it already
   }
   const size_t slot = place->slot;
   const room::MemberNumber number = place->number;

@@ -10,11 +10,11 @@
 namespace cress::traces {
 namespace {
 
-// How often news are told: the rate follows within a fraction of the delay that is kept. Beside
-// load that itself tells the news, small datagrams would only add to the queue.
+// Interval between updates: the rate follows within a fraction of the target delay. While load
+// datagrams carry the updates, separate ones would only add to the queue.
 constexpr Duration kTellEvery = 10ms;
 constexpr Duration kTellEveryOverLink = 50ms;
-constexpr Duration kTellEveryBesideLoad = 100ms;
+constexpr Duration kTellEveryUnderLoad = 100ms;
 constexpr Duration kKeepAlive = 100ms;
 // Of a path that has nothing to tell: what a NAT on the way wants to hear.
 constexpr Duration kKeepAliveOther = 500ms;
@@ -42,7 +42,7 @@ void Saturator::set_due() {
   Duration every = kKeepAlive;
   if (news) {
     every = path == SaturatePath::kFeedback ? kTellEvery
-            : is_running() && sends()       ? kTellEveryBesideLoad
+            : is_running() && sends()       ? kTellEveryUnderLoad
                                             : kTellEveryOverLink;
   }
   for (const SaturatePath each : {SaturatePath::kLink, SaturatePath::kFeedback}) {
@@ -52,8 +52,8 @@ void Saturator::set_due() {
     }
     const Duration wait = each == path ? every : kKeepAliveOther;
     if (to.confirmed && now_ - kTimeZero >= to.said - kTimeZero + wait) {
-      const bool beside_load = each == SaturatePath::kLink && is_running() && sends();
-      to.due = each == path && !beside_load ? kUpdatesAtOnce : 1;
+      const bool under_load = each == SaturatePath::kLink && is_running() && sends();
+      to.due = each == path && !under_load ? kUpdatesAtOnce : 1;
     }
   }
 }

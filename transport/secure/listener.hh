@@ -164,8 +164,7 @@ class Listener {
     bool is_ready = false;  // is in ready_
     bool has_in = false;    // is in in_ready_
     TimePoint ignored_until{};
-    std::vector<Address>
-        addresses;  // all that map to this session, oldest first; its path is one of them
+    std::vector<Address> addresses;  // of this peer, oldest first; its path is one of them
     // Kept to retransmit our last handshake flight, until `flight_until`.
     std::unique_ptr<Handshake> last_flight;
     HelloGate::HelloRandom random{};
