@@ -43,7 +43,11 @@ constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
 // Audio that waits longer in our own queue is not worth sending.
 constexpr DataSize kSoundQueueMax{600};
 
-// What set_video_rate_max leaves unused may be used within this time.
+// In a shared queue a frame leaves a quarter of the window for its parity.
+constexpr int64_t kParityOfWindow = 4;
+// Of frames, where losses come in bursts and the window has room for more parity.
+constexpr double kBurstLossTarget = 0.002;
+// What set_video_rate_max leaves unused may be made up for within this.
 constexpr Duration kRateCreditMax = 150ms;
 
 DataSize size_of(const std::vector<std::byte>& bytes) {
@@ -121,7 +125,10 @@ DataSize CallSender::message_overhead() const {
 }
 
 std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
-  return media::frame_budget({.window = endpoint_.control().window(now) - sound_reserve(now),
+  const DataSize window = endpoint_.control().window(now);
+  const DataSize for_parity =
+      endpoint_.control().is_shared(now) ? DataSize{window.bytes() / kParityOfWindow} : DataSize{};
+  return media::frame_budget({.window = window - for_parity - sound_reserve(now),
                               .queued = endpoint_.queued(),
                               .message_max = message_max(),
                               .message_overhead = message_overhead(),
@@ -179,8 +186,7 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
 
 void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Leave leave) {
   const DataSize most = message_max();
-  const int parity =
-      media::parity_for(narrow<int>(media::fragment_count(frame.size(), most)), loss_.share());
+  const int parity = parity_of(now, frame.size());
   video_sender_->handle_frame_sent(frame.id, parity);
   for (auto& message : media::fragment(frame, most, parity)) {
     if (seal_ != nullptr) {
@@ -190,6 +196,29 @@ void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Lea
         endpoint_.send(now, session::kVideoFlow, std::move(message), leave);
     video_sender_->handle_fragment_sent(message_id, frame.id);
   }
+}
+
+// As much as independent losses need, which the budget left room for. Against bursts and full
+// queues more, from what the window has left.
+int CallSender::parity_of(TimePoint now, DataSize size) {
+  const auto data = narrow<int>(media::fragment_count(size, message_max()));
+  const int parity = media::parity_for(data, loss_.share());
+  const bool is_shared = endpoint_.control().is_shared(now);
+  // The parity of one fragment is a copy of it: it doubles what the frame costs.
+  if (!is_shared && (data == 1 || !loss_.is_bursty())) {
+    return parity;
+  }
+  const DataSize longest =
+      DataSize{(size.bytes() + data - 1) / data} + media::kFragmentHeaderSize + message_overhead();
+  const DataSize window = endpoint_.available_window(now);
+  // Alone on a link that the frames fill, more parity would only make the next frames smaller.
+  const DataSize usable = is_shared ? window : DataSize{window.bytes() / 2};
+  const DataSize left = usable - sound_reserve(now) - (data + parity) * longest;
+  const int affordable = narrow<int>(std::max<int64_t>(left.bytes(), 0) / longest.bytes());
+  const int wanted = std::max(
+      is_shared ? (data + 1) / 2 : 0,
+      media::parity_for_bursts(data, loss_.share(), loss_.persistence(), kBurstLossTarget));
+  return std::max(parity, std::min(wanted, parity + affordable));
 }
 
 void CallSender::pad(TimePoint now) {
@@ -203,8 +232,12 @@ void CallSender::pad(TimePoint now) {
 }
 
 void CallSender::handle_outcome(const session::MessageOutcome& outcome) {
-  loss_.handle_outcome(outcome.kind);
-  if (outcome.flow == session::kVideoFlow && video_sender_) {
+  if (outcome.flow != session::kVideoFlow) {
+    loss_.handle_outcome(outcome.kind);
+    return;
+  }
+  loss_.handle_video_outcome(outcome.kind);
+  if (video_sender_) {
     video_sender_->handle_outcome(outcome);
   }
 }

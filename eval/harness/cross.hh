@@ -40,7 +40,7 @@ struct FlowShare {
   std::optional<Frames> frames;  ///< of a call
 };
 
-/// How a queue was shared while all its flows ran; docs/method.md, "Sharing".
+/// How a queue was shared while every flow in it was there.
 struct Sharing {
   std::optional<metrics::Window>
       together;  ///< nullopt if they never ran together: nothing below is known

@@ -86,7 +86,11 @@ class Control {
   virtual Duration patience(TimePoint now) const = 0;
   /// When the window next grows by itself; kNever if it will not.
   virtual TimePoint next_change(TimePoint now) const = 0;
-  /// A datagram is lost if it has not arrived when one sent this much later arrives.
+  /// Others fill the bottleneck's queue: losses are to be expected, and known late.
+  virtual bool is_shared(TimePoint /*now*/) const { return false; }
+  /// How long after a datagram of `size` the next may leave; what must leave now does not wait.
+  virtual Duration spacing(TimePoint /*now*/, DataSize /*size*/) const { return {}; }
+  /// A datagram that has not arrived when another arrives that was sent this much later is lost.
   virtual Duration reordering_max() const { return kThrowawayInterval; }
 };
 

@@ -99,8 +99,10 @@ bool Endpoint::fits_window(const QueuedMessage& message) const {
 
 bool Endpoint::has_sendable(TimePoint now) const {
   const QueuedMessage* next = queues_.front();
-  return next != nullptr && (next->leave == Leave::kNow || fits_window(*next) ||
-                             now - left_at_ >= control_->patience(now));
+  if (next == nullptr || next->leave == Leave::kNow) {
+    return next != nullptr;
+  }
+  return now >= paced_until_ && (fits_window(*next) || now - left_at_ >= control_->patience(now));
 }
 
 bool Endpoint::has_transmit(TimePoint now) {
@@ -130,6 +132,7 @@ std::optional<std::vector<std::byte>> Endpoint::poll_transmit(TimePoint now) {
   }
   add_messages(now, builder);
   const DataSize payload = builder.payload();
+  paced_until_ = std::max(paced_until_, now) + control_->spacing(now, payload);
   return builder.finish(stamp(now, payload, has_sendable(now)));
 }
 
@@ -301,6 +304,9 @@ TimePoint Endpoint::poll_timeout() const {
   // datagram.
   if (queues_.empty()) {
     return must_speak;
+  }
+  if (paced_until_ > last_now_) {
+    return std::min(must_speak, paced_until_);
   }
   const Duration patience = control_->patience(last_now_);
   const TimePoint impatient = patience == Duration::max() ? kNever : left_at_ + patience;

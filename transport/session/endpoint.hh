@@ -138,7 +138,8 @@ class Endpoint {
 
   // Sending.
   TimePoint next_heartbeat_;
-  TimePoint left_at_;  // when the last message of a flow left
+  TimePoint left_at_;      // when the last message of a flow left
+  TimePoint paced_until_;  // by Control::spacing
   std::optional<DataSize>
       flight_left_;  // the rest of the window with which the current flight began
   // The control's window does not change by itself within an instant: computed once.

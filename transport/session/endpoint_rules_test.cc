@@ -22,6 +22,8 @@ struct Script {
   DataSize forecast_total;
   DataSize message_overhead{48};
   Duration patience = Duration::max();
+  Duration spacing{};
+  Duration reordering_max = control::kThrowawayInterval;
   std::optional<Duration> heartbeat;
   TimePoint next_change = kNever;
   TimePoint feedback_due = kNever;
@@ -74,6 +76,8 @@ class ScriptControl final : public control::Control {
   }
   Duration patience(TimePoint /*now*/) const override { return script_.patience; }
   TimePoint next_change(TimePoint /*now*/) const override { return script_.next_change; }
+  Duration spacing(TimePoint /*now*/, DataSize /*size*/) const override { return script_.spacing; }
+  Duration reordering_max() const override { return script_.reordering_max; }
 
  private:
   Script& script_;
@@ -413,6 +417,14 @@ TEST_F(EndpointRules, ThrowawayReachesTenMillisecondsBack) {
   EXPECT_EQ(transmit(kTimeZero + 30ms)->header.throwaway, 0U);
 }
 
+TEST_F(EndpointRules, ThrowawayFollowsTheMeasuredReordering) {
+  script_.feedback_due = kTimeZero;
+  script_.reordering_max = 25ms;
+  transmit(kTimeZero);
+  EXPECT_EQ(transmit(kTimeZero + 25ms)->header.throwaway, 50U);
+  EXPECT_EQ(transmit(kTimeZero + 25ms + 1ns)->header.throwaway, 50U);
+}
+
 TEST_F(EndpointRules, OnlyTheLastOfAFlightAnnouncesSilence) {
   for (int i = 0; i < 3; ++i) {
     send(kTimeZero, 1000);
@@ -528,6 +540,21 @@ TEST_F(EndpointRules, MessageForNowLeavesWhileTheWindowIsClosed) {
   send(kTimeZero, 1, kAudioFlow, Leave::kNow);
   EXPECT_EQ(leaves(kTimeZero), 1U);
   EXPECT_EQ(endpoint_.queued(kVideoFlow), DataSize{100});
+}
+
+TEST_F(EndpointRules, SpacedDatagramsLeaveOneAtATime) {
+  script_.spacing = 4ms;
+  for (int i = 0; i < 3; ++i) {
+    send(kTimeZero, 1000);
+  }
+  EXPECT_EQ(leaves(kTimeZero), 1U);
+  EXPECT_EQ(endpoint_.poll_timeout(), kTimeZero + 4ms);
+  EXPECT_EQ(leaves(kTimeZero + 4ms - 1ns), 0U);
+  send(kTimeZero + 4ms - 1ns, 1, kAudioFlow, Leave::kNow);
+  EXPECT_EQ(leaves(kTimeZero + 4ms - 1ns), 1U) << "audio does not wait, but takes a place";
+  EXPECT_EQ(leaves(kTimeZero + 4ms), 0U);
+  EXPECT_EQ(leaves(kTimeZero + 8ms), 1U);
+  EXPECT_EQ(leaves(kTimeZero + 12ms), 1U);
 }
 
 TEST_F(EndpointRules, ImpatientMessagesLeaveOneAtATime) {

@@ -25,6 +25,8 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be
 // slow.
 constexpr double kRateInSilence = 0.5;
+// In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
+constexpr double kPacingGain = 1.5;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
@@ -98,6 +100,7 @@ Duration CressControl::pace(TimePoint now) const {
 
 void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
   history_.on_sent(now, sequence, payload);
+  queue_.on_sent(now, history_.outstanding().back().size);
   if (const auto base = history_.base_delay()) {
     backlog_ = drained(backlog_, now + *base);
     backlog_.bytes += static_cast<double>(history_.outstanding().back().size.bytes());
@@ -113,13 +116,39 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
       history_.handle_report(now, feedback.made_at, feedback.arrivals,
                              [this](const Exposure& exposure) { learn(exposure); });
   if (is_news) {
+    watch_queue(now);
     way_back_.handle_report(now, feedback.made_at, silence,
                             missed_packets_most_ >= options_.outage_packets);
     look_ahead();
   }
 }
 
+void CressControl::watch_queue(TimePoint now) {
+  const Duration jitter = history_.reordering().spread();
+  const Duration transit = history_.base_delay().value_or(Duration{}) + jitter;
+  for (const auto& [sent, at] : history_.arrived()) {
+    queue_.handle_arrival(now, sent.at + transit, at, sent.size, now - sent.at, jitter);
+  }
+  if (history_.lost() > 0) {
+    queue_.handle_lost(now);
+  }
+  if (queue_.is_shared()) {
+    history_.keep_base_delay(now);
+  }
+}
+
+bool CressControl::is_shared(TimePoint now) const {
+  return queue_.is_shared() && no_news(now) < queue_.waited() + options_.forecast_life;
+}
+
+DataSize CressControl::forecast_total() const {
+  return queue_.is_shared() ? queue_.rate() * options_.forecast_life : forecast_total_;
+}
+
 void CressControl::learn(const Exposure& exposure) {
+  if (queue_.is_shared()) {
+    return;
+  }
   if (!exposure.busy) {
     belief_.pass_idle(exposure.elapsed);
     return;
@@ -179,6 +208,9 @@ DataSize CressControl::window(TimePoint now) const {
   if (!base) {
     return history_.outstanding().empty() ? options_.probe : DataSize{};
   }
+  if (is_shared(now)) {
+    return queue_.window(now);
+  }
   const TimePoint reaches_link = now + *base;
   const Backlog queue = drained(backlog_, reaches_link);
   const double before = queue.at == reaches_link ? queue.delivered : deliveries(reaches_link);
@@ -188,6 +220,9 @@ DataSize CressControl::window(TimePoint now) const {
 }
 
 DataSize CressControl::outstanding(TimePoint now) const {
+  if (is_shared(now)) {
+    return {};
+  }
   const auto base = history_.base_delay();
   return base ? DataSize{static_cast<int64_t>(drained(backlog_, now + *base).bytes)}
               : history_.outstanding_size();
@@ -223,6 +258,13 @@ Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
 
 Duration CressControl::patience(TimePoint now) const {
   return no_news(now) > kStalledAfter ? Duration::max() : options_.patience;
+}
+
+// A burst into a queue that is full is lost as a whole; spread out, it finds the places that free
+// up.
+Duration CressControl::spacing(TimePoint now, DataSize size) const {
+  return is_shared(now) ? (size + options_.datagram_overhead) / (queue_.rate() * kPacingGain)
+                        : Duration{};
 }
 
 Duration CressControl::reordering_max() const {

@@ -4,6 +4,7 @@
 #include "transport/control/control.hh"
 #include "transport/control/cress/exposure_history.hh"
 #include "transport/control/cress/gamma_belief.hh"
+#include "transport/control/cress/shared_queue.hh"
 #include "transport/control/cress/transit_watch.hh"
 #include "transport/control/cress/way_back.hh"
 
@@ -75,12 +76,14 @@ class CressControl final : public Control {
   DataSize window(TimePoint now) const override;
   DataSize outstanding(TimePoint now) const override;
   DataSize message_overhead() const override;
-  DataSize forecast_total() const override { return forecast_total_; }
+  DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
   /// Longer than usual when reports wait in a queue, or by heartbeats_per_age.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
   TimePoint next_change(TimePoint now) const override;
+  bool is_shared(TimePoint now) const override;
+  Duration spacing(TimePoint now, DataSize size) const override;
   Duration reordering_max() const override;
 
   const GammaBelief& belief() const { return belief_; }
@@ -106,6 +109,8 @@ class CressControl final : public Control {
   /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
+  /// Do others fill the queue? Then the forecast rests: all time is busy, whatever we send.
+  void watch_queue(TimePoint now);
   /// How long after the newest report the forecast remains valid.
   Duration forecast_life() const;
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
@@ -132,6 +137,7 @@ class CressControl final : public Control {
   double missed_packets_most_ = 0;  // the largest such number that the newest report covers
   WayBack way_back_;
   ExposureHistory history_;
+  SharedQueue queue_;
   DataSize forecast_total_;
   Backlog backlog_;
 };

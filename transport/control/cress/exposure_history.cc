@@ -30,6 +30,7 @@ void ExposureHistory::on_sent(TimePoint now, uint64_t sequence, DataSize payload
 
 void ExposureHistory::drop_oldest() {
   if (!outstanding_.front().arrived) {
+    ++lost_;
     outstanding_size_ -= outstanding_.front().size;
     overtaken_.push_back(outstanding_.front());
     if (overtaken_.size() > kOvertakenMax) {
@@ -81,6 +82,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   if (has_report_ && made_at <= reported_until_) {
     return false;
   }
+  lost_ = 0;
   note_arrivals(now, made_at, arrivals);
   if (!has_report_) {
     has_report_ = true;

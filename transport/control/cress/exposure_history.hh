@@ -54,6 +54,12 @@ class ExposureHistory {
   /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock): a
   /// datagram sent at s reaches the link at s + this. nullopt before the first arrival.
   std::optional<Duration> base_delay() const { return least_delay_.least(); }
+  /// The least delay counts as measured now: datagrams wait in a queue that never empties.
+  void keep_base_delay(TimePoint now) {
+    if (const auto least = least_delay_.least()) {
+      least_delay_.add(now, *least);
+    }
+  }
   const Reordering& reordering() const { return reordering_; }
   /// The receiver's time of the newest report.
   TimePoint reported_until() const { return reported_until_; }
@@ -67,18 +73,23 @@ class ExposureHistory {
 
   static constexpr size_t kOutstandingMax = 1U << 14U;
 
- private:
   struct Arrived {
     Sent sent;
     TimePoint at{};
   };
+  /// What the newest report said for the first time, in the order of arrival.
+  const std::vector<Arrived>& arrived() const { return arrived_; }
+  /// How many datagrams the newest report showed to be lost.
+  size_t lost() const { return lost_; }
 
+ private:
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
 
   DataSize overhead_;
   std::vector<Arrived> arrived_;  // arrivals that the current report contains for the first time
+  size_t lost_ = 0;
   Fifo<Sent> outstanding_;
   Fifo<Sent> overtaken_;  // taken for lost; at most kOvertakenMax
   static constexpr size_t kOvertakenMax = 64;

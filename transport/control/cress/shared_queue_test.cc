@@ -1,0 +1,165 @@
+#include "transport/control/cress/shared_queue.hh"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace cress::control {
+namespace {
+
+constexpr DataSize kAudio{164};
+
+class SharedQueueTest : public testing::Test {
+ protected:
+  /// `count` datagrams, `apart`; the n-th waits in the queue for waits(n).
+  void arrive(int count, Duration apart, const std::function<Duration(int)>& waits,
+              DataSize size = kAudio) {
+    for (int i = 0; i < count; ++i) {
+      now_ += apart;
+      const Duration wait = waits(i);
+      queue_.handle_arrival(now_, now_, now_ + wait, size, 100ms);
+    }
+  }
+  /// For `length`, `rate` leaves in datagrams of 1200 bytes.
+  void send(Duration length, DataRate rate) {
+    const DataSize size{1200};
+    for (const TimePoint end = now_ + length; now_ < end; now_ += size / rate) {
+      queue_.on_sent(now_, size);
+    }
+  }
+  void share() {
+    arrive(8, 20ms, [](int) { return 100ms; });
+    ASSERT_TRUE(queue_.is_shared());
+  }
+  double kbps() const { return queue_.rate().kilobits_per_second(); }
+
+  SharedQueue queue_;
+  TimePoint now_ = kTimeZero + 10s;
+};
+
+TEST_F(SharedQueueTest, OthersBetweenOurDatagramsAreSeen) {
+  arrive(6, 20ms, [](int) { return 100ms; });
+  EXPECT_FALSE(queue_.is_shared()) << "five of them were behind another of ours";
+  arrive(1, 20ms, [](int) { return 100ms; });
+  EXPECT_TRUE(queue_.is_shared());
+  EXPECT_EQ(queue_.waited(), 100ms);
+}
+
+TEST_F(SharedQueueTest, PausingLinkIsNotShared) {
+  // One opportunity every 200 ms takes all that waits.
+  arrive(500, 20ms, [](int i) { return 200ms - i % 10 * 20ms; });
+  EXPECT_FALSE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, OurOwnQueueIsNotShared) {
+  arrive(
+      500, 10ms, [](int) { return 100ms; }, DataSize{800});
+  EXPECT_FALSE(queue_.is_shared()) << "ten of ours are more than an opportunity";
+}
+
+TEST_F(SharedQueueTest, ShortWaitsAreNoQueue) {
+  arrive(100, 10ms, [](int) { return 14ms; });
+  EXPECT_FALSE(queue_.is_shared());
+  arrive(100, 10ms, [](int) { return 16ms; });
+  EXPECT_TRUE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, JitterIsNotOthers) {
+  // Two wait together each time; the second takes up to 8 ms longer on the path behind the queue.
+  const auto late = [&](Duration jitter) {
+    for (int i = 0; i < 200; ++i) {
+      const TimePoint first = now_ + i * 40ms;
+      queue_.handle_arrival(first, first, first + 60ms, kAudio, 100ms, jitter);
+      queue_.handle_arrival(first, first + 20ms, first + 68ms, kAudio, 100ms, jitter);
+    }
+    now_ += 8s;
+    return queue_.is_shared();
+  };
+  EXPECT_FALSE(late(8ms));
+  EXPECT_TRUE(late({})) << "without jitter something of 8 ms stood between them";
+}
+
+TEST_F(SharedQueueTest, EmptyQueueEndsIt) {
+  share();
+  arrive(1, 20ms, [](int) { return 10ms; });
+  EXPECT_TRUE(queue_.is_shared());
+  arrive(1, 20ms, [](int) { return 9ms; });
+  EXPECT_FALSE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForTenSeconds) {
+  share();
+  arrive(1, 20ms, [](int) { return 1201ms; });
+  EXPECT_FALSE(queue_.is_shared());
+  arrive(490, 20ms, [](int) { return 100ms; });
+  EXPECT_FALSE(queue_.is_shared());
+  arrive(20, 20ms, [](int) { return 100ms; });
+  EXPECT_TRUE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, ShareBeginsWithTheMostOfFiveSeconds) {
+  send(1500ms, DataRate::kilobits_per_second(2000));
+  send(2s, DataRate::kilobits_per_second(500));
+  share();
+  EXPECT_NEAR(kbps(), 2000, 50);
+}
+
+TEST_F(SharedQueueTest, ShareBeginsWith300KilobitsAtLeast) {
+  share();
+  EXPECT_EQ(kbps(), 300);
+}
+
+TEST_F(SharedQueueTest, LossTakesTwentyPercentOnceARoundTrip) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  const double before = kbps();
+  queue_.handle_lost(now_);
+  EXPECT_NEAR(kbps(), before * 0.8, 1);
+  queue_.handle_lost(now_ + 100ms);
+  EXPECT_NEAR(kbps(), before * 0.8, 1);
+  queue_.handle_lost(now_ + 101ms);
+  EXPECT_NEAR(kbps(), before * 0.64, 1);
+  for (int i = 2; i < 50; ++i) {
+    queue_.handle_lost(now_ + i * 101ms);
+  }
+  EXPECT_EQ(kbps(), 300);
+}
+
+TEST_F(SharedQueueTest, UsedShareGrowsByAPacketARoundTrip) {
+  send(2s, DataRate::kilobits_per_second(1000));
+  share();
+  const double before = kbps();
+  arrive(10, 90ms, [this](int) {
+    queue_.on_sent(now_, DataSize{50'000});
+    return 100ms;
+  });
+  EXPECT_NEAR(kbps() - before, 9 * 1500 * 8 / 100.0, 1) << "900 ms of 1500 bytes in 100 ms";
+}
+
+TEST_F(SharedQueueTest, UnusedShareDoesNotGrow) {
+  send(2s, DataRate::kilobits_per_second(1000));
+  share();
+  arrive(50, 100ms, [](int) { return 100ms; });
+  const double before = kbps();
+  arrive(50, 100ms, [](int) { return 100ms; });
+  EXPECT_EQ(kbps(), before);
+}
+
+TEST_F(SharedQueueTest, WindowIsWhatTheRateGaveIn90Milliseconds) {
+  send(2s, DataRate::kilobits_per_second(800));
+  share();
+  const auto bytes = [&](Duration later) {
+    return static_cast<double>(queue_.window(now_ + later).bytes());
+  };
+  const double most = kbps() / 8 * 90;
+  EXPECT_NEAR(bytes(1s), most, 1);
+  queue_.on_sent(now_ + 1s, DataSize{4000});
+  EXPECT_NEAR(bytes(1s), most - 4000, 1);
+  EXPECT_NEAR(bytes(1010ms), most - 4000 + most / 9, 1);
+  EXPECT_NEAR(bytes(2s), most, 1);
+  queue_.on_sent(now_ + 2s, DataSize{12'000});
+  EXPECT_EQ(bytes(2s), 0);
+}
+
+}  // namespace
+}  // namespace cress::control
