@@ -170,7 +170,7 @@ class Witness final : public Machine {
   }
   void handle_message(TimePoint now, const session::MessageReceived& message) {
     if (message.flow == session::kControlFlow) {
-      handle_control(now, message.bytes);
+      handle_control(message.bytes);
     } else if (const auto media = room::parse_member_message(message.bytes); media && keys_) {
       if (message.flow == session::kVideoFlow) {
         handle_fragment(now, *media);
@@ -180,18 +180,18 @@ class Witness final : public Machine {
       }
     }
   }
-  void handle_control(TimePoint now, std::span<const std::byte> bytes) {
+  void handle_control(std::span<const std::byte> bytes) {
     const auto message = room::parse_room_message(bytes);
     if (!message) {
       return;
     }
     if (const auto* welcome = std::get_if<room::Welcome>(&*message)) {
       if (!keys_) {
-        keys_.emplace(now, secrets_.media, welcome->number);
+        keys_.emplace(secrets_.media, welcome->number);
       }
     } else if (const auto* news = std::get_if<room::MemberNews>(&*message);
                news != nullptr && keys_) {
-      (void)keys_->handle_card(now, news->number, news->card.sealed);
+      (void)keys_->handle_card(news->number, news->card.sealed);
     }
   }
   void handle_fragment(TimePoint now, const room::MemberMessage& fragment) {

@@ -202,7 +202,7 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
     return;
   }
   welcome_ = welcome;
-  keys_.emplace(now, options_.media, welcome.number);
+  keys_.emplace(options_.media, welcome.number, secure::RoomKeysOptions{.epoch = welcome.epoch});
   seal_.emplace(*keys_);
   sender_.emplace(now, app::CallSenderOptions{.video = options_.video, .seal = &*seal_}, endpoint_);
   sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay sets a rate
@@ -237,7 +237,7 @@ void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   if (news.card.sealed.empty() || news.number == number()) {
     return;  // a member whose card has not arrived yet, or ourselves
   }
-  const auto card = keys_->handle_card(now, news.number, news.card.sealed);
+  const auto card = keys_->handle_card(news.number, news.card.sealed);
   if (!card) {
     ++stats_.cards_refused;
     return;
@@ -289,7 +289,7 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
 }
 
 void RoomMember::handle_left(TimePoint now, const room::MemberLeft& left) {
-  keys_->handle_left(now, left.number);
+  keys_->handle_left(now, left.number, left.epoch);
   std::erase(welcome_->present, left.number);
   if (others_.erase(left.number) > 0) {
     events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = left.number, .left = left.reason});

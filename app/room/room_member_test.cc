@@ -232,7 +232,7 @@ class LyingRelay {
     tell(room::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
     exchange();
     for (const auto& card : cards_) {
-      (void)helper_.handle_card(now_, 1, card);
+      (void)helper_.handle_card(1, card);
     }
   }
   void tell(const room::RoomMessage& message) {
@@ -288,7 +288,7 @@ class LyingRelay {
   TimePoint now_ = kTimeZero;
   session::Endpoint endpoint_;
   std::unique_ptr<RoomMember> member_;
-  secure::RoomKeys helper_{kTimeZero, test_media(), 2};
+  secure::RoomKeys helper_{test_media(), 2};
   media::SyntheticCamera camera_{{.width = kTestWidth, .height = kTestHeight}};
   media::AdaptiveEncoder encoder_{
       {.width = kTestWidth, .height = kTestHeight, .temporal_layers = 3, .anchor_interval = 4}};
@@ -395,7 +395,7 @@ TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
 TEST(RoomMember, MembersWithoutAValidCardAreIgnored) {
   LyingRelay relay;
   secure::Secret other_room;
-  secure::RoomKeys stranger{kTimeZero, other_room, 3};
+  secure::RoomKeys stranger{other_room, 3};
   relay.tell(room::MemberNews{3, {1, stranger.make_card({})}});
   relay.tell(room::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
   relay.exchange();

@@ -26,6 +26,9 @@ constexpr Duration kHoldBackMax = 2s;
 constexpr size_t kHeldAnchorsMax = 16;
 // A frame is reconsidered when its reference has become complete, if it is at most this far behind.
 constexpr uint32_t kReconsiderSpan = 64;
+// Leaves in quick succession share one epoch of keys: an epoch's keys are kept for a while, and few
+// are kept.
+constexpr Duration kEpochSpacing = 2s;
 
 uint64_t bit(size_t i) { return uint64_t{1} << i; }
 
@@ -140,7 +143,8 @@ void Room::introduce(Member& newcomer) {
                                .video_rate_max = options_.video_rate_max,
                                .datagram_max = room::kLegDatagramMax,
                                .room = options_.name,
-                               .present = std::move(present)});
+                               .present = std::move(present),
+                               .epoch = epoch_});
   if (speaker_) {
     tell(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }
@@ -227,7 +231,11 @@ void Room::withdraw(Member& member, room::LeaveReason reason) {
   sources_.at(slot) = nullptr;
   speakers_.forget(slot);
   --members_in_;
-  tell_all(room::MemberLeft{member.number(), reason}, &member);
+  if (last_now_ - epoch_since_ >= kEpochSpacing && epoch_ < room::kEpochMax) {
+    ++epoch_;
+    epoch_since_ = last_now_;
+  }
+  tell_all(room::MemberLeft{member.number(), reason, epoch_}, &member);
   tell_speaker();
   next_step_ = std::min(next_step_, last_now_);
   steps_changed_ = true;

@@ -145,6 +145,8 @@ class Room {
   std::optional<size_t> speaker_;
   uint32_t speaker_revision_ = 0;
   std::optional<room::Farewell> closed_;
+  uint32_t epoch_ = 0;  // of the members' keys
+  TimePoint epoch_since_ = kTimeZero - 1h;
   TimePoint last_now_;
 };
 

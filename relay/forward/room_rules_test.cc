@@ -644,6 +644,27 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
 }
 
+TEST(RoomNews, LeavesTwoSecondsApartBeginEpochs) {
+  SimulatedRoom world;
+  const LegLinks links{.down = constant_trace(of_kbps(20'000)),
+                       .up = constant_trace(of_kbps(6'000))};
+  for (int i = 0; i < 5; ++i) {
+    world.join(links);
+  }
+  const auto epoch_after_leave = [&world](size_t member, TimePoint at) {
+    world.run_until(at);
+    world.member(member).put(room::Leaving{});
+    world.run_until(at + 1s);
+    return world.member(4).epoch();
+  };
+  EXPECT_EQ(epoch_after_leave(0, kTimeZero + 1s), 1U) << "the first at once";
+  EXPECT_EQ(epoch_after_leave(1, kTimeZero + 2500ms), 1U);
+  EXPECT_EQ(epoch_after_leave(2, kTimeZero + 3500ms), 2U);
+  const size_t newcomer = world.join(links);
+  world.run_until(kTimeZero + 6s);
+  EXPECT_EQ(world.member(newcomer).welcome()->epoch, 2U);
+}
+
 TEST(RoomLimit, WithEverySlotTakenJoinFails) {
   Room room{kTimeZero, {.members_max = 1}};
   for (size_t i = 0; i < kLegsMax; ++i) {

@@ -245,11 +245,13 @@ void ModelMember::handle_control(std::span<const std::byte> bytes) {
 void ModelMember::handle_room_message(const room::RoomMessage& message) {
   if (const auto* welcome = std::get_if<room::Welcome>(&message)) {
     welcome_ = *welcome;
+    epoch_ = std::max(epoch_, welcome->epoch);
   } else if (const auto* news = std::get_if<room::MemberNews>(&message)) {
     others_[news->number] = news->card;
   } else if (const auto* left = std::get_if<room::MemberLeft>(&message)) {
     others_.erase(left->number);
     seen_.erase(left->number);
+    epoch_ = std::max(epoch_, left->epoch);
   } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&message)) {
     speaker_ = *speaker;
   } else if (const auto* rate = std::get_if<room::VideoRate>(&message)) {

@@ -69,6 +69,8 @@ class ModelMember {
   room::MemberNumber number() const { return welcome_ ? welcome_->number : room::kNobody; }
   const std::optional<room::Welcome>& welcome() const { return welcome_; }
   const std::map<room::MemberNumber, room::Card>& others() const { return others_; }
+  /// Of the room's keys, by the welcome and the leaves since.
+  uint32_t epoch() const { return epoch_; }
   const std::optional<room::SpeakerNews>& speaker() const { return speaker_; }
   const std::optional<room::VideoRate>& video_rate() const { return video_rate_; }
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
@@ -125,6 +127,7 @@ class ModelMember {
 
   std::optional<room::Welcome> welcome_;
   std::map<room::MemberNumber, room::Card> others_;
+  uint32_t epoch_ = 0;
   std::optional<room::SpeakerNews> speaker_;
   std::optional<room::VideoRate> video_rate_;
   std::optional<room::Farewell> farewell_;

@@ -56,12 +56,14 @@ RoomMessage random_message(Rng& rng) {
                      .video_rate_max = rate,
                      .datagram_max = DataSize{static_cast<int64_t>(rng.below(65536))},
                      .room = std::string(rng.below(kRoomNameSizeMax + 1), 'r'),
-                     .present = random_numbers(rng, kPresentMax)};
+                     .present = random_numbers(rng, kPresentMax),
+                     .epoch = static_cast<uint32_t>(rng.below(kEpochMax + 1))};
     case 5:
       return MemberNews{.number = random_number(rng), .card = random_card(rng)};
     case 6:
       return MemberLeft{.number = random_number(rng),
-                        .reason = static_cast<LeaveReason>(1 + rng.below(3))};
+                        .reason = static_cast<LeaveReason>(1 + rng.below(3)),
+                        .epoch = static_cast<uint32_t>(rng.below(kEpochMax + 1))};
     case 7:
       return SpeakerNews{.revision = revision,
                          .number = static_cast<MemberNumber>(rng.below(65536))};
@@ -220,6 +222,19 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
        [](auto& m, uint32_t v) {
          m.mutable_left()->set_number(1);
          m.mutable_left()->set_reason(v);
+       }},
+      {"epoch", {}, kEpochMax,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_epoch(v);
+       }},
+      {"epoch since a leave",
+       {},
+       kEpochMax,
+       [](auto& m, uint32_t v) {
+         m.mutable_left()->set_number(1);
+         m.mutable_left()->set_reason(1);
+         m.mutable_left()->set_epoch(v);
        }},
       {"speaker", {}, 65535, [](auto& m, uint32_t v) { m.mutable_speaker()->set_number(v); }},
       {"rate", {}, 1U << 30U, [](auto& m, uint32_t v) { m.mutable_video_rate()->set_kbps(v); }},

@@ -62,6 +62,7 @@ void fill(pb::RoomMessage& out, const Welcome& welcome) {
   to.set_datagram_max(narrow<uint32_t>(welcome.datagram_max.bytes()));
   to.set_room(welcome.room);
   check(std::ssize(welcome.present) <= kPresentMax, "room message: too many present");
+  to.set_epoch(welcome.epoch);
   to.mutable_present()->Assign(welcome.present.begin(), welcome.present.end());
 }
 void fill(pb::RoomMessage& out, const MemberNews& news) {
@@ -73,6 +74,7 @@ void fill(pb::RoomMessage& out, const MemberNews& news) {
 void fill(pb::RoomMessage& out, const MemberLeft& left) {
   out.mutable_left()->set_number(left.number);
   out.mutable_left()->set_reason(static_cast<uint32_t>(left.reason));
+  out.mutable_left()->set_epoch(left.epoch);
 }
 void fill(pb::RoomMessage& out, const SpeakerNews& news) {
   out.mutable_speaker()->set_revision(news.revision);
@@ -115,7 +117,7 @@ Parsed parse(const pb::Welcome& from) {
   if (!is_number(from.number()) || from.members_max() > UINT16_MAX ||
       from.video_kbps_max() > kKbpsMax || from.datagram_max() > UINT16_MAX ||
       from.room().size() > kRoomNameSizeMax || from.present().size() > kPresentMax ||
-      !std::ranges::all_of(from.present(), is_number)) {
+      !std::ranges::all_of(from.present(), is_number) || from.epoch() > kEpochMax) {
     return kOutOfRange;
   }
   return RoomMessage{Welcome{.number = static_cast<MemberNumber>(from.number()),
@@ -123,7 +125,8 @@ Parsed parse(const pb::Welcome& from) {
                              .video_rate_max = DataRate::kilobits_per_second(from.video_kbps_max()),
                              .datagram_max = DataSize{from.datagram_max()},
                              .room = from.room(),
-                             .present = {from.present().begin(), from.present().end()}}};
+                             .present = {from.present().begin(), from.present().end()},
+                             .epoch = from.epoch()}};
 }
 Parsed parse(const pb::Member& from) {
   if (!is_number(from.number()) || from.sealed().size() > kCardSizeMax) {
@@ -134,11 +137,13 @@ Parsed parse(const pb::Member& from) {
                  .card = {.revision = from.revision(), .sealed = to_bytes(from.sealed())}}};
 }
 Parsed parse(const pb::Left& from) {
-  if (!is_number(from.number()) || from.reason() < 1 || from.reason() > 3) {
+  if (!is_number(from.number()) || from.reason() < 1 || from.reason() > 3 ||
+      from.epoch() > kEpochMax) {
     return kOutOfRange;
   }
   return RoomMessage{MemberLeft{.number = static_cast<MemberNumber>(from.number()),
-                                .reason = static_cast<LeaveReason>(from.reason())}};
+                                .reason = static_cast<LeaveReason>(from.reason()),
+                                .epoch = from.epoch()}};
 }
 Parsed parse(const pb::Speaker& from) {
   if (from.number() > UINT16_MAX) {

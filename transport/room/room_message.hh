@@ -27,6 +27,8 @@ inline constexpr int kPresentMax = 64;
 /// are clamped.
 inline constexpr uint32_t kPicturesMax = 64;
 inline constexpr uint32_t kHeightMax = 4320;
+/// Of the epochs of a room's keys (docs/protocol/security.md, "Rooms").
+inline constexpr uint32_t kEpochMax = 65'535;
 /// The longest time for which a member may be asked to stay away.
 inline constexpr Duration kAgainInMax = 24h;
 
@@ -64,6 +66,7 @@ struct Welcome {
   DataSize datagram_max{};
   std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay behaves
   std::vector<MemberNumber> present{};  ///< the members already present; at most kPresentMax
+  uint32_t epoch = 0;                   ///< that the room is in; at most kEpochMax
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct MemberNews {
@@ -75,6 +78,7 @@ enum class LeaveReason : uint8_t { kLeft = 1, kLost = 2, kKicked = 3 };
 struct MemberLeft {
   MemberNumber number = kNobody;
   LeaveReason reason = LeaveReason::kLeft;
+  uint32_t epoch = 0;  ///< that the room is in since then; at most kEpochMax
   friend bool operator==(const MemberLeft&, const MemberLeft&) = default;
 };
 struct SpeakerNews {
