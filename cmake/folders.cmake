@@ -49,8 +49,8 @@ cress_folder(relay/forward MAY transport/base transport/control/cress transport/
 cress_folder(relay/members MAY transport/base transport/wire transport/control/cress transport/session
   transport/secure/records transport/secure/handshake transport/secure transport/room media/frame media/playout
   relay/forward)
-cress_folder(relay/daemon MAY transport/base transport/secure/records transport/secure/handshake
-  transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
+cress_folder(relay/daemon MAY transport/base transport/secure/crypto transport/secure/records
+  transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
   transport/room transport/sim relay/members)
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns

@@ -6,6 +6,7 @@
 
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
+#include "transport/secure/crypto/crypto.hh"
 #include "transport/secure/records/records.hh"
 
 namespace cress::relay {
@@ -251,7 +252,9 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
 
 void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const Address& address) {
   const auto slot = live_room(now, event.identity);
-  const auto number = slot ? slots_[*slot]->room.join(now) : std::nullopt;
+  room::PresenceToken token{};
+  secure::fill_random(token);
+  const auto number = slot ? slots_[*slot]->room.join(now, token) : std::nullopt;
   if (!number) {
     note({.kind = RelayEvent::Kind::kRefused,
           .room = slot ? slots_[*slot]->name : "",

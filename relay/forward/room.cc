@@ -91,7 +91,7 @@ std::optional<size_t> Room::free_slot() const {
   return std::nullopt;
 }
 
-std::optional<room::MemberNumber> Room::join(TimePoint now) {
+std::optional<room::MemberNumber> Room::join(TimePoint now, const room::PresenceToken& token) {
   const auto slot = free_slot();
   if (!slot) {
     ++stats_.refused_joins;
@@ -105,6 +105,7 @@ std::optional<room::MemberNumber> Room::join(TimePoint now) {
   slots_.at(*slot) = std::make_unique<Member>(now, number, *slot, options_, stats_);
   present_ |= bit(*slot);
   Member& newcomer = *slots_[*slot];
+  newcomer.token = token;
   touch(newcomer);
   if (next_tick_ == kNever) {
     next_tick_ = now + kTick;
@@ -144,7 +145,8 @@ void Room::introduce(Member& newcomer) {
                                .datagram_max = room::kLegDatagramMax,
                                .room = options_.name,
                                .present = std::move(present),
-                               .epoch = epoch_});
+                               .epoch = epoch_,
+                               .token = newcomer.token});
   if (speaker_) {
     tell(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }
@@ -225,6 +227,9 @@ void Room::withdraw(Member& member, room::LeaveReason reason) {
     if (other && other.get() != &member) {
       other->leg.forget_source(slot);
       other->source.watchers &= ~bit(slot);
+      other->audience &= ~bit(slot);
+      other->planned.at(slot) = FrameKind::kNone;
+      other->verified_by &= ~bit(slot);
       std::erase_if(other->shown, [slot](const Leg::Place& place) { return place.slot == slot; });
     }
   }
@@ -337,6 +342,10 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
   }
   from.source.sound.add(DataSize{static_cast<int64_t>(message.size())} +
                         from.leg.endpoint().control().message_overhead());
+  if (from.verified_by == 0) {
+    ++stats_.sounds_left_out;
+    return;  // must not take a place among the loudest: nobody could open it
+  }
   speakers_.handle_level(now, from.slot(), body->level);
   const uint64_t self = bit(from.slot());
   for_each_slot(present_ & ~self, [&](size_t slot) {
@@ -344,7 +353,7 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
     if (!member.is_in()) {
       return;
     }
-    if (!speakers_.is_heard(from.slot()) || (member.hears & self) == 0) {
+    if (!speakers_.is_heard(from.slot()) || (member.hears & self) == 0 || !from.may_reach(slot)) {
       ++stats_.sounds_left_out;
       return;
     }
@@ -428,10 +437,7 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     return;
   }
   if (const auto* card = std::get_if<room::Card>(&*parsed)) {
-    if (card->revision > from.card.revision) {
-      from.card = *card;
-      from.card_is_news = true;
-    }
+    handle_card(from, *card);
   } else if (const auto* view = std::get_if<room::View>(&*parsed)) {
     if (!from.view || view->revision > from.view->revision) {
       from.view = *view;
@@ -441,6 +447,10 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     if (of != nullptr && of != &from && of->is_in()) {
       from.leg.restart(now, of->source);
     }
+  } else if (const auto* audience = std::get_if<room::Audience>(&*parsed)) {
+    handle_audience(from, *audience);
+  } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {
+    handle_replacing(from, *replacing);
   } else if (std::holds_alternative<room::Leaving>(*parsed)) {
     from.is_gone = true;
     from.reason = room::LeaveReason::kLeft;
@@ -465,6 +475,7 @@ void Room::handle_timeout(TimePoint now) {
 
 void Room::tick(TimePoint now) {
   next_tick_ = now + kTick;
+  plan_changed_audiences(now);
   for_each_slot(present_, [&](size_t slot) {
     if (slots_.at(slot)->is_in()) {
       report(now, *slots_[slot], kReportAlone);

@@ -44,6 +44,8 @@ struct ModelMemberOptions {
   int layers = 3;
   /// Parity fragments of each frame.
   int parity = 0;
+  /// Without one nobody can verify it.
+  bool has_card = true;
 };
 
 /// A member of a room without codecs: its frames have the true pattern, sizes and references, its
@@ -105,6 +107,7 @@ class ModelMember {
   void show(TimePoint now, room::MemberNumber from, Seen& seen);
   void handle_control(std::span<const std::byte> bytes);
   void handle_room_message(const room::RoomMessage& message);
+  void put_audience();
 
   ModelMemberOptions options_;
   Rng rng_;
@@ -128,6 +131,7 @@ class ModelMember {
   std::optional<room::Welcome> welcome_;
   std::map<room::MemberNumber, room::Card> others_;
   uint32_t epoch_ = 0;
+  uint32_t audience_revision_ = 0;
   std::optional<room::SpeakerNews> speaker_;
   std::optional<room::VideoRate> video_rate_;
   std::optional<room::Farewell> farewell_;

@@ -34,6 +34,20 @@ std::vector<std::byte> to_bytes(const std::string& text) {
   return bytes;
 }
 
+std::string to_string(const PresenceToken& token) {
+  return token == PresenceToken{} ? std::string{} : to_string(std::span{token});
+}
+
+/// nullopt: neither a token nor none.
+std::optional<PresenceToken> to_token(const std::string& text) {
+  PresenceToken token{};
+  if (!text.empty() && text.size() != token.size()) {
+    return std::nullopt;
+  }
+  std::ranges::transform(text, token.begin(), [](char c) { return static_cast<std::byte>(c); });
+  return token;
+}
+
 bool is_number(uint32_t value) { return value > 0 && value <= UINT16_MAX; }
 
 // One overload each way per message: fill() into the oneof, parse() out of it.
@@ -53,6 +67,16 @@ void fill(pb::RoomMessage& out, const KeyFrameWanted& wanted) {
   out.mutable_key_frame_request()->set_member(wanted.of);
 }
 void fill(pb::RoomMessage& out, const Leaving& /*leaving*/) { out.mutable_leave(); }
+void fill(pb::RoomMessage& out, const Audience& audience) {
+  check(std::ssize(audience.members) <= kPresentMax, "room message: audience too large");
+  out.mutable_audience()->set_revision(audience.revision);
+  out.mutable_audience()->mutable_members()->Assign(audience.members.begin(),
+                                                    audience.members.end());
+}
+void fill(pb::RoomMessage& out, const Replacing& replacing) {
+  out.mutable_replace()->set_member(replacing.number);
+  out.mutable_replace()->set_token(to_string(replacing.token));
+}
 void fill(pb::RoomMessage& out, const Welcome& welcome) {
   check(welcome.room.size() <= kRoomNameSizeMax, "room message: name too long");
   pb::Welcome& to = *out.mutable_welcome();
@@ -63,6 +87,7 @@ void fill(pb::RoomMessage& out, const Welcome& welcome) {
   to.set_room(welcome.room);
   check(std::ssize(welcome.present) <= kPresentMax, "room message: too many present");
   to.set_epoch(welcome.epoch);
+  to.set_token(to_string(welcome.token));
   to.mutable_present()->Assign(welcome.present.begin(), welcome.present.end());
 }
 void fill(pb::RoomMessage& out, const MemberNews& news) {
@@ -113,11 +138,26 @@ Parsed parse(const pb::KeyFrameRequest& from) {
   }
   return RoomMessage{KeyFrameWanted{static_cast<MemberNumber>(from.member())}};
 }
+Parsed parse(const pb::Audience& from) {
+  if (from.members().size() > kPresentMax || !std::ranges::all_of(from.members(), is_number)) {
+    return kOutOfRange;
+  }
+  return RoomMessage{Audience{.revision = from.revision(),
+                              .members = {from.members().begin(), from.members().end()}}};
+}
+Parsed parse(const pb::Replace& from) {
+  const auto token = to_token(from.token());
+  if (!is_number(from.member()) || !token) {
+    return kOutOfRange;
+  }
+  return RoomMessage{Replacing{static_cast<MemberNumber>(from.member()), *token}};
+}
 Parsed parse(const pb::Welcome& from) {
+  const auto token = to_token(from.token());
   if (!is_number(from.number()) || from.members_max() > UINT16_MAX ||
       from.video_kbps_max() > kKbpsMax || from.datagram_max() > UINT16_MAX ||
       from.room().size() > kRoomNameSizeMax || from.present().size() > kPresentMax ||
-      !std::ranges::all_of(from.present(), is_number) || from.epoch() > kEpochMax) {
+      !std::ranges::all_of(from.present(), is_number) || from.epoch() > kEpochMax || !token) {
     return kOutOfRange;
   }
   return RoomMessage{Welcome{.number = static_cast<MemberNumber>(from.number()),
@@ -126,7 +166,8 @@ Parsed parse(const pb::Welcome& from) {
                              .datagram_max = DataSize{from.datagram_max()},
                              .room = from.room(),
                              .present = {from.present().begin(), from.present().end()},
-                             .epoch = from.epoch()}};
+                             .epoch = from.epoch(),
+                             .token = *token}};
 }
 Parsed parse(const pb::Member& from) {
   if (!is_number(from.number()) || from.sealed().size() > kCardSizeMax) {
@@ -199,6 +240,10 @@ Parsed parse_room_message(std::span<const std::byte> bytes) {
       return parse(message.key_frame_request());
     case pb::RoomMessage::kLeave:
       return RoomMessage{Leaving{}};
+    case pb::RoomMessage::kAudience:
+      return parse(message.audience());
+    case pb::RoomMessage::kReplace:
+      return parse(message.replace());
     case pb::RoomMessage::kWelcome:
       return parse(message.welcome());
     case pb::RoomMessage::kMember:

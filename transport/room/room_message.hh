@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,6 +57,20 @@ struct KeyFrameWanted {
 struct Leaving {
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };
+/// The members whose presence this member has verified: its media goes to them and to nobody else.
+struct Audience {
+  uint32_t revision = 0;                ///< from 1
+  std::vector<MemberNumber> members{};  ///< at most kPresentMax
+  friend bool operator==(const Audience&, const Audience&) = default;
+};
+/// Known to one member and the relay; all zero: none.
+using PresenceToken = std::array<std::byte, 16>;
+/// This member was in the room before, under that number, which ends.
+struct Replacing {
+  MemberNumber number = kNobody;
+  PresenceToken token{};
+  friend bool operator==(const Replacing&, const Replacing&) = default;
+};
 
 // From the relay to a member.
 
@@ -67,6 +82,7 @@ struct Welcome {
   std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay behaves
   std::vector<MemberNumber> present{};  ///< the members already present; at most kPresentMax
   uint32_t epoch = 0;                   ///< that the room is in; at most kEpochMax
+  PresenceToken token{};                ///< for Replacing, after this presence
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct MemberNews {
@@ -105,8 +121,8 @@ struct Farewell {
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
-using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Welcome, MemberNews,
-                                 MemberLeft, SpeakerNews, VideoRate, Farewell>;
+using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome,
+                                 MemberNews, MemberLeft, SpeakerNews, VideoRate, Farewell>;
 
 enum class RoomMessageError {
   kNotARoomMessage,  ///< does not begin with kRoomMessageByte
