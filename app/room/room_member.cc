@@ -376,6 +376,7 @@ std::vector<OtherMember> RoomMember::others() const {
   for (const auto& [number, other] : others_) {
     all.push_back(other.view);
     all.back().frames_undecodable = other.receiver.video().stats().frames_undecodable;
+    all.back().frames_over_budget = other.receiver.video().stats().frames_over_budget;
   }
   return all;
 }

@@ -48,6 +48,7 @@ struct OtherMember {
   uint64_t key_frames_asked = 0;
   uint64_t frames_unopened = 0;  ///< forged, modified, replayed, or without a key
   uint64_t frames_undecodable = 0;
+  uint64_t frames_over_budget = 0;  ///< see app::kPixelBudget
   uint64_t sounds_unopened = 0;
   uint64_t sound_played = 0;  ///< frames of 20 ms of speech, including concealed ones
   uint64_t sound_concealed = 0;

@@ -85,11 +85,7 @@ RelayMachine::RelayMachine(TimePoint start, RelayMachineOptions options)
 }
 
 std::optional<secure::Secret> RelayMachine::find_key(std::string_view identity) {
-  auto door = doors_.find(identity);
-  if (door == doors_.end() && options_.look_for_rooms) {
-    options_.look_for_rooms();
-    door = doors_.find(identity);
-  }
+  const auto door = doors_.find(identity);
   return door == doors_.end()
              ? std::nullopt
              : std::optional(secure::room_credential(door->second.door.access).psk);

@@ -41,6 +41,8 @@ struct Room::Member {
   TokenBucket datagrams;
   TokenBucket control;
   TokenBucket cards;
+  TokenBucket frames;
+  TokenBucket sounds;
   TokenBucket key_frame_wishes;
 
   /// In transit.

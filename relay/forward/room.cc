@@ -57,6 +57,10 @@ Room::Member::Member(TimePoint now, room::MemberNumber its_number, size_t its_sl
                           options.member_burst)),
       control(allowance(static_cast<double>(options.control_messages_per_second), 1s)),
       cards(allowance(static_cast<double>(options.cards_per_second), 1s)),
+      frames(allowance(static_cast<double>(options.member_frames_per_second),
+                       options.member_media_burst)),
+      sounds(allowance(static_cast<double>(options.member_sounds_per_second),
+                       options.member_media_burst)),
       key_frame_wishes({.per_second = 1 / to_seconds(options.key_frame_interval),
                         .burst = static_cast<double>(options.key_frames_per_leg_burst)}) {}
 
@@ -335,6 +339,10 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
 
 void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> message) {
   ++stats_.sounds_in;
+  if (!from.sounds.take(now, 1)) {
+    ++stats_.sounds_over_limit;
+    return;
+  }
   const auto body = room::parse_sound_body(room::parse_member_message(message)->body);
   if (!body) {
     ++stats_.messages_malformed;
@@ -394,6 +402,10 @@ void Room::handle_video(TimePoint now, Member& from, std::vector<std::byte> mess
 bool Room::is_allowed(TimePoint now, Member& from, const FrameCache::Added& added) {
   if (added.frame->header.key_frame) {
     from.source.key_frames.handle_key_frame(now);
+  }
+  if (!from.frames.take(now, 1)) {
+    ++stats_.frames_over_limit;
+    return false;
   }
   return from.source.allowance.take(now,
                                     static_cast<double>(added.frame->header.frame_size.bytes()));

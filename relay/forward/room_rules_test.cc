@@ -220,6 +220,38 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   EXPECT_EQ(bench.room.members(), 0U);
 }
 
+TEST(RoomLimit, TinyFramesBeyondTheirRateAreNotForwarded) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  bench.join();
+  const RoomOptions limits;
+  constexpr int kSeconds = 5;
+  for (uint32_t i = 0; i < kSeconds * 1000; ++i) {
+    bench.frame(from, FrameKind::kAnchor, 1000 + i, 1000 + i, 20);
+    bench.run_until(bench.now + 1ms);
+  }
+  const auto burst = limits.member_frames_per_second * limits.member_media_burst / 1s;
+  const auto allowed = limits.member_frames_per_second * kSeconds + burst;
+  EXPECT_NEAR(static_cast<double>(bench.room.stats().frames_over_limit),
+              static_cast<double>(kSeconds * 1000 - allowed), 5);
+}
+
+TEST(RoomLimit, SmallAudioMessagesBeyondTheirRateAreNotForwarded) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  bench.join();
+  const RoomOptions limits;
+  constexpr int kSeconds = 5;
+  for (int i = 0; i < kSeconds * 1000; ++i) {
+    bench.sound(from, DataSize{120}, 20);
+    bench.run_until(bench.now + 1ms);
+  }
+  const auto burst = limits.member_sounds_per_second * limits.member_media_burst / 1s;
+  const auto allowed = limits.member_sounds_per_second * kSeconds + burst;
+  EXPECT_NEAR(static_cast<double>(bench.room.stats().sounds_over_limit),
+              static_cast<double>(kSeconds * 1000 - allowed), 5);
+}
+
 TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
   // No member requests it: twice a thumbnail's rate is 10 kB/s, times a second and a half.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
