@@ -6,6 +6,7 @@
 
 #include "room.pb.h"
 #include "transport/base/check.hh"
+#include "transport/base/clean_text.hh"
 
 namespace cress::room {
 namespace {
@@ -164,7 +165,7 @@ Parsed parse(const pb::Welcome& from) {
                              .members_max = from.members_max(),
                              .video_rate_max = DataRate::kilobits_per_second(from.video_kbps_max()),
                              .datagram_max = DataSize{from.datagram_max()},
-                             .room = from.room(),
+                             .room = clean_text(from.room(), kRoomNameSizeMax),
                              .present = {from.present().begin(), from.present().end()},
                              .epoch = from.epoch(),
                              .token = *token}};

@@ -79,7 +79,7 @@ struct Welcome {
   uint32_t members_max = 0;
   DataRate video_rate_max{};  ///< sent in whole kbit/s
   DataSize datagram_max{};
-  std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay behaves
+  std::string room{};  ///< at most kRoomNameSizeMax bytes, as clean_text returns it
   std::vector<MemberNumber> present{};  ///< the members already present; at most kPresentMax
   uint32_t epoch = 0;                   ///< that the room is in; at most kEpochMax
   PresenceToken token{};                ///< for Replacing, after this presence
