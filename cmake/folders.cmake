@@ -102,9 +102,9 @@ cress_folder(eval/sweep MAY transport/base)
 cress_folder(eval/compare MAY transport/base eval/report eval/sweep)
 cress_folder(eval/cellsim MAY transport/base transport/runtime transport/netns transport/sim traces/emulate
   eval/metrics TESTS traces media/gst eval/harness)
-cress_folder(eval/relay_load MAY transport/base transport/secure/crypto transport/secure/records
-  transport/secure/handshake transport/secure transport/runtime transport/sim relay/forward relay/daemon
-  relay/members)
+cress_folder(eval/relay_load MAY transport/base transport/session transport/secure/crypto transport/secure/records
+  transport/secure/handshake transport/secure transport/room transport/runtime transport/sim media/frame
+  relay/forward relay/daemon relay/members)
 cress_folder(eval/swarm MAY transport/base transport/secure/handshake transport/sim media/frame media/source
   relay/daemon app/live app/room)
 cress_folder(eval MAY transport/base transport/runtime transport/sim traces media/source media/gst eval/schemes
