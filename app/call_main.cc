@@ -1,7 +1,10 @@
 #include <iostream>
 
 #include "app/commands.hh"
+#include "transport/runtime/own_secrets.hh"
 
 int main(int argc, char** argv) {
-  return cress::app::run_command_line(argc, argv, std::cout, std::cerr);
+  cress::runtime::refuse_core_dumps();
+  const cress::runtime::OwnArguments own{argc, argv};
+  return cress::app::run_command_line(own.count(), own.values(), std::cin, std::cout, std::cerr);
 }

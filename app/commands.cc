@@ -17,6 +17,8 @@
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
+#include "transport/runtime/own_secrets.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::app {
 namespace {
@@ -29,6 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   cress-call --headless --video-in me.y4m --audio-in me.wav --video-out them.webm \
              --stats call.jsonl --duration 60 'cress://192.0.2.7:4433/#...'
   cress-call --headless --video-in me.y4m --video-out seen/ 'cress://relay.example:4433/ROOM#...'
+  cress-call --link-file kitchen.link        the link is not seen by other users of this machine
 The link is in quotes because of its '#'. With "test" as input a test picture and a tone are sent.)";
 
 struct Arguments {
@@ -42,16 +45,18 @@ struct Arguments {
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
-  app.add_option("LINK", arguments.call.link, "A cress:// link: join that call, or that room");
+  app.add_option("LINK", arguments.call.link,
+                 "A cress:// link: join that call, or that room; - reads it from standard input");
   app.add_flag("--headless", arguments.headless, "Make the call without a screen");
   app.add_option("--listen", arguments.call.listen,
                  "Wait for a call at ADDR:PORT (port 0: any free one) and print its link; without "
                  "ADDR: at any address")
       ->expected(0, 1)
       ->type_name("ADDR");
-  app.add_option("--link-file", arguments.call.link_file,
-                 "With --listen: keep the link in this file (mode 0600), so that it is the same "
-                 "after a restart");
+  app.add_option(
+      "--link-file", arguments.call.link_file,
+      "Read the link to join from this file, which only you may read. With --listen: keep "
+      "the link there, so that it is the same after a restart");
   app.add_option("--name", arguments.call.name, "What the other person reads")
       ->capture_default_str();
   for (const char* device : {"--camera", "--microphone", "--speaker"}) {
@@ -154,13 +159,25 @@ int execute_headless(Arguments& arguments, std::ostream& out, std::ostream& err)
   return headless::run_headless(call, out, err);
 }
 
-int execute(const CLI::App& app, Arguments& arguments, std::ostream& out, std::ostream& err) {
+int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::ostream& out,
+            std::ostream& err) {
   arguments.listens = app.count("--listen") > 0;
-  if (!arguments.call.link.empty() && arguments.listens) {
+  headless::HeadlessOptions& call = arguments.call;
+  if (!call.link.empty() && arguments.listens) {
     throw std::runtime_error("either a link to join or --listen, not both");
   }
-  if (!arguments.call.link.empty() && !arguments.call.link_file.empty()) {
-    throw std::runtime_error("--link-file: only to listen, not with a link to join");
+  if (!call.link.empty() && !call.link_file.empty()) {
+    throw std::runtime_error("either a link to join or --link-file, not both");
+  }
+  if (!arguments.listens && !call.link_file.empty()) {
+    call.link = runtime::read_secret(call.link_file, secure::kLinkLengthMax);
+    call.link_file.clear();
+  } else if (call.link == "-") {
+    call.link = runtime::read_secret(in, secure::kLinkLengthMax);
+  }
+  if (arguments.headless) {
+    // Not with a window: the desktop's portals look at a program's files to see which it is.
+    (void)runtime::refuse_inspection();
   }
   const media::GstRuntime gstreamer;
   return arguments.headless ? execute_headless(arguments, out, err)
@@ -169,7 +186,8 @@ int execute(const CLI::App& app, Arguments& arguments, std::ostream& out, std::o
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int run_command_line(int argc, const char* const* argv, std::istream& in, std::ostream& out,
+                     std::ostream& err) {
   CLI::App app{"A video call that stays live on links that change their mind."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-call " CRESS_VERSION);
@@ -177,7 +195,7 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   add_options(app, arguments);
   return runtime::run_command_line(app, "cress-call", out, err, [&] {
     app.parse(argc, argv);
-    return execute(app, arguments, out, err);
+    return execute(app, arguments, in, out, err);
   });
 }
 

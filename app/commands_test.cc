@@ -26,12 +26,13 @@ struct Answer {
   std::string out;
   std::string err;
 };
-Answer answer(std::vector<const char*> arguments) {
+Answer answer(std::vector<const char*> arguments, const std::string& input = "") {
   arguments.insert(arguments.begin(), "cress-call");
+  std::istringstream in{input};
   std::ostringstream out;
   std::ostringstream err;
   const int status =
-      run_command_line(static_cast<int>(arguments.size()), arguments.data(), out, err);
+      run_command_line(static_cast<int>(arguments.size()), arguments.data(), in, out, err);
   return {status, out.str(), err.str()};
 }
 
@@ -89,6 +90,7 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
       {{"--headless", "--listen", "not an address"}, "not an address"},
       {{"--headless", "--link-file", "/tmp/x", "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA"},
        "--link-file"},
+      {{"--headless", "--link-file", "/no/such/file.link"}, "/no/such/file.link"},
       {{"--headless", "--listen", "127.0.0.1:0", "--link-file", "/no/such/folder/a.link"},
        "/no/such/folder/a.link"},
       {{"--headless", "--listen", "127.0.0.1:0", "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA"}, "both"}};
@@ -98,6 +100,32 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
     EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
+}
+
+TEST(CommandLine, LinkToJoinMayComeFromAFileOrStandardInput) {
+  EXPECT_NE(answer({"--headless", "-"}, "http://of.input\n").err.find("http://of.input"),
+            std::string::npos);
+  EXPECT_NE(answer({"--headless", "-"}).err.find("standard input"), std::string::npos);
+  const std::string file = ::testing::TempDir() + "joiner.link";
+  fs::remove(file);
+  EXPECT_EQ(answer({"--headless", "--link-file", file.c_str()}).status, 2) << "there is none";
+  std::ofstream{file} << "http://of.file\n";
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_NE(answer({"--headless", "--link-file", file.c_str()}).err.find("http://of.file"),
+            std::string::npos);
+  fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_NE(answer({"--headless", "--link-file", file.c_str()}).err.find("chmod 600"),
+            std::string::npos);
+}
+
+TEST(CommandLine, OthersDoNotSeeTheLinkOfARunningCall) {
+  const int marker = 4999;  // nobody is there; the call waits
+  Program call{"--headless --wait 3 'cress://127.0.0.1:" + std::to_string(marker) +
+               "/#AAAAAAAAAAAAAAAAAAAAAA' 2>&1 & sleep 1; tr '\\0' ' ' < /proc/$!/cmdline; "
+               "grep 'Max core file size' /proc/$!/limits; wait"};
+  const std::string command = call.line();
+  EXPECT_NE(command.find("--headless --wait 3 xxxx"), std::string::npos) << command;
+  EXPECT_EQ(command.find("AAAA"), std::string::npos) << command;
 }
 
 /// Whether these arguments of a headless call are accepted: the error is then a later one.

@@ -49,8 +49,8 @@ cress_folder(relay/forward MAY transport/base transport/control/cress transport/
 cress_folder(relay/members MAY transport/base transport/wire transport/control/cress transport/session
   transport/secure/records transport/secure/handshake transport/secure transport/room media/frame media/playout
   relay/forward)
-cress_folder(relay/daemon MAY transport/base transport/secure/records transport/secure/handshake
-  transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
+cress_folder(relay/daemon MAY transport/base transport/secure/crypto transport/secure/records
+  transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
   transport/room transport/sim relay/members)
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
@@ -74,7 +74,7 @@ cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui TESTS media/source)
-cress_folder(app MAY transport/runtime media/gst app/headless app/desktop)
+cress_folder(app MAY transport/runtime transport/secure/link media/gst app/headless app/desktop)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics
@@ -102,9 +102,9 @@ cress_folder(eval/sweep MAY transport/base)
 cress_folder(eval/compare MAY transport/base eval/report eval/sweep)
 cress_folder(eval/cellsim MAY transport/base transport/runtime transport/netns transport/sim traces/emulate
   eval/metrics TESTS traces media/gst eval/harness)
-cress_folder(eval/relay_load MAY transport/base transport/secure/crypto transport/secure/records
-  transport/secure/handshake transport/secure transport/runtime transport/sim relay/forward relay/daemon
-  relay/members)
+cress_folder(eval/relay_load MAY transport/base transport/session transport/secure/crypto transport/secure/records
+  transport/secure/handshake transport/secure transport/room transport/runtime transport/sim media/frame
+  relay/forward relay/daemon relay/members)
 cress_folder(eval/swarm MAY transport/base transport/secure/handshake transport/sim media/frame media/source
   relay/daemon app/live app/room)
 cress_folder(eval MAY transport/base transport/runtime transport/sim traces media/source media/gst eval/schemes

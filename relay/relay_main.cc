@@ -2,8 +2,10 @@
 #include <iostream>
 
 #include "relay/commands.hh"
+#include "transport/runtime/own_secrets.hh"
 
 int main(int argc, char** argv) {
+  (void)cress::runtime::refuse_inspection();
   const auto wall_clock = [] {
     return static_cast<cress::relay::UnixSeconds>(
         std::chrono::duration_cast<std::chrono::seconds>(

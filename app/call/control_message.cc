@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "transport/base/big_endian.hh"
+#include "transport/base/clean_text.hh"
 
 namespace cress::app {
 namespace {
@@ -70,21 +71,6 @@ std::optional<ControlMessage> parse_control_message(std::span<const std::byte> b
   return std::nullopt;
 }
 
-std::string clean_name(std::string_view name) {
-  std::string clean;
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
-      clean.push_back(c);
-    }
-  }
-  if (clean.size() > kPersonNameMax) {
-    size_t end = kPersonNameMax;
-    while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xC0U) == 0x80U) {
-      --end;  // in the middle of a character
-    }
-    clean.resize(end);
-  }
-  return clean;
-}
+std::string clean_name(std::string_view name) { return clean_text(name, kPersonNameMax); }
 
 }  // namespace cress::app

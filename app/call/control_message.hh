@@ -20,7 +20,7 @@ using media::KeyFrameRequest;
 
 /// The other person's name, and whether camera and microphone are on.
 struct PersonState {
-  /// UTF-8 for display, at most kPersonNameMax bytes, without control characters.
+  /// As clean_name returns it.
   std::string name{};
   bool muted = false;
   bool camera_off = false;
@@ -38,7 +38,7 @@ struct LinkReport {
 
 using ControlMessage = std::variant<KeyFrameRequest, FrameReport, PersonState, LinkReport>;
 
-/// `name` without control characters, truncated at a character boundary to kPersonNameMax bytes.
+/// `name` as it may be displayed (clean_text), at most kPersonNameMax bytes.
 std::string clean_name(std::string_view name);
 
 std::vector<std::byte> encode(const ControlMessage& message);

@@ -75,7 +75,11 @@ TEST(ControlMessage, OtherBytesAreRejected) {
 }
 
 TEST(ControlMessage, NamesAreCutAtTheEndOfACharacterAndHaveNoControls) {
-  EXPECT_EQ(clean_name(std::string("a\x1F\n\x7F \x80", 6)), "a \x80");
+  EXPECT_EQ(clean_name(std::string("a\x1F\n\x7F \x80", 6)), "a ");
+  EXPECT_EQ(clean_name("Eve \xE2\x80\xAE"
+                       "adA"),
+            "Eve adA")
+      << "not shown from right to left";
   EXPECT_EQ(clean_name(std::string(64, 'a')), std::string(64, 'a'));
   EXPECT_EQ(clean_name(std::string(65, 'a')), std::string(64, 'a'));
   EXPECT_EQ(clean_name(std::string(63, 'a') + "\xC3\xA9"), std::string(63, 'a'));

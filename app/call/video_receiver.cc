@@ -31,6 +31,12 @@ void VideoReceiver::decode_ready(TimePoint now) {
   now_ = now;
   clock_.handle_timeout(now);
   while (const auto frame = clock_.poll_decode(now)) {
+    if (!is_within_budget(now, frame->data)) {
+      ++stats_.frames_over_budget;
+      decoder_failed_ = true;  // its references are incomplete now
+      clock_.handle_decode_failure(now);
+      continue;
+    }
     const auto picture = decoder_.decode(frame->data);
     decoder_failed_ = !picture;
     if (!picture) {
@@ -50,6 +56,15 @@ void VideoReceiver::decode_ready(TimePoint now) {
   } else if (!stuck_since_) {
     stuck_since_ = now;
   }
+}
+
+bool VideoReceiver::is_within_budget(TimePoint now, std::span<const std::byte> frame) {
+  const int64_t pixels = media::key_frame_pixels(frame).value_or(frame_pixels_);
+  if (!pixels_.take(now, static_cast<double>(std::max(pixels, kFramePixelsMin)))) {
+    return false;
+  }
+  frame_pixels_ = pixels;
+  return true;
 }
 
 void VideoReceiver::note_decoded(uint32_t frame_id) {

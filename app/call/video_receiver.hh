@@ -13,6 +13,7 @@
 #include "media/frame/picture.hh"
 #include "media/playout/frame_clock.hh"
 #include "transport/base/time.hh"
+#include "transport/base/token_bucket.hh"
 
 namespace cress::app {
 
@@ -28,15 +29,24 @@ struct ShownFrame {
 struct VideoReceiverStats {
   uint64_t fragments_malformed = 0;
   uint64_t frames_undecodable = 0;
+  uint64_t frames_over_budget = 0;  ///< not decoded: their sender's pixels exceed the budget
 };
+
+/// What one sender may cost the decoder, whose time goes with pixels and hardly with bytes: a frame
+/// of 161 bytes can have 4096 × 2304. 1080p at 60 frames per second; the burst
+/// is for what arrives at once after an outage.
+inline constexpr TokenBucket::Options kPixelBudget{.per_second = 60.0 * 1920 * 1080,
+                                                   .burst = 120.0 * 1920 * 1080};
+/// The least that a frame costs, however small: 320 × 180.
+inline constexpr int64_t kFramePixelsMin = int64_t{320} * 180;
 
 /// Replaces the encrypted frame by the decrypted one; false: the frame is not processed further
 /// (and may be moved from).
 using FrameOpener = std::function<bool(media::EncodedFrame&)>;
 
 /// The receiving half of video: fragments -> assemble -> in decodable order -> decode -> display.
-/// Peer data never fails a check: what cannot be decoded is counted. Threads: none inside; one
-/// owner. `now` never goes back.
+/// Frames beyond kPixelBudget are dropped before the decoder. Peer data never fails a check: what
+/// cannot be decoded is counted. Threads: none inside; one owner. `now` never goes back.
 class VideoReceiver {
  public:
   /// `stuck_max`: how long frames may arrive whose reference never arrived, before a key frame is
@@ -70,6 +80,7 @@ class VideoReceiver {
 
  private:
   void decode_ready(TimePoint now);
+  bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
 
   Duration stuck_max_;
@@ -78,6 +89,8 @@ class VideoReceiver {
   media::Assembler assembler_;
   media::FrameClock clock_;
   media::Vp8Decoder decoder_;
+  TokenBucket pixels_{kPixelBudget};
+  int64_t frame_pixels_ = 0;  // of the pictures since the last key frame
   bool has_received_ = false;
   bool decoder_failed_ = false;
   std::optional<TimePoint> stuck_since_;

@@ -144,6 +144,7 @@ TEST(DesktopModel, ARoomsSceneIsAsCommitted) {
       room::LiveRoomMember other;
       other.member.number = next++;
       other.member.person.name = kNames.at(rng.below(kNames.size()));
+      other.member.is_live = true;
       sample.others.push_back(other);
       scene.handle(
           now,

@@ -25,8 +25,12 @@ std::string name_of(const ui::Person& person) {
   return person.name.empty() ? "Somebody" : person.name;
 }
 
-ui::Person to_person(const app::PersonState& state) {
-  return {.name = state.name,
+// A member whose presence is not proven: what its card says, if it sent one, may be a replay.
+constexpr const char* kUnidentified = "Unidentified";
+
+ui::Person to_person(const room::OtherMember& member) {
+  const app::PersonState& state = member.person;
+  return {.name = member.is_live ? state.name : kUnidentified,
           .muted = state.muted,
           .camera_off = state.camera_off,
           .shares_screen = state.shares_screen};
@@ -101,10 +105,12 @@ void RoomScene::handle_welcome(TimePoint now) {
 }
 
 void RoomScene::handle_there(const room::OtherMember& other, bool is_news) {
-  if (find_member(room_, other.number) != nullptr) {
+  const ui::Member* there = find_member(room_, other.number);
+  if (there != nullptr && there->person.name != kUnidentified) {
     return;
   }
-  const ui::Person person = to_person(other.person);
+  remove(other.number);
+  const ui::Person person = to_person(other);
   const auto former = std::ranges::find_if(room_.others, [&](const ui::Member& member) {
     return member.number >= kFormer && !person.name.empty() && member.person.name == person.name;
   });
@@ -137,10 +143,13 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
   }
   for (const room::LiveRoomMember& other : sample.others) {
     ui::Member* member = find_member(room_, other.member.number);
+    const ui::Person person = to_person(other.member);
     if (member == nullptr) {
-      continue;  // is reported next
+      if (!other.member.is_live) {  // otherwise it is reported next
+        room_.others.push_back({.number = other.member.number, .person = person});
+      }
+      continue;
     }
-    const ui::Person person = to_person(other.member.person);
     if (person.shares_screen && !member->person.shares_screen) {
       tell_(ui::Tone::kNote, name_of(person) + " shares a screen.");
     }

@@ -23,6 +23,7 @@ class RoomSceneTest : public ::testing::Test {
     room::LiveRoomMember other;
     other.member.number = number;
     other.member.person.name = name;
+    other.member.is_live = true;
     sample_.others.push_back(other);
     tell({.kind = kind, .member = number});
   }
@@ -66,6 +67,20 @@ TEST_F(RoomSceneTest, OnlyJoinsAndLeavesAreNews) {
   EXPECT_EQ(told_, (Words{"Ben joined.", "Ana left.", "The connection to Somebody is lost.",
                           "Ben was removed from the room."}));
   EXPECT_TRUE(scene_.room().others.empty());
+}
+
+TEST_F(RoomSceneTest, UnidentifiedMembersAreShownAsSuch) {
+  room::LiveRoomMember ghost;
+  ghost.member.number = 9;
+  ghost.member.person.name = "Ana";  // so it says
+  sample_.others.push_back(ghost);
+  run(100ms);
+  EXPECT_EQ(names(), Words{"Unidentified"});
+  EXPECT_EQ(told_, Words{});
+  sample_.others.front().member.is_live = true;
+  tell({.kind = Kind::kJoined, .member = 9});
+  EXPECT_EQ(names(), Words{"Ana"});
+  EXPECT_EQ(told_, Words{"Ana joined."});
 }
 
 TEST_F(RoomSceneTest, MemberStateIsShown) {

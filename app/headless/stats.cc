@@ -60,6 +60,7 @@ ordered_json member_json(const room::LiveRoomMember& view) {
           {"frames_shown", member.frames_shown},
           {"frames_unopened", member.frames_unopened},
           {"frames_undecodable", member.frames_undecodable},
+          {"frames_over_budget", member.frames_over_budget},
           {"key_frames_asked", member.key_frames_asked},
           {"sound_played", member.sound_played},
           {"sound_concealed", member.sound_concealed}};

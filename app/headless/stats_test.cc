@@ -94,6 +94,7 @@ TEST(Stats, ARoomsSampleListsItsMembers) {
   member.member.frames_shown = 6;
   member.member.frames_unopened = 7;
   member.member.frames_undecodable = 8;
+  member.member.frames_over_budget = 18;
   member.member.key_frames_asked = 9;
   member.member.sound_played = 10;
   member.member.sound_concealed = 11;
@@ -104,7 +105,8 @@ TEST(Stats, ARoomsSampleListsItsMembers) {
           R"(,"room":"lab","number":3,"speaker":4,"video_rate_max_kbps":250.0,"members":[)"
           R"({"number":4,"name":"Ben","muted":true,"camera_off":false,"shares_screen":true,)"
           R"("live":true,"level_dbov":-20.0,"frame_delay_p50_ms":5.0,"frame_delay_p95_ms":null,)"
-          R"("frames_shown":6,"frames_unopened":7,"frames_undecodable":8,"key_frames_asked":9,)"
+          R"("frames_shown":6,"frames_unopened":7,"frames_undecodable":8,"frames_over_budget":18,)"
+          R"("key_frames_asked":9,)"
           R"("sound_played":10,"sound_concealed":11}]})");
 }
 

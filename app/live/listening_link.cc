@@ -57,6 +57,9 @@ void ListeningLink::read() {
   if (fstat(fd.get(), &status) != 0) {
     refuse_by_system(file_, "read");
   }
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    refuse(file_, "belongs to another user, who may read and change it");
+  }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     refuse(file_, "others may read it, and so join; chmod 600 it, or remove it for a new link");
   }

@@ -24,9 +24,6 @@ constexpr Duration kPlayCatchUpMax = 200ms;
 // The most that a peer can make us reserve for incomplete frames: two large key frames.
 constexpr DataSize kIncompleteMax{2 * media::kEncodedFrameMax.bytes()};
 constexpr Duration kIncompleteAge = 8s;
-// Even a silent member reports that five times a second: one without any message for this long,
-// with a namesake that joined later, has come back as that.
-constexpr Duration kLeftBehindAfter = 2s;
 // The relay merges the requests of all: at most one per second reaches the sender anyway.
 constexpr Duration kStuckMax = 1s;
 
@@ -120,7 +117,6 @@ void RoomMember::handle_media(TimePoint now, const session::MessageReceived& mes
     // The first frames may arrive before the card: both were sent when the other end joined.
     Other* other = at == others_.end() ? add_other(media->member) : &at->second;
     if (other != nullptr) {
-      other->heard_at = now;
       other->receiver.handle_fragment(now, media->body);
     }
     return;
@@ -134,7 +130,6 @@ void RoomMember::handle_media(TimePoint now, const session::MessageReceived& mes
     ++at->second.view.sounds_unopened;
     return;
   }
-  at->second.heard_at = now;
   at->second.receiver.handle_sound(now, *sound);
   next_play_ = next_play_.value_or(now);
 }
@@ -202,7 +197,7 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
     return;
   }
   welcome_ = welcome;
-  keys_.emplace(now, options_.media, welcome.number);
+  keys_.emplace(options_.media, welcome.number, secure::RoomKeysOptions{.epoch = welcome.epoch});
   seal_.emplace(*keys_);
   sender_.emplace(now, app::CallSenderOptions{.video = options_.video, .seal = &*seal_}, endpoint_);
   sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay sets a rate
@@ -210,7 +205,15 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
   if (view_.revision > 0) {
     outbox_.put(view_);
   }
+  if (options_.replaces) {
+    outbox_.put(*options_.replaces);
+  }
   others_.erase(welcome.number);
+  for (const MemberNumber present : welcome.present) {
+    if (present != welcome.number && !others_.contains(present)) {
+      add_other(present);
+    }
+  }
   events_.push_back({.kind = RoomEvent::Kind::kWelcome, .member = welcome.number});
   for (const auto& bytes : std::exchange(early_, {})) {
     handle_control(now, bytes);
@@ -234,45 +237,52 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
 }
 
 void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
-  if (news.card.sealed.empty() || news.number == number()) {
-    return;  // a member whose card has not arrived yet, or ourselves
+  if (news.number == number()) {
+    return;
   }
-  const auto card = keys_->handle_card(now, news.number, news.card.sealed);
+  auto at = others_.find(news.number);
+  if (at == others_.end() && add_other(news.number) == nullptr) {
+    return;
+  }
+  if (news.card.sealed.empty()) {
+    return;  // has sent none yet
+  }
+  const auto card = keys_->handle_card(news.number, news.card.sealed);
   if (!card) {
     ++stats_.cards_refused;
     return;
   }
-  auto at = others_.find(news.number);
+  at = others_.find(news.number);
   if (at != others_.end() && at->second.is_known && card->is_new) {
     // The same number, another presence: the member before has gone.
+    audience_changed_ = true;
+    if (at->second.is_announced) {
+      events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = news.number});
+    }
     others_.erase(at);
-    events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = news.number});
     at = others_.end();
   }
   Other* other = at == others_.end() ? add_other(news.number) : &at->second;
   if (other == nullptr) {
     return;
   }
-  const bool is_new = !std::exchange(other->is_known, true);
-  if (is_new) {
-    other->joined_at = now;
-    other->heard_at = std::max(other->heard_at, now);
-  }
+  other->is_known = true;
   app::PersonState person = other->view.person;
   if (const auto message = app::parse_control_message(card->body)) {
     if (const auto* told = std::get_if<app::PersonState>(&*message)) {
       person = *told;
     }
   }
-  const bool is_changed = person != other->view.person || card->is_live != other->view.is_live;
+  const bool is_changed = person != other->view.person;
+  audience_changed_ = audience_changed_ || card->is_live != other->view.is_live;
   other->view.person = std::move(person);
   other->view.is_live = card->is_live;
-  if (is_new || is_changed) {
-    const bool was_there = is_new && std::erase(welcome_->present, news.number) > 0;
-    events_.push_back({.kind = was_there ? RoomEvent::Kind::kPresent
-                               : is_new  ? RoomEvent::Kind::kJoined
-                                         : RoomEvent::Kind::kChanged,
+  if (card->is_live && !std::exchange(other->is_announced, true)) {
+    const bool was_there = std::erase(welcome_->present, news.number) > 0;
+    events_.push_back({.kind = was_there ? RoomEvent::Kind::kPresent : RoomEvent::Kind::kJoined,
                        .member = news.number});
+  } else if (other->is_announced && is_changed) {
+    events_.push_back({.kind = RoomEvent::Kind::kChanged, .member = news.number});
   }
   open_waiting(now, *other);
 }
@@ -289,9 +299,10 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
 }
 
 void RoomMember::handle_left(TimePoint now, const room::MemberLeft& left) {
-  keys_->handle_left(now, left.number);
+  keys_->handle_left(now, left.number, left.epoch);
   std::erase(welcome_->present, left.number);
   if (others_.erase(left.number) > 0) {
+    audience_changed_ = true;
     events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = left.number, .left = left.reason});
   }
 }
@@ -359,25 +370,13 @@ app::PlayedAudio RoomMember::play(TimePoint now) {
   return mixed;
 }
 
-bool RoomMember::is_left_behind(const Other& other) const {
-  return now_ - other.heard_at > kLeftBehindAfter &&
-         std::ranges::any_of(others_, [&other](const auto& entry) {
-           const Other& namesake = entry.second;
-           return namesake.is_known && namesake.view.is_live &&
-                  namesake.joined_at > other.joined_at &&
-                  namesake.view.person.name == other.view.person.name;
-         });
-}
-
 std::vector<OtherMember> RoomMember::others() const {
   std::vector<OtherMember> all;
   all.reserve(others_.size());
   for (const auto& [number, other] : others_) {
-    if (!other.is_known || is_left_behind(other)) {
-      continue;
-    }
     all.push_back(other.view);
     all.back().frames_undecodable = other.receiver.video().stats().frames_undecodable;
+    all.back().frames_over_budget = other.receiver.video().stats().frames_over_budget;
   }
   return all;
 }
@@ -389,6 +388,19 @@ void RoomMember::tell_card() {
     card_changed_ = false;
     outbox_.put(room::Card{++card_revision_, keys_->make_card(app::encode(options_.person))});
   }
+}
+
+void RoomMember::tell_audience() {
+  if (!std::exchange(audience_changed_, false)) {
+    return;
+  }
+  room::Audience audience{.revision = ++audience_revision_};
+  for (const auto& [number, other] : others_) {
+    if (other.view.is_live) {
+      audience.members.push_back(number);
+    }
+  }
+  outbox_.put(audience);
 }
 
 void RoomMember::drain(TimePoint now) {
@@ -404,6 +416,7 @@ void RoomMember::drain(TimePoint now) {
   }
   settle_others(now);
   tell_card();
+  tell_audience();
   outbox_.flush(now, endpoint_);
 }
 

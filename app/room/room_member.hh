@@ -26,6 +26,8 @@ struct RoomMemberOptions {
   /// From the room's link (secure::derive_room).
   secure::Secret media{};
   app::PersonState person{};
+  /// This member was in the room before: that presence ends.
+  std::optional<room::Replacing> replaces{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
 };
@@ -37,7 +39,8 @@ app::VideoSenderOptions room_video(app::VideoSenderOptions video);
 struct OtherMember {
   MemberNumber number = kNobody;
   app::PersonState person{};
-  /// Proven to be present now: before that none of their media is displayed or played.
+  /// Proven to be present now, with the room's link. Before that the member is unidentified: none
+  /// of its media is displayed or played, and none of ours is forwarded to it.
   bool is_live = false;
   /// Level of the audio played last, dBov: 0 loudest, -127 silence.
   double level_dbov = -127;
@@ -45,6 +48,7 @@ struct OtherMember {
   uint64_t key_frames_asked = 0;
   uint64_t frames_unopened = 0;  ///< forged, modified, replayed, or without a key
   uint64_t frames_undecodable = 0;
+  uint64_t frames_over_budget = 0;  ///< see app::kPixelBudget
   uint64_t sounds_unopened = 0;
   uint64_t sound_played = 0;  ///< frames of 20 ms of speech, including concealed ones
   uint64_t sound_concealed = 0;
@@ -53,8 +57,8 @@ struct OtherMember {
 struct RoomEvent {
   enum class Kind {
     kWelcome,  ///< in the room; `member` is the own number
-    kPresent,  ///< joined before us
-    kJoined,
+    kPresent,  ///< joined before us, and is identified since now
+    kJoined,   ///< likewise, after us
     kChanged,  ///< name, muted, camera off
     kLeft,
     kSpeaker,   ///< `member` speaks, or none does
@@ -81,10 +85,11 @@ struct RoomMemberStats {
 
 /// One member of a room, without I/O: a session with the relay, which sends the own camera and
 /// microphone, encrypted, and receives all other members', decrypted. The relay reports who is
-/// present; a member is accepted only with a card made by someone with the room's link. After each
-/// handle_* and verb poll transmit, event, coded, shown and played until empty, then sleep until
-/// poll_timeout. Data from the relay never fail a check; bad data is counted. Threads: none inside;
-/// one owner. `now` never goes back.
+/// present; all of them are listed. A member is identified by a card made by someone with the
+/// room's link, and our media goes to identified members alone. After each handle_* and verb poll
+/// transmit, event, coded, shown and played until empty, then sleep until poll_timeout. Data from
+/// the relay never fail a check; bad data is counted. Threads: none inside; one owner. `now` never
+/// goes back.
 class RoomMember {
  public:
   /// Further members are neither displayed nor played.
@@ -131,8 +136,7 @@ class RoomMember {
   MemberNumber speaker() const { return speaker_.number; }
   /// As requested by the relay; nullopt: no request yet, and no video is sent.
   std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
-  /// In the order of their numbers. A member who came back under the same name after a crash is
-  /// listed once: the first presence, until the relay also removes it, is left out.
+  /// Everybody that the relay named or whose media came, in the order of their numbers.
   std::vector<OtherMember> others() const;
   const session::Endpoint& endpoint() const { return endpoint_; }
   /// The share (0..1) of own messages recently lost in the network.
@@ -142,10 +146,9 @@ class RoomMember {
  private:
   struct Other {
     explicit Other(app::CallReceiverOptions options) : receiver(std::move(options)) {}
-    bool is_known = false;  // by a card
+    bool is_known = false;      // by a card
+    bool is_announced = false;  // by an event: it is identified
     OtherMember view;
-    TimePoint joined_at{};  // when its card was first received
-    TimePoint heard_at{};   // when any of their data last arrived
     app::CallReceiver receiver;
     std::deque<media::EncodedFrame> waiting{};  // encrypted; at most kWaitingMax
   };
@@ -161,11 +164,11 @@ class RoomMember {
   void handle_video_rate(TimePoint now, const room::VideoRate& rate);
   void handle_farewell(const room::Farewell& farewell);
   Other* add_other(MemberNumber number);
-  bool is_left_behind(const Other& other) const;
   bool open(MemberNumber number, media::EncodedFrame& frame);
   void open_waiting(TimePoint now, Other& other);
   void settle_others(TimePoint now);
   void tell_card();
+  void tell_audience();
 
   RoomMemberOptions options_;
   session::Endpoint endpoint_;
@@ -180,6 +183,8 @@ class RoomMember {
   std::optional<app::CallSender> sender_;
   uint32_t card_revision_ = 0;
   bool card_changed_ = false;
+  uint32_t audience_revision_ = 0;
+  bool audience_changed_ = false;
   room::View view_;
   room::SpeakerNews speaker_;
   room::VideoRate video_rate_;

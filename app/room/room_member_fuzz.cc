@@ -47,7 +47,7 @@ std::unique_ptr<control::Control> test_control() {
 /// A relay that sends what the input says, with the help of a member that has the room's link.
 class HostileRelay {
  public:
-  HostileRelay() : endpoint_(kTimeZero, {}, test_control()), helper_(kTimeZero, {}, 2) {
+  HostileRelay() : endpoint_(kTimeZero, {}, test_control()), helper_({}, 2) {
     app::open_call_flows(endpoint_);
   }
 
@@ -104,7 +104,7 @@ class HostileRelay {
     while (const auto message = endpoint_.poll_message()) {
       const auto parsed = room::parse_room_message(message->bytes);
       if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
-        (void)helper_.handle_card(now, member.number(), card->sealed);
+        (void)helper_.handle_card(member.number(), card->sealed);
       }
     }
   }

@@ -232,7 +232,7 @@ class LyingRelay {
     tell(room::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
     exchange();
     for (const auto& card : cards_) {
-      (void)helper_.handle_card(now_, 1, card);
+      (void)helper_.handle_card(1, card);
     }
   }
   void tell(const room::RoomMessage& message) {
@@ -271,6 +271,9 @@ class LyingRelay {
         const auto parsed = room::parse_room_message(message->bytes);
         if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
           cards_.push_back(card->sealed);
+        } else if (const auto* audience =
+                       parsed ? std::get_if<room::Audience>(&*parsed) : nullptr) {
+          audience_ = audience->members;
         }
       }
       while (auto shown = member_->poll_shown()) {
@@ -282,17 +285,19 @@ class LyingRelay {
   RoomMember& member() { return *member_; }
   secure::RoomKeys& helper() { return helper_; }
   const std::vector<RoomShown>& shown() const { return shown_; }
+  const std::vector<MemberNumber>& audience() const { return audience_; }
   TimePoint now() const { return now_; }
 
  private:
   TimePoint now_ = kTimeZero;
   session::Endpoint endpoint_;
   std::unique_ptr<RoomMember> member_;
-  secure::RoomKeys helper_{kTimeZero, test_media(), 2};
+  secure::RoomKeys helper_{test_media(), 2};
   media::SyntheticCamera camera_{{.width = kTestWidth, .height = kTestHeight}};
   media::AdaptiveEncoder encoder_{
       {.width = kTestWidth, .height = kTestHeight, .temporal_layers = 3, .anchor_interval = 4}};
   std::vector<std::vector<std::byte>> cards_;
+  std::vector<MemberNumber> audience_;
   std::vector<RoomShown> shown_;
 };
 
@@ -351,7 +356,10 @@ TEST(RoomMember, ReplayedOrMisattributedFrameIsNotDisplayed) {
   relay.send_frame(frame, 3);
   relay.send_frame(frame, 1);
   EXPECT_EQ(relay.shown().size(), 1U);
-  EXPECT_EQ(relay.member().others().size(), 1U) << "who has no card is not there";
+  const auto others = relay.member().others();
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(others.back().number, 3U);
+  EXPECT_FALSE(others.back().is_live) << "no card";
 }
 
 TEST(RoomMember, FramesBeforeTheProofAreDisplayedAfterIt) {
@@ -383,7 +391,8 @@ TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
   LyingRelay relay{false};
   relay.introduce_helper();
   relay.send_frame(relay.seal(relay.code(0)));
-  EXPECT_TRUE(relay.member().others().empty());
+  ASSERT_EQ(relay.member().others().size(), 1U);
+  EXPECT_FALSE(relay.member().others().front().is_live);
   relay.welcome();
   ASSERT_EQ(relay.member().others().size(), 1U);
   EXPECT_EQ(relay.member().others().front().person.name, "Two");
@@ -392,15 +401,53 @@ TEST(RoomMember, MessagesBeforeTheWelcomeAreKept) {
   EXPECT_EQ(relay.shown().size(), 1U);
 }
 
-TEST(RoomMember, MembersWithoutAValidCardAreIgnored) {
+TEST(RoomMember, MembersWithoutAValidCardAreUnidentified) {
   LyingRelay relay;
   secure::Secret other_room;
-  secure::RoomKeys stranger{kTimeZero, other_room, 3};
+  secure::RoomKeys stranger{other_room, 3};
   relay.tell(room::MemberNews{3, {1, stranger.make_card({})}});
   relay.tell(room::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
+  relay.tell(room::MemberNews{5, {}});                                 // has sent none
   relay.exchange();
-  EXPECT_TRUE(relay.member().others().empty());
   EXPECT_EQ(relay.member().stats().cards_refused, 2U);
+  std::vector<MemberNumber> unidentified;
+  for (const OtherMember& other : relay.member().others()) {
+    EXPECT_FALSE(other.is_live);
+    EXPECT_EQ(other.person.name, "");
+    unidentified.push_back(other.number);
+  }
+  EXPECT_EQ(unidentified, (std::vector<MemberNumber>{3, 4, 5}));
+  EXPECT_FALSE(relay.member().poll_event() && relay.member().poll_event()) << "the welcome alone";
+  relay.tell(room::MemberLeft{4});
+  relay.exchange();
+  EXPECT_EQ(relay.member().others().size(), 2U);
+}
+
+TEST(RoomMember, MediaGoesToIdentifiedMembersAlone) {
+  LyingRelay relay;
+  relay.tell(room::MemberNews{3, {}});
+  relay.introduce_helper();
+  EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{}) << "its card greets nobody: a replay?";
+  relay.introduce_helper();
+  ASSERT_TRUE(relay.member().others().front().is_live);
+  EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{2});
+  relay.tell(room::MemberLeft{2});
+  relay.exchange();
+  EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{});
+}
+
+TEST(RoomMember, MemberWithAnothersNameHidesNobody) {
+  SimulatedRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  room.run_until(kTimeZero + 2s);
+  room.crash(ben);  // silent, and still a member for the relay
+  Seat& other = room.join({.name = "Ben", .seed = 3});
+  room.run_until(kTimeZero + 8s);
+  const auto others = ada.member->others();
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(others[0].number, ben.number);
+  EXPECT_EQ(others[1].number, other.number);
 }
 
 TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {

@@ -79,6 +79,7 @@ void SecureRoom::handle_path_error(TimePoint now, const PathError& error) {
 
 void SecureRoom::handle_connected(TimePoint now) {
   RoomMemberOptions member = options_.member;
+  member.replaces = presence_;
   member.endpoint.datagram_max = std::min(connection_->datagram_max(), kPlainMax);
   member_ = std::make_unique<RoomMember>(now, std::move(member),
                                          std::make_unique<control::CressControl>(options_.control));
@@ -136,6 +137,10 @@ void SecureRoom::drain_events(TimePoint now) {
 }
 
 void SecureRoom::drain_member() {
+  if (member_ && member_->welcome()) {
+    const room::Welcome& welcome = *member_->welcome();
+    presence_ = room::Replacing{welcome.number, welcome.token};
+  }
   while (member_) {
     const auto event = member_->poll_event();
     if (!event) {

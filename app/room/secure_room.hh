@@ -106,6 +106,7 @@ class SecureRoom final : public live::LiveMachine {
 
   SecureRoomOptions options_;
   std::optional<View> view_;
+  std::optional<room::Replacing> presence_;  // the last one
   std::unique_ptr<secure::Connection> connection_;
   std::unique_ptr<RoomMember> member_;
   TimePoint rejoin_at_ = kNever;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "eval/relay_load/attack.hh"
 #include "eval/relay_load/loopback.hh"
 #include "relay/members/hostile_datagram.hh"
 #include "relay/members/load_member.hh"
@@ -25,24 +26,8 @@
 namespace cress::relay_load {
 namespace {
 
-constexpr Duration kTurn = 10ms;  // on average
-
-/// One kind of attack. Each turn lasts kTurn.
-class Attack {
- public:
-  Attack() = default;
-  Attack(const Attack&) = delete;
-  Attack& operator=(const Attack&) = delete;
-  virtual ~Attack() = default;
-  virtual void take_turn(TimePoint now, bool is_active) = 0;
-};
-
-struct Parts {
-  const runtime::MonotonicClock& clock;
-  runtime::EventLoop& loop;
-  const HostileOptions& options;
-  HostileProcess::Shared& shared;
-};
+constexpr Duration kTurn = Attack::kTurn;
+using Parts = AttackParts;
 
 class Noise final : public Attack {
  public:
@@ -311,6 +296,12 @@ std::unique_ptr<Attack> make_attack(const Parts& parts) {
       return std::make_unique<Echo>(parts);
     case HostileKind::kFlood:
       return std::make_unique<Liar>(parts, 100);
+    case HostileKind::kGhost:
+    case HostileKind::kPingFlood:
+    case HostileKind::kDecoderBomb:
+    case HostileKind::kCardStorm:
+    case HostileKind::kRoamStorm:
+      return make_insider(parts);
     case HostileKind::kForged:
       break;
   }

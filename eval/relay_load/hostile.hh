@@ -28,12 +28,17 @@ enum class HostileKind {
   kReplay,  ///< a member: repeats each of its datagrams five times, also from another address
   kFlood,   ///< a member: 10 000 authentic datagrams per second
   kForged,  ///< a member: 1000 datagrams per second with forged frames, layers, references and news
+  kGhost,   ///< a member without a card: asks for the video of all, and for key frames
+  kPingFlood,    ///< a member: 6000 pings per second
+  kDecoderBomb,  ///< a member: 1000 key frames of 161 bytes per second
+  kCardStorm,    ///< a member: 1000 cards per second
+  kRoamStorm,    ///< a member: 6000 pings per second from 64 addresses in turn
 };
 struct HostileName {
   HostileKind kind;
   const char* name;
 };
-inline constexpr std::array<HostileName, 9> kHostileNames{
+inline constexpr std::array<HostileName, 14> kHostileNames{
     {{HostileKind::kNoise, "noise"},
      {HostileKind::kProof, "proof"},
      {HostileKind::kSlowJoin, "slow-join"},
@@ -42,7 +47,12 @@ inline constexpr std::array<HostileName, 9> kHostileNames{
      {HostileKind::kHalfOpenSpread, "half-open-spread"},
      {HostileKind::kReplay, "replay"},
      {HostileKind::kFlood, "flood"},
-     {HostileKind::kForged, "forged"}}};
+     {HostileKind::kForged, "forged"},
+     {HostileKind::kGhost, "ghost"},
+     {HostileKind::kPingFlood, "ping-flood"},
+     {HostileKind::kDecoderBomb, "decoder-bomb"},
+     {HostileKind::kCardStorm, "card-storm"},
+     {HostileKind::kRoamStorm, "roam-storm"}}};
 /// nullopt: no attack of that name.
 std::optional<HostileKind> find_hostile(std::string_view name);
 

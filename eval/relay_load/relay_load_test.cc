@@ -109,7 +109,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HostileKind::kHalfOpenSpread, {"handshake_failed"}, 20, kUntilGivenUp},
         Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100},
         Refused{HostileKind::kFlood, {"member_datagrams_over_limit", "ignored"}, 20},
-        Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20}),
+        Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20},
+        Refused{HostileKind::kGhost, {"member_control_over_limit"}, 20},
+        Refused{HostileKind::kPingFlood, {"over_limit"}, 200},
+        Refused{HostileKind::kDecoderBomb, {"member_frames_over_limit"}, 100},
+        Refused{HostileKind::kCardStorm, {"member_control_over_limit"}, 100},
+        Refused{HostileKind::kRoamStorm, {"over_limit"}, 100}),
     [](const auto& kind) {
       std::string name;
       for (const char* at = kHostileNames.at(static_cast<size_t>(kind.param.kind)).name; *at != 0;

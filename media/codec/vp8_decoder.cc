@@ -45,6 +45,11 @@ Result<FrameTag, DecodeError> parse_tag(std::span<const std::byte> frame) {
 
 }  // namespace
 
+std::optional<int64_t> key_frame_pixels(std::span<const std::byte> frame) {
+  const Result<FrameTag, DecodeError> tag = parse_tag(frame);
+  return tag && tag->key_frame ? std::optional{int64_t{tag->width} * tag->height} : std::nullopt;
+}
+
 const char* describe(DecodeError error) {
   switch (error) {
     case DecodeError::kEmpty:

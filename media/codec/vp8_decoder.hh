@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "media/frame/picture.hh"
@@ -24,6 +25,10 @@ struct Vp8DecoderOptions {
   /// and more). Default: 4096 × 2304.
   int64_t pixels_max = int64_t{4096} * 2304;
 };
+
+/// The size of the pictures from this frame on, if it is a key frame (RFC 6386 §9.1): pixels.
+/// nullopt: another frame, or no VP8.
+std::optional<int64_t> key_frame_pixels(std::span<const std::byte> frame);
 
 /// VP8 (RFC 6386) through libvpx, one thread. Errors: peer data gives a DecodeError and never
 /// throws; set-up throws std::runtime_error with libvpx's message. After an error request a key

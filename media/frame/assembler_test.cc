@@ -17,7 +17,7 @@ using Messages = std::vector<std::vector<std::byte>>;
 EncodedFrame random_frame(Rng& rng, uint32_t id, uint64_t bytes_max) {
   EncodedFrame frame{.id = id,
                      .reference_id = id,
-                     .capture_time = TimePoint{Duration{static_cast<int64_t>(rng.next())}},
+                     .capture_time = TimePoint{Duration{static_cast<int64_t>(rng.next() >> 8U)}},
                      .key_frame = true,
                      .data = std::vector<std::byte>(1 + rng.below(bytes_max))};
   if (id > 0 && rng.chance(0.9)) {
@@ -588,7 +588,7 @@ TEST(Assembler, EachHostileHeaderGivesItsErrorAndChangesNothing) {
       {"key frame that refers", 9, {0, 0, 1}, FragmentError::kBadReference},
       {"delta frame that does not", 1, {0}, FragmentError::kBadReference},
       {"other count, same frame", 4, {0, 3}, FragmentError::kBadLength},
-      {"other capture time, same frame", 16, {9}, FragmentError::kConflict},
+      {"other capture time, same frame", 23, {9}, FragmentError::kConflict},
   };
   const Messages good = fragment(frame_of(9, 2000), DataSize{1100});
   ASSERT_EQ(good.size(), 2U);
@@ -614,7 +614,7 @@ TEST(Assembler, HostileParityGivesItsErrorAndChangesNothing) {
       {"far beyond it", 2, {0xFF, 0xFF}, FragmentError::kBadCount},
       {"frame of another size", 6, {0, 0x07, 0xCE}, FragmentError::kBadLength},
       {"frame of another size, same length", 6, {0, 0x07, 0xCF}, FragmentError::kConflict},
-      {"another frame's time", 16, {9}, FragmentError::kConflict},
+      {"another frame's time", 23, {9}, FragmentError::kConflict},
   };
   const Messages good = fragment(frame_of(9, 2000), DataSize{1100}, 1);
   ASSERT_EQ(good.size(), 3U);
@@ -643,6 +643,20 @@ TEST(Assembler, TruncatedMessagesAreNamedAtEveryLength) {
     EXPECT_EQ(result.error(), length < 24 ? FragmentError::kTruncated : FragmentError::kBadLength);
   }
   EXPECT_EQ(assembler.incomplete_frames(), 0U);
+}
+
+TEST(Fragment, CaptureTimesBeyondFourYearsAreRejected) {
+  const auto parsed = [](Duration since_zero) {
+    const EncodedFrame frame{
+        .id = 7, .reference_id = 6, .capture_time = kTimeZero + since_zero, .data = {std::byte{1}}};
+    return parse_fragment(fragment(frame, DataSize{1000}).front()).has_value();
+  };
+  EXPECT_TRUE(parsed(kCaptureTimeMax));
+  EXPECT_TRUE(parsed(-kCaptureTimeMax));
+  EXPECT_FALSE(parsed(kCaptureTimeMax + Duration{1}));
+  EXPECT_FALSE(parsed(-kCaptureTimeMax - Duration{1}));
+  EXPECT_FALSE(parsed(Duration::min()));
+  EXPECT_FALSE(parsed(Duration::max()));
 }
 
 }  // namespace

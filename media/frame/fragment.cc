@@ -82,6 +82,8 @@ const char* describe(FragmentError error) {
       return "fragment with an impossible index or count";
     case FragmentError::kBadSize:
       return "fragment of an empty or too large frame";
+    case FragmentError::kBadTime:
+      return "fragment with an impossible capture time";
     case FragmentError::kBadReference:
       return "fragment with an impossible reference";
     case FragmentError::kBadLength:
@@ -117,6 +119,10 @@ Result<Fragment, FragmentError> parse_fragment(std::span<const std::byte> messag
   header.frame_id = static_cast<uint32_t>(number_at(message, kFrameIdAt, 4));
   header.capture_time =
       TimePoint{Duration{static_cast<int64_t>(number_at(message, kCaptureTimeAt, 8))}};
+  if (header.capture_time > kTimeZero + kCaptureTimeMax ||
+      header.capture_time < kTimeZero - kCaptureTimeMax) {
+    return FragmentError::kBadTime;
+  }
   if (header.frame_size <= DataSize{0} || header.frame_size > kEncodedFrameMax) {
     return FragmentError::kBadSize;
   }

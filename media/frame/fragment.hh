@@ -43,12 +43,16 @@ struct FragmentHeader {
 };
 
 /// Why bytes from the peer are not a fragment, or not one of this frame.
+/// Four years, on either side of the clock's zero: differences of such times do not overflow.
+inline constexpr Duration kCaptureTimeMax = std::chrono::microseconds{(int64_t{1} << 47) - 1};
+
 enum class FragmentError {
   kTruncated,   ///< shorter than the header
   kBadVersion,  ///< not kFragmentVersion
   kBadFlags,    ///< a reserved flag is set, a layer beyond the last, a key frame or anchor above 0
   kBadCount,    ///< no fragments, an index beyond them, or more fragments than bytes
   kBadSize,     ///< an empty frame or one beyond kEncodedFrameMax
+  kBadTime,     ///< a capture time beyond kCaptureTimeMax
   kBadReference,  ///< refers before frame 0, or a key frame with a reference, or a delta frame
                   ///< without one
   kBadLength,     ///< a length other than the even split gives this index or parity

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "relay/daemon/json_log.hh"
+#include "relay/daemon/late_rooms.hh"
 #include "relay/daemon/metrics.hh"
 #include "transport/base/check.hh"
 #include "transport/runtime/address_text.hh"
@@ -26,7 +27,6 @@
 namespace cress::relay {
 namespace {
 
-constexpr Duration kLookInterval = 100ms;
 // Imperceptible in a call; under load it saves a third or more of the processor time
 // (docs/experiments/0008).
 constexpr Duration kGather = 500us;
@@ -109,6 +109,7 @@ class Daemon::Impl {
         log_(log, config_.log_addresses),
         store_(config_.rooms),
         socket_(clock, socket_options(config_)),
+        late_rooms_(config_.rooms, [&clock] { return clock.now(); }),
         relay_(clock.now(), machine_options()),
         worker_(loop, config_.machine.listener.pending_max),
         watched_(clock, relay_, [this] { take_outputs(); }),
@@ -165,28 +166,23 @@ class Daemon::Impl {
 
   RelayMachineOptions machine_options() {
     RelayMachineOptions options = config_.machine;
-    options.look_for_rooms = [this] { open_new_rooms(); };
+    options.listener.late_lookup = [this](std::string_view identity) {
+      return late_rooms_.look_up(identity);
+    };
     options.listener.hands_out_work = true;
     return options;
   }
 
-  // A peer asks for a room that is not open: it may have been created a moment ago. Any peer can
-  // ask, so the file is read only occasionally.
-  void open_new_rooms() {
-    const TimePoint now = clock_.now();
-    if (now < next_look_ || drain_until_) {
-      return;
+  // A peer asked for a room that was not open, and the worker has read the file.
+  void open_new_rooms(const LateRooms::Found& found) {
+    if (!found.error.empty()) {
+      log_.write("error", "rooms", {{"words", found.error}});
     }
-    next_look_ = now + kLookInterval;
-    try {
-      for (const StoredRoom& room : store_.rooms()) {
-        const bool is_over = room.expires && *room.expires <= wall_clock_();
-        if (!is_over && !open_.contains(room.door.name) && relay_.open(room.door)) {
-          open_.insert(room.door.name);
-        }
+    for (const StoredRoom& room : found.rooms) {
+      const bool is_over = room.expires && *room.expires <= wall_clock_();
+      if (!drain_until_ && !is_over && !open_.contains(room.door.name) && relay_.open(room.door)) {
+        open_.insert(room.door.name);
       }
-    } catch (const std::exception& error) {
-      log_.write("error", "rooms", {{"words", error.what()}});
     }
   }
 
@@ -250,13 +246,24 @@ class Daemon::Impl {
     tell_events();
     while (auto work = relay_.poll_work()) {
       // The machine bounds the work that is out, so there is a place for it.
-      const auto shared = std::make_shared<secure::HandshakeWork>(*std::move(work));
-      check(worker_.add([shared] { shared->run(); },
-                        [this, shared] {
-                          driver_.wake([this, &shared](TimePoint now) {
-                            relay_.handle_work(now, std::move(*shared));
-                          });
-                        }),
+      struct Job {
+        secure::HandshakeWork work;
+        std::optional<LateRooms::Found> found;  // by the worker, while it had the file
+      };
+      const auto shared = std::make_shared<Job>(Job{*std::move(work), {}});
+      check(worker_.add(
+                [this, shared] {
+                  shared->work.run();
+                  shared->found = late_rooms_.take();
+                },
+                [this, shared] {
+                  if (shared->found) {
+                    open_new_rooms(*shared->found);
+                  }
+                  driver_.wake([this, &shared](TimePoint now) {
+                    relay_.handle_work(now, std::move(shared->work));
+                  });
+                }),
             "Daemon: more handshakes at work than the machine allows");
     }
   }
@@ -303,9 +310,9 @@ class Daemon::Impl {
   RoomStore store_;
   int64_t version_ = -1;
   UnixSeconds next_expiry_ = 0;
-  TimePoint next_look_ = kTimeZero;
   std::set<std::string> open_;  // rooms that the machine knows
   runtime::UdpSocket socket_;
+  LateRooms late_rooms_;  // of the worker
   RelayMachine relay_;
   runtime::Worker worker_;  // ends before the machine does
   WatchedMachine watched_;

@@ -82,6 +82,7 @@ void add_door(Families& out, const secure::ListenerStats& door) {
                 {"handshake_failed", door.handshakes_failed},
                 {"rate_limited", door.rate_limited},
                 {"ignored", door.ignored},
+                {"over_limit", door.over_limit},
                 {"unknown_room", door.unknown_identity},
                 {"full", door.full}});
 }
@@ -105,6 +106,8 @@ void add_rooms(Families& out, const RoomStats& rooms) {
                 {"datagrams_malformed", rooms.datagrams_malformed},
                 {"messages_malformed", rooms.messages_malformed},
                 {"control_over_limit", rooms.control_over_limit},
+                {"frames_over_limit", rooms.frames_over_limit},
+                {"sounds_over_limit", rooms.sounds_over_limit},
                 {"fragments", rooms.fragments_refused},
                 {"sounds", rooms.sounds_left_out}});
 }

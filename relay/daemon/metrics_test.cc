@@ -66,6 +66,9 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
   metrics.door.bad_tag = 35;
   metrics.door.ignored = 36;
   metrics.door.unknown_identity = 37;
+  metrics.door.over_limit = 38;
+  metrics.rooms.frames_over_limit = 27;
+  metrics.rooms.sounds_over_limit = 28;
   metrics.network.send_too_large = 40;
   metrics.network.send_overflow = 41;
   metrics.wait.add(200us);
@@ -101,6 +104,9 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "refused_total{reason=\"bad_tag\"} 35",
                            "refused_total{reason=\"ignored\"} 36",
                            "refused_total{reason=\"unknown_room\"} 37",
+                           "refused_total{reason=\"over_limit\"} 38",
+                           "member_refused_total{reason=\"frames_over_limit\"} 27",
+                           "member_refused_total{reason=\"sounds_over_limit\"} 28",
                            "send_failed_total{reason=\"too_large\"} 40",
                            "send_failed_total{reason=\"overflow\"} 41",
                            "wait_seconds_bucket{le=\"0.0001\"} 0",

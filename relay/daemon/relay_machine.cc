@@ -6,6 +6,7 @@
 
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
+#include "transport/secure/crypto/crypto.hh"
 #include "transport/secure/records/records.hh"
 
 namespace cress::relay {
@@ -84,11 +85,7 @@ RelayMachine::RelayMachine(TimePoint start, RelayMachineOptions options)
 }
 
 std::optional<secure::Secret> RelayMachine::find_key(std::string_view identity) {
-  auto door = doors_.find(identity);
-  if (door == doors_.end() && options_.look_for_rooms) {
-    options_.look_for_rooms();
-    door = doors_.find(identity);
-  }
+  const auto door = doors_.find(identity);
   return door == doors_.end()
              ? std::nullopt
              : std::optional(secure::room_credential(door->second.door.access).psk);
@@ -251,7 +248,9 @@ void RelayMachine::handle_event(TimePoint now, const secure::PeerEvent& event) {
 
 void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const Address& address) {
   const auto slot = live_room(now, event.identity);
-  const auto number = slot ? slots_[*slot]->room.join(now) : std::nullopt;
+  room::PresenceToken token{};
+  secure::fill_random(token);
+  const auto number = slot ? slots_[*slot]->room.join(now, token) : std::nullopt;
   if (!number) {
     note({.kind = RelayEvent::Kind::kRefused,
           .room = slot ? slots_[*slot]->name : "",

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,14 +27,13 @@ inline constexpr int kRoomMembersMax = secure::kRoomOthersMax + 1;
 static_assert(kRoomMembersMax <= kLegsMax);
 
 struct RelayMachineOptions {
-  secure::ListenerOptions listener{};  ///< its lookup is set by the machine
+  /// Its lookup is set by the machine. A late_lookup that finds a room must see to it that the room
+  /// is open() before handle_work().
+  secure::ListenerOptions listener{};
   /// Defaults for rooms that do not override them; each room has its own name.
   RoomOptions room{};
   /// Rooms with at least one member, at the same time.
   size_t live_rooms_max = 1024;
-  /// Called when a peer whose address is verified asks for a room that is not open: a chance to
-  /// open() new rooms. Must not throw, and must be cheap when called often. May be empty.
-  std::function<void()> look_for_rooms{};
 };
 
 /// What a relay knows of a room: everything except the data of its members.

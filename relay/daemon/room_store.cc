@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,14 +121,28 @@ class RoomStore::Impl {
   const std::string& file() const { return file_; }
 
  private:
-  // Before SQLite opens it, which would use the umask's permissions.
+  // Before SQLite opens it, which would use the umask's permissions. An existing file is not opened
+  // here: closing it would drop the locks of this process's other connections to it (POSIX), and
+  // another program would then take their log away.
   void make_private() const {
-    const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor < 0) {
+    const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor >= 0) {
+      ::close(descriptor);
+    }
+    struct stat status {};
+    if ((descriptor < 0 && errno != EEXIST) || ::access(file_.c_str(), R_OK | W_OK) != 0 ||
+        ::stat(file_.c_str(), &status) != 0) {
       throw std::runtime_error(fmt::format("{}: cannot be opened for writing: {}", file_,
                                            std::generic_category().message(errno)));
     }
-    ::close(descriptor);
+    if (!S_ISREG(status.st_mode)) {
+      throw std::runtime_error(fmt::format("{}: cannot be opened for writing: not a file", file_));
+    }
+    if ((status.st_uid != geteuid() && status.st_uid != 0) ||
+        (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      throw std::runtime_error(fmt::format(
+          "{}: others may read or change it, and so join; it must be yours, with mode 600", file_));
+    }
   }
   void expect(int result) const {
     switch (result & 0xff) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -101,6 +103,7 @@ TEST_F(RoomStoreFile, OnlyTheOwnerMayReadIt) {
 TEST_F(RoomStoreFile, OtherFilesAreLeftUnchanged) {
   const std::string text = "This is a letter, not a database. " + std::string(5000, 'x');
   std::ofstream{file()} << text;
+  std::filesystem::permissions(file(), std::filesystem::perms{0600});
   EXPECT_NE(complaint().find("is not a room file"), std::string::npos) << complaint();
   std::ifstream again{file()};
   EXPECT_EQ((std::string{std::istreambuf_iterator<char>{again}, {}}), text);
@@ -153,6 +156,36 @@ TEST_F(RoomStoreFile, MissingFolderIsReportedByName) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string{error.what()}.find("no/rooms.db"), std::string::npos);
   }
+}
+
+TEST_F(RoomStoreFile, AFileThatOthersMayReadIsRejected) {
+  EXPECT_TRUE(RoomStore{file()}.create(room("kitchen", 1)));
+  for (const unsigned mode : {0640U, 0604U, 0620U, 0602U}) {
+    std::filesystem::permissions(file(), std::filesystem::perms{mode});
+    EXPECT_NE(complaint().find("mode 600"), std::string::npos) << complaint();
+  }
+  std::filesystem::permissions(file(), std::filesystem::perms{0600});
+  EXPECT_EQ(complaint(), "nothing");
+}
+
+TEST_F(RoomStoreFile, ASecondConnectionLeavesTheFirstItsChanges) {
+  // The relay has two. If opening one dropped the other's locks, the next program would delete the
+  // log that both read.
+  RoomStore first{file()};
+  const RoomStore second{file()};
+  const auto create_elsewhere = [this](const std::string& name, uint8_t key) {
+    const pid_t child = fork();
+    if (child == 0) {
+      _exit(RoomStore{file()}.create(room(name, key)) ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  };
+  create_elsewhere("kitchen", 1);
+  create_elsewhere("garden", 2);
+  EXPECT_EQ(first.rooms().size(), 2U);
+  EXPECT_EQ(second.rooms().size(), 2U);
 }
 
 }  // namespace

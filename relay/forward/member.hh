@@ -20,18 +20,29 @@ struct Room::Member {
   room::MemberNumber number() const { return source.number; }
   size_t slot() const { return source.slot; }
   bool is_in() const { return !farewell && !is_gone; }
+  /// Its media may go to the member in that slot: each has verified the other.
+  bool may_reach(size_t slot) const { return ((audience & verified_by) >> slot & 1U) != 0; }
 
   Source source;
   Leg leg;
   room::Card card;
   bool card_is_news = false;  // not yet sent to the others
   std::optional<room::View> view;
+  /// The members, by slot, that this one has verified: only they get its media.
+  uint64_t audience = 0;
+  /// Those, by slot, that have verified this one: only they could open its media.
+  uint64_t verified_by = 0;
+  uint32_t audience_revision = 0;
+  /// Proves that a newcomer was this member; all zero: nothing does.
+  room::PresenceToken token{};
   TimePoint heard_at;
 
   TokenBucket bits;
   TokenBucket datagrams;
   TokenBucket control;
   TokenBucket cards;
+  TokenBucket frames;
+  TokenBucket sounds;
   TokenBucket key_frame_wishes;
 
   /// In transit.
@@ -41,6 +52,11 @@ struct Room::Member {
   std::optional<double> capacity_bps;
   /// The members, by slot, whose audio it gets.
   uint64_t hears = ~uint64_t{0};
+  /// The level of each sender by slot that the last plan gave it: that of the leg, unless the two
+  /// have not verified each other yet.
+  std::array<FrameKind, kLegsMax> planned{};
+  /// Not planned again before: media has just begun to flow.
+  TimePoint plan_from = kTimeZero;
   /// The members whose video it requests, in order of priority.
   std::vector<Leg::Place> shown;
 

@@ -26,6 +26,9 @@ constexpr Duration kHoldBackMax = 2s;
 constexpr size_t kHeldAnchorsMax = 16;
 // A frame is reconsidered when its reference has become complete, if it is at most this far behind.
 constexpr uint32_t kReconsiderSpan = 64;
+// Leaves in quick succession share one epoch of keys: an epoch's keys are kept for a while, and few
+// are kept.
+constexpr Duration kEpochSpacing = 2s;
 
 uint64_t bit(size_t i) { return uint64_t{1} << i; }
 
@@ -54,6 +57,10 @@ Room::Member::Member(TimePoint now, room::MemberNumber its_number, size_t its_sl
                           options.member_burst)),
       control(allowance(static_cast<double>(options.control_messages_per_second), 1s)),
       cards(allowance(static_cast<double>(options.cards_per_second), 1s)),
+      frames(allowance(static_cast<double>(options.member_frames_per_second),
+                       options.member_media_burst)),
+      sounds(allowance(static_cast<double>(options.member_sounds_per_second),
+                       options.member_media_burst)),
       key_frame_wishes({.per_second = 1 / to_seconds(options.key_frame_interval),
                         .burst = static_cast<double>(options.key_frames_per_leg_burst)}) {}
 
@@ -88,7 +95,7 @@ std::optional<size_t> Room::free_slot() const {
   return std::nullopt;
 }
 
-std::optional<room::MemberNumber> Room::join(TimePoint now) {
+std::optional<room::MemberNumber> Room::join(TimePoint now, const room::PresenceToken& token) {
   const auto slot = free_slot();
   if (!slot) {
     ++stats_.refused_joins;
@@ -102,6 +109,7 @@ std::optional<room::MemberNumber> Room::join(TimePoint now) {
   slots_.at(*slot) = std::make_unique<Member>(now, number, *slot, options_, stats_);
   present_ |= bit(*slot);
   Member& newcomer = *slots_[*slot];
+  newcomer.token = token;
   touch(newcomer);
   if (next_tick_ == kNever) {
     next_tick_ = now + kTick;
@@ -140,7 +148,9 @@ void Room::introduce(Member& newcomer) {
                                .video_rate_max = options_.video_rate_max,
                                .datagram_max = room::kLegDatagramMax,
                                .room = options_.name,
-                               .present = std::move(present)});
+                               .present = std::move(present),
+                               .epoch = epoch_,
+                               .token = newcomer.token});
   if (speaker_) {
     tell(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }
@@ -221,13 +231,20 @@ void Room::withdraw(Member& member, room::LeaveReason reason) {
     if (other && other.get() != &member) {
       other->leg.forget_source(slot);
       other->source.watchers &= ~bit(slot);
+      other->audience &= ~bit(slot);
+      other->planned.at(slot) = FrameKind::kNone;
+      other->verified_by &= ~bit(slot);
       std::erase_if(other->shown, [slot](const Leg::Place& place) { return place.slot == slot; });
     }
   }
   sources_.at(slot) = nullptr;
   speakers_.forget(slot);
   --members_in_;
-  tell_all(room::MemberLeft{member.number(), reason}, &member);
+  if (last_now_ - epoch_since_ >= kEpochSpacing && epoch_ < room::kEpochMax) {
+    ++epoch_;
+    epoch_since_ = last_now_;
+  }
+  tell_all(room::MemberLeft{member.number(), reason, epoch_}, &member);
   tell_speaker();
   next_step_ = std::min(next_step_, last_now_);
   steps_changed_ = true;
@@ -322,6 +339,10 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
 
 void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> message) {
   ++stats_.sounds_in;
+  if (!from.sounds.take(now, 1)) {
+    ++stats_.sounds_over_limit;
+    return;
+  }
   const auto body = room::parse_sound_body(room::parse_member_message(message)->body);
   if (!body) {
     ++stats_.messages_malformed;
@@ -329,6 +350,10 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
   }
   from.source.sound.add(DataSize{static_cast<int64_t>(message.size())} +
                         from.leg.endpoint().control().message_overhead());
+  if (from.verified_by == 0) {
+    ++stats_.sounds_left_out;
+    return;  // must not take a place among the loudest: nobody could open it
+  }
   speakers_.handle_level(now, from.slot(), body->level);
   const uint64_t self = bit(from.slot());
   for_each_slot(present_ & ~self, [&](size_t slot) {
@@ -336,7 +361,7 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
     if (!member.is_in()) {
       return;
     }
-    if (!speakers_.is_heard(from.slot()) || (member.hears & self) == 0) {
+    if (!speakers_.is_heard(from.slot()) || (member.hears & self) == 0 || !from.may_reach(slot)) {
       ++stats_.sounds_left_out;
       return;
     }
@@ -377,6 +402,10 @@ void Room::handle_video(TimePoint now, Member& from, std::vector<std::byte> mess
 bool Room::is_allowed(TimePoint now, Member& from, const FrameCache::Added& added) {
   if (added.frame->header.key_frame) {
     from.source.key_frames.handle_key_frame(now);
+  }
+  if (!from.frames.take(now, 1)) {
+    ++stats_.frames_over_limit;
+    return false;
   }
   return from.source.allowance.take(now,
                                     static_cast<double>(added.frame->header.frame_size.bytes()));
@@ -420,10 +449,7 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     return;
   }
   if (const auto* card = std::get_if<room::Card>(&*parsed)) {
-    if (card->revision > from.card.revision) {
-      from.card = *card;
-      from.card_is_news = true;
-    }
+    handle_card(from, *card);
   } else if (const auto* view = std::get_if<room::View>(&*parsed)) {
     if (!from.view || view->revision > from.view->revision) {
       from.view = *view;
@@ -433,6 +459,10 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     if (of != nullptr && of != &from && of->is_in()) {
       from.leg.restart(now, of->source);
     }
+  } else if (const auto* audience = std::get_if<room::Audience>(&*parsed)) {
+    handle_audience(from, *audience);
+  } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {
+    handle_replacing(from, *replacing);
   } else if (std::holds_alternative<room::Leaving>(*parsed)) {
     from.is_gone = true;
     from.reason = room::LeaveReason::kLeft;
@@ -457,6 +487,7 @@ void Room::handle_timeout(TimePoint now) {
 
 void Room::tick(TimePoint now) {
   next_tick_ = now + kTick;
+  plan_changed_audiences(now);
   for_each_slot(present_, [&](size_t slot) {
     if (slots_.at(slot)->is_in()) {
       report(now, *slots_[slot], kReportAlone);

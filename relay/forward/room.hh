@@ -57,8 +57,10 @@ class Room {
   Room& operator=(const Room&) = delete;
 
   /// Adds a member that has been authenticated. nullopt if every slot is taken. If the room is full
-  /// or closed, the number is that of a leg that only sends a farewell and departs.
-  std::optional<room::MemberNumber> join(TimePoint now);
+  /// or closed, the number is that of a leg that only sends a farewell and departs. Media goes
+  /// from one member to another if each has verified the other (room::Audience). `token`,
+  /// random and given to the member alone, lets it end this presence after it has joined again.
+  std::optional<room::MemberNumber> join(TimePoint now, const room::PresenceToken& token = {});
   /// The member's session is over.
   void leave(TimePoint now, room::MemberNumber number, room::LeaveReason reason);
   /// Sends the member away.
@@ -105,6 +107,9 @@ class Room {
   void handle_sound(TimePoint now, Member& from, std::vector<std::byte> message);
   void handle_video(TimePoint now, Member& from, std::vector<std::byte> message);
   void handle_control(TimePoint now, Member& from, std::span<const std::byte> message);
+  void handle_card(Member& from, const room::Card& card);
+  void handle_audience(Member& from, const room::Audience& audience);
+  void handle_replacing(const Member& from, const room::Replacing& replacing);
   void handle_whole(TimePoint now, Member& from, const CachedFrame& frame);
   bool is_allowed(TimePoint now, Member& from, const FrameCache::Added& added);
 
@@ -115,6 +120,7 @@ class Room {
   bool is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const;
   void tell_speaker();
   void plan(TimePoint now, Member& member);
+  void plan_changed_audiences(TimePoint now);
   void follow_capacity(Member& member);
   std::vector<size_t> rank(const Member& member) const;
   DataRate limit_sounds(Member& member, DataRate capacity);
@@ -139,12 +145,15 @@ class Room {
   TimePoint next_tick_ = kNever;
   TimePoint next_step_ = kNever;
   uint64_t steps_ = 0;
+  uint64_t to_plan_ = 0;        // legs, by slot, to which a sender's media may go since now
   bool steps_changed_ = false;  // members or speaker changed: plans are recomputed now
 
   SpeakerDetector speakers_;
   std::optional<size_t> speaker_;
   uint32_t speaker_revision_ = 0;
   std::optional<room::Farewell> closed_;
+  uint32_t epoch_ = 0;  // of the members' keys
+  TimePoint epoch_since_ = kTimeZero - 1h;
   TimePoint last_now_;
 };
 

@@ -40,6 +40,11 @@ struct RoomOptions {
   int64_t member_datagrams_per_second = 1500;
   Duration member_burst = 500ms;
   int64_t control_messages_per_second = 50;
+  /// Frames cost the receivers' decoders, however small they are. The bursts are for what waited in
+  /// a member's network.
+  int64_t member_frames_per_second = 90;
+  int64_t member_sounds_per_second = 75;
+  Duration member_media_burst = 3s;
   /// Cards are forwarded to all members.
   int64_t cards_per_second = 2;
 
@@ -84,6 +89,8 @@ struct RoomStats {
   uint64_t datagrams_malformed = 0;
   uint64_t messages_malformed = 0;  ///< invalid headers, fragments or room messages
   uint64_t control_over_limit = 0;
+  uint64_t frames_over_limit = 0;  ///< frames per second beyond the limit
+  uint64_t sounds_over_limit = 0;
   uint64_t fragments_in = 0;
   uint64_t fragments_refused = 0;  ///< too large, too old, or over the allowed rate
   uint64_t fragments_out = 0;
@@ -108,6 +115,8 @@ struct RoomStats {
     datagrams_malformed += other.datagrams_malformed;
     messages_malformed += other.messages_malformed;
     control_over_limit += other.control_over_limit;
+    frames_over_limit += other.frames_over_limit;
+    sounds_over_limit += other.sounds_over_limit;
     fragments_in += other.fragments_in;
     fragments_refused += other.fragments_refused;
     fragments_out += other.fragments_out;

@@ -2,6 +2,7 @@
 // senders.
 
 #include <algorithm>
+#include <utility>
 
 #include "media/frame/frame_report.hh"
 #include "relay/forward/member.hh"
@@ -84,7 +85,8 @@ void Room::step(TimePoint now) {
   const bool is_new = steps_changed_;
   steps_changed_ = false;
   for (auto& member : slots_) {
-    if (member && member->is_in() && (is_new || steps_ % kStepsPerPlan == 0)) {
+    if (member && member->is_in() && now >= member->plan_from &&
+        (is_new || steps_ % kStepsPerPlan == 0)) {
       plan(now, *member);
     }
   }
@@ -150,6 +152,10 @@ void Room::plan(TimePoint now, Member& member) {
   uint32_t pictures = member.view ? member.view->pictures : options_.pictures_default;
   for (const size_t slot : rank(member)) {
     const Source& source = slots_.at(slot)->source;
+    const bool is_new = now - std::max(source.began, member.source.began) < kStart;
+    if (!is_new && !slots_[slot]->may_reach(member.slot())) {
+      continue;  // one of the two is unidentified: takes no part of the link
+    }
     const bool is_silent = now - source.last_fragment > kNoCamera;
     const bool has_camera = !is_silent || now - source.asked_since < kNoCamera;
     if (has_camera && pictures == 0) {
@@ -157,7 +163,7 @@ void Room::plan(TimePoint now, Member& member) {
     }
     pictures -= has_camera ? 1 : 0;
     PlannedSender sender{
-        .rates = {}, .level = member.leg.level(slot), .ceiling = FrameKind::kLayer2};
+        .rates = {}, .level = member.planned.at(slot), .ceiling = FrameKind::kLayer2};
     if (now - member.leg.lowered_at(slot) < kRaiseAfter) {
       sender.ceiling = sender.level;
     }
@@ -170,9 +176,19 @@ void Room::plan(TimePoint now, Member& member) {
   }
   const LegPlan planned = plan_leg(senders, capacity - sound, options_.plan);
   const bool is_starting = now - member.source.began < kStart;
+  const auto before = std::exchange(member.planned, {});
   for (size_t i = 0; i < shown.size(); ++i) {
-    shown[i].level =
+    const FrameKind level =
         is_starting ? std::max(planned.levels[i], FrameKind::kAnchor) : planned.levels[i];
+    const size_t slot = shown[i].slot;
+    member.planned.at(slot) = level;
+    if (!slots_.at(slot)->may_reach(member.slot())) {
+      // Requested and cached, so that it is here when both have verified each other. Until then
+      // nothing shows what the link carries: the first plan stands.
+      member.planned.at(slot) = std::max(level, before.at(slot));
+      continue;
+    }
+    shown[i].level = level;
     shown[i].is_sparse = i == 0 && planned.is_sparse;
   }
   member.shown = std::move(shown);

@@ -25,6 +25,19 @@ class RoomBench {
   room::MemberNumber join() {
     members_.push_back(*room.join(now));
     stray(members_.back(), FrameKind::kLayer2, DataSize{200});
+    verify_all();
+    return members_.back();
+  }
+  /// Each member lets its media go to all others.
+  void verify_all() {
+    ++audiences_;
+    for (const room::MemberNumber member : members_) {
+      say(member, room::Audience{.revision = audiences_, .members = members_});
+    }
+  }
+  room::MemberNumber join_without_camera() {
+    members_.push_back(*room.join(now));
+    verify_all();
     return members_.back();
   }
   void keep_cameras() {
@@ -116,6 +129,7 @@ class RoomBench {
   std::vector<room::MemberNumber> members_;
   std::map<room::MemberNumber, uint64_t> sequences_;
   uint32_t next_id_ = 0;
+  uint32_t audiences_ = 0;
 };
 
 DataRate of_kbps(int64_t value) { return DataRate::kilobits_per_second(value); }
@@ -204,6 +218,38 @@ TEST(RoomLimit, ControlMessagesBeyondTheirRateAreNotRead) {
   bench.say(member, room::Leaving{});
   bench.run_until(bench.now + 200ms);
   EXPECT_EQ(bench.room.members(), 0U);
+}
+
+TEST(RoomLimit, TinyFramesBeyondTheirRateAreNotForwarded) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  bench.join();
+  const RoomOptions limits;
+  constexpr int kSeconds = 5;
+  for (uint32_t i = 0; i < kSeconds * 1000; ++i) {
+    bench.frame(from, FrameKind::kAnchor, 1000 + i, 1000 + i, 20);
+    bench.run_until(bench.now + 1ms);
+  }
+  const auto burst = limits.member_frames_per_second * limits.member_media_burst / 1s;
+  const auto allowed = limits.member_frames_per_second * kSeconds + burst;
+  EXPECT_NEAR(static_cast<double>(bench.room.stats().frames_over_limit),
+              static_cast<double>(kSeconds * 1000 - allowed), 5);
+}
+
+TEST(RoomLimit, SmallAudioMessagesBeyondTheirRateAreNotForwarded) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  bench.join();
+  const RoomOptions limits;
+  constexpr int kSeconds = 5;
+  for (int i = 0; i < kSeconds * 1000; ++i) {
+    bench.sound(from, DataSize{120}, 20);
+    bench.run_until(bench.now + 1ms);
+  }
+  const auto burst = limits.member_sounds_per_second * limits.member_media_burst / 1s;
+  const auto allowed = limits.member_sounds_per_second * kSeconds + burst;
+  EXPECT_NEAR(static_cast<double>(bench.room.stats().sounds_over_limit),
+              static_cast<double>(kSeconds * 1000 - allowed), 5);
 }
 
 TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
@@ -398,7 +444,7 @@ TEST(RoomPlan, ANewcomerGetsAnchorsOfEverybodyForTwoSeconds) {
 
 TEST(RoomPlan, SenderWithoutVideoForThreeSecondsHasNoCamera) {
   RoomBench bench;
-  const room::MemberNumber without = *bench.room.join(bench.now);
+  const room::MemberNumber without = bench.join_without_camera();
   const room::MemberNumber with = bench.join_blind();
   const room::MemberNumber receiver = bench.join();
   bench.say(receiver, room::View{.revision = 1, .pictures = 1});
@@ -642,6 +688,140 @@ TEST(RoomNews, CardsAreRepeatedToTheOthersTwiceASecondAtMost) {
   world.member(0).put(room::Card{.revision = 5});
   world.run_until(kTimeZero + 10s);
   EXPECT_EQ(world.member(1).others().at(world.number(0)).revision, revision);
+}
+
+TEST(RoomPresence, NoMediaGoesToAMemberWithoutACard) {
+  SimulatedRoom world;
+  const LegLinks links{.down = constant_trace(of_kbps(20'000)),
+                       .up = constant_trace(of_kbps(6'000))};
+  const size_t ghost = world.join(links, {.has_card = false});
+  for (int i = 0; i < 2; ++i) {
+    world.join(links, {.speaks = true});
+  }
+  world.run_until(kTimeZero + 5s);
+  EXPECT_TRUE(world.member(ghost).shown().empty());
+  EXPECT_TRUE(world.member(ghost).heard().empty());
+  for (const size_t honest : {1, 2}) {
+    EXPECT_TRUE(world.member(honest).others().contains(world.number(ghost))) << "is announced";
+    EXPECT_GT(world.member(honest).shown().size(), 100U);
+    EXPECT_GT(world.member(honest).heard().size(), 100U);
+  }
+  // Its card comes: a moment later media does, too.
+  world.member(ghost).put(room::Card{.revision = 1, .sealed = std::vector<std::byte>(100)});
+  world.run_until(kTimeZero + 6s);
+  EXPECT_GT(world.member(ghost).shown().size(), 10U);
+  EXPECT_GT(world.member(ghost).heard().size(), 20U);
+  EXPECT_EQ(world.member(ghost).undecodable(), 0U);
+}
+
+TEST(RoomPresence, AMemberNobodyVerifiedIsNotTheSpeaker) {
+  RoomBench bench;
+  const room::MemberNumber honest = bench.join();
+  const room::MemberNumber ghost = *bench.room.join(bench.now);
+  const auto speaker_after_noise = [&] {
+    for (int i = 0; i < 200; ++i) {
+      bench.sound(ghost, DataSize{200}, 0);
+      bench.run_until(bench.now + 20ms);
+    }
+    return bench.room.speaker();
+  };
+  EXPECT_EQ(speaker_after_noise(), std::nullopt);
+  bench.say(honest, room::Audience{.revision = 100, .members = {ghost}});
+  EXPECT_EQ(speaker_after_noise(), ghost);
+}
+
+TEST(RoomPresence, MediaNeedsThatEachHasVerifiedTheOther) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber to = bench.join();
+  const auto heard_after = [&](room::MemberNumber whose, const room::Audience& audience) {
+    const uint64_t before = bench.room.stats().sounds_out;
+    bench.say(whose, audience);
+    bench.sound(from, DataSize{200}, 20);
+    bench.run_until(bench.now + 30ms);
+    return bench.room.stats().sounds_out - before;
+  };
+  EXPECT_EQ(heard_after(from, {.revision = 100, .members = {to}}), 1U);
+  EXPECT_EQ(heard_after(to, {.revision = 100, .members = {}}), 0U);
+  EXPECT_EQ(heard_after(to, {.revision = 101, .members = {from}}), 1U);
+  EXPECT_EQ(heard_after(from, {.revision = 101, .members = {}}), 0U);
+}
+
+TEST(RoomPresence, AnOlderAudienceChangesNothing) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber to = bench.join();
+  const auto heard_after = [&](const room::Audience& audience) {
+    const uint64_t before = bench.room.stats().sounds_out;
+    bench.say(from, audience);
+    bench.sound(from, DataSize{200}, 20);
+    bench.run_until(bench.now + 30ms);
+    return bench.room.stats().sounds_out - before;
+  };
+  EXPECT_EQ(heard_after({.revision = 9, .members = {to, 777}}), 1U) << "777: there is none";
+  EXPECT_EQ(heard_after({.revision = 8, .members = {}}), 1U);
+  EXPECT_EQ(heard_after({.revision = 9, .members = {}}), 1U);
+  EXPECT_EQ(heard_after({.revision = 10, .members = {}}), 0U);
+}
+
+TEST(RoomPresence, AMemberInTheSlotOfAVerifiedOneIsNotVerified) {
+  RoomBench bench{{.members_max = 3}};
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber before = bench.join();
+  bench.room.leave(bench.now, before, room::LeaveReason::kLeft);
+  for (size_t i = 0; i < kLegsMax - 1; ++i) {  // until the slot comes round again
+    const room::MemberNumber later = *bench.room.join(bench.now);
+    const uint64_t out = bench.room.stats().sounds_out;
+    bench.sound(from, DataSize{200}, 20);
+    EXPECT_EQ(bench.room.stats().sounds_out, out) << later;
+    bench.room.leave(bench.now, later, room::LeaveReason::kLeft);
+    bench.run_until(bench.now + 20ms);
+  }
+}
+
+TEST(RoomPresence, OnlyItsTokenEndsAnEarlierPresence) {
+  RoomBench bench;
+  room::PresenceToken token{};
+  token[3] = std::byte{7};
+  const room::MemberNumber early = *bench.room.join(bench.now, token);
+  const room::MemberNumber plain = *bench.room.join(bench.now);
+  const room::MemberNumber later = bench.join();
+  const auto members_after = [&](const room::Replacing& replacing) {
+    bench.say(later, replacing);
+    return bench.room.members();
+  };
+  room::PresenceToken guess = token;
+  guess[15] = std::byte{1};
+  EXPECT_EQ(members_after({early, guess}), 3U);
+  EXPECT_EQ(members_after({early, {}}), 3U);
+  EXPECT_EQ(members_after({plain, {}}), 3U) << "without a token nobody takes its place";
+  EXPECT_EQ(members_after({plain, token}), 3U);
+  EXPECT_EQ(members_after({early, token}), 2U);
+  bench.run_until(bench.now + 10ms);
+  ASSERT_EQ(bench.departures.size(), 1U);
+  EXPECT_EQ(bench.departures[0].number, early);
+  EXPECT_EQ(bench.departures[0].reason, room::LeaveReason::kLost);
+}
+
+TEST(RoomNews, LeavesTwoSecondsApartBeginEpochs) {
+  SimulatedRoom world;
+  const LegLinks links{.down = constant_trace(of_kbps(20'000)),
+                       .up = constant_trace(of_kbps(6'000))};
+  for (int i = 0; i < 5; ++i) {
+    world.join(links);
+  }
+  const auto epoch_after_leave = [&world](size_t member, TimePoint at) {
+    world.run_until(at);
+    world.member(member).put(room::Leaving{});
+    world.run_until(at + 1s);
+    return world.member(4).epoch();
+  };
+  EXPECT_EQ(epoch_after_leave(0, kTimeZero + 1s), 1U) << "the first at once";
+  EXPECT_EQ(epoch_after_leave(1, kTimeZero + 2500ms), 1U);
+  EXPECT_EQ(epoch_after_leave(2, kTimeZero + 3500ms), 2U);
+  const size_t newcomer = world.join(links);
+  world.run_until(kTimeZero + 6s);
+  EXPECT_EQ(world.member(newcomer).welcome()->epoch, 2U);
 }
 
 TEST(RoomLimit, WithEverySlotTakenJoinFails) {

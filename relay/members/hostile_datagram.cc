@@ -42,7 +42,7 @@ std::vector<std::byte> hostile_message(Rng& rng, uint32_t& frame_id, session::Fl
     const media::EncodedFrame frame{
         .id = frame_id,
         .reference_id = key ? frame_id : frame_id - back,
-        .capture_time = TimePoint{Duration{static_cast<int64_t>(rng.next())}},
+        .capture_time = TimePoint{Duration{static_cast<int64_t>(rng.next() >> 8U)}},
         .key_frame = key,
         .temporal_layer = layer,
         .anchor = layer == 0 && rng.chance(0.7),

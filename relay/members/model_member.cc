@@ -23,7 +23,9 @@ ModelMember::ModelMember(TimePoint now, ModelMemberOptions options, uint64_t see
                                             .queue_max = DataSize{600}});
   endpoint_.open_flow(session::kControlFlow, {.priority = session::Priority::kControl});
   endpoint_.open_flow(session::kVideoFlow, {.priority = session::Priority::kVideo});
-  outbox_.put(room::Card{.revision = 1, .sealed = std::vector<std::byte>(100, std::byte{7})});
+  if (options_.has_card) {
+    outbox_.put(room::Card{.revision = 1, .sealed = std::vector<std::byte>(100, std::byte{7})});
+  }
 }
 
 void ModelMember::handle_datagram(TimePoint now, std::span<const std::byte> datagram) {
@@ -242,14 +244,29 @@ void ModelMember::handle_control(std::span<const std::byte> bytes) {
   }
 }
 
+// It takes every card for valid.
+void ModelMember::put_audience() {
+  room::Audience audience{.revision = ++audience_revision_};
+  for (const auto& [number, card] : others_) {
+    if (card.revision > 0) {
+      audience.members.push_back(number);
+    }
+  }
+  outbox_.put(audience);
+}
+
 void ModelMember::handle_room_message(const room::RoomMessage& message) {
   if (const auto* welcome = std::get_if<room::Welcome>(&message)) {
     welcome_ = *welcome;
+    epoch_ = std::max(epoch_, welcome->epoch);
   } else if (const auto* news = std::get_if<room::MemberNews>(&message)) {
     others_[news->number] = news->card;
+    put_audience();
   } else if (const auto* left = std::get_if<room::MemberLeft>(&message)) {
     others_.erase(left->number);
+    put_audience();
     seen_.erase(left->number);
+    epoch_ = std::max(epoch_, left->epoch);
   } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&message)) {
     speaker_ = *speaker;
   } else if (const auto* rate = std::get_if<room::VideoRate>(&message)) {

@@ -44,6 +44,8 @@ struct ModelMemberOptions {
   int layers = 3;
   /// Parity fragments of each frame.
   int parity = 0;
+  /// Without one nobody can verify it.
+  bool has_card = true;
 };
 
 /// A member of a room without codecs: its frames have the true pattern, sizes and references, its
@@ -69,6 +71,8 @@ class ModelMember {
   room::MemberNumber number() const { return welcome_ ? welcome_->number : room::kNobody; }
   const std::optional<room::Welcome>& welcome() const { return welcome_; }
   const std::map<room::MemberNumber, room::Card>& others() const { return others_; }
+  /// Of the room's keys, by the welcome and the leaves since.
+  uint32_t epoch() const { return epoch_; }
   const std::optional<room::SpeakerNews>& speaker() const { return speaker_; }
   const std::optional<room::VideoRate>& video_rate() const { return video_rate_; }
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
@@ -103,6 +107,7 @@ class ModelMember {
   void show(TimePoint now, room::MemberNumber from, Seen& seen);
   void handle_control(std::span<const std::byte> bytes);
   void handle_room_message(const room::RoomMessage& message);
+  void put_audience();
 
   ModelMemberOptions options_;
   Rng rng_;
@@ -125,6 +130,8 @@ class ModelMember {
 
   std::optional<room::Welcome> welcome_;
   std::map<room::MemberNumber, room::Card> others_;
+  uint32_t epoch_ = 0;
+  uint32_t audience_revision_ = 0;
   std::optional<room::SpeakerNews> speaker_;
   std::optional<room::VideoRate> video_rate_;
   std::optional<room::Farewell> farewell_;

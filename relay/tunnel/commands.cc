@@ -11,6 +11,7 @@
 #include "relay/tunnel/live_tunnel.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
+#include "transport/runtime/own_secrets.hh"
 
 namespace cress::tunnel {
 namespace {
@@ -27,6 +28,7 @@ and the joiner 100.65.0.2, if --address does not say otherwise.)";
 
 struct Arguments {
   std::string link{};
+  std::string link_file{};
   std::string listen{};
   std::string host{};
   std::string address = "100.65.0.1/30";
@@ -111,7 +113,11 @@ LiveTunnelOptions options_of(const CLI::App& app, const Arguments& arguments,
 }
 
 void describe_options(CLI::App& app, Arguments& arguments) {
-  app.add_option("LINK", arguments.link, "A cress:// link: join the tunnel that listens there");
+  app.add_option(
+      "LINK", arguments.link,
+      "A cress:// link: join the tunnel that listens there; - reads it from standard input");
+  app.add_option("--link-file", arguments.link_file,
+                 "Read the link from this file, which only you may read");
   app.add_option("--listen", arguments.listen,
                  "Wait at ADDR:PORT (port 0: any free one) for who has the link, and print it")
       ->expected(0, 1);
@@ -136,7 +142,7 @@ void describe_options(CLI::App& app, Arguments& arguments) {
       ->option_text("COMMAND...");
 }
 
-int execute(CLI::App& app, std::span<const char* const> words, std::ostream& out,
+int execute(CLI::App& app, std::span<const char* const> words, std::istream& in, std::ostream& out,
             std::ostream& err) {
   // Arguments after --exec belong to another program, whatever they look like.
   const auto exec = std::ranges::find(words, std::string_view{"--exec"});
@@ -150,17 +156,30 @@ int execute(CLI::App& app, std::span<const char* const> words, std::ostream& out
   Arguments arguments;
   describe_options(app, arguments);
   app.parse(static_cast<int>(exec - words.begin()), words.data());
+  if (!arguments.link.empty() && !arguments.link_file.empty()) {
+    throw std::runtime_error("either a link to join or --link-file, not both");
+  }
+  if (!arguments.link_file.empty()) {
+    arguments.link = runtime::read_secret(arguments.link_file, secure::kLinkLengthMax);
+  } else if (arguments.link == "-") {
+    arguments.link = runtime::read_secret(in, secure::kLinkLengthMax);
+  }
+  if (command.empty()) {
+    // Otherwise the system must let it set up a user namespace by its own files in /proc.
+    (void)runtime::refuse_inspection();
+  }
   return run_tunnel(options_of(app, arguments, std::move(command)), out, err);
 }
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int run_command_line(int argc, const char* const* argv, std::istream& in, std::ostream& out,
+                     std::ostream& err) {
   CLI::App app{"A tunnel whose flows share one forecast: a bulk transfer does not spoil a call."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-tunnel " CRESS_VERSION);
   return runtime::run_command_line(app, "cress-tunnel", out, err, [&] {
-    return execute(app, {argv, static_cast<size_t>(argc)}, out, err);
+    return execute(app, {argv, static_cast<size_t>(argc)}, in, out, err);
   });
 }
 

@@ -242,12 +242,20 @@ struct Said {
   std::string err;
 };
 
-Said say(std::vector<const char*> words) {
+Said say(std::vector<const char*> words, const std::string& input = "") {
   words.insert(words.begin(), "cress-tunnel");
+  std::istringstream in{input};
   std::ostringstream out;
   std::ostringstream err;
-  const int code = run_command_line(static_cast<int>(words.size()), words.data(), out, err);
+  const int code = run_command_line(static_cast<int>(words.size()), words.data(), in, out, err);
   return {code, out.str(), err.str()};
+}
+
+TEST(TunnelCommands, LinkMayComeFromAFileOrStandardInput) {
+  EXPECT_NE(say({"-", "--exec", "true"}, "cress://nowhere").err.find("port"), std::string::npos);
+  EXPECT_NE(say({"-", "--exec", "true"}).err.find("standard input"), std::string::npos);
+  EXPECT_NE(say({"--link-file", "/no/such/file.link", "--exec", "true"}).err.find("file.link"),
+            std::string::npos);
 }
 
 TEST(TunnelCommands, WrongInputsExitTwoWithOneLineThatNamesThem) {

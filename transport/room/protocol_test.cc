@@ -35,10 +35,18 @@ std::vector<MemberNumber> random_numbers(Rng& rng, int most) {
   return numbers;
 }
 
+PresenceToken random_token(Rng& rng) {
+  PresenceToken token{};
+  for (std::byte& b : token) {
+    b = static_cast<std::byte>(rng.next());
+  }
+  return token;
+}
+
 RoomMessage random_message(Rng& rng) {
   const auto revision = static_cast<uint32_t>(rng.next());
   const DataRate rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.below(1U << 30U)));
-  switch (rng.below(10)) {
+  switch (rng.below(12)) {
     case 0:
       return random_card(rng);
     case 1:
@@ -56,17 +64,24 @@ RoomMessage random_message(Rng& rng) {
                      .video_rate_max = rate,
                      .datagram_max = DataSize{static_cast<int64_t>(rng.below(65536))},
                      .room = std::string(rng.below(kRoomNameSizeMax + 1), 'r'),
-                     .present = random_numbers(rng, kPresentMax)};
+                     .present = random_numbers(rng, kPresentMax),
+                     .epoch = static_cast<uint32_t>(rng.below(kEpochMax + 1)),
+                     .token = random_token(rng)};
     case 5:
       return MemberNews{.number = random_number(rng), .card = random_card(rng)};
     case 6:
       return MemberLeft{.number = random_number(rng),
-                        .reason = static_cast<LeaveReason>(1 + rng.below(3))};
+                        .reason = static_cast<LeaveReason>(1 + rng.below(3)),
+                        .epoch = static_cast<uint32_t>(rng.below(kEpochMax + 1))};
     case 7:
       return SpeakerNews{.revision = revision,
                          .number = static_cast<MemberNumber>(rng.below(65536))};
     case 8:
       return VideoRate{.revision = revision, .rate = rate};
+    case 9:
+      return Audience{.revision = revision, .members = random_numbers(rng, kPresentMax)};
+    case 10:
+      return Replacing{random_number(rng), random_token(rng)};
     default:
       return Farewell{.reason = static_cast<FarewellReason>(1 + rng.below(5)),
                       .again_in = std::chrono::milliseconds{rng.below(86'400'001)}};
@@ -220,6 +235,37 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
        [](auto& m, uint32_t v) {
          m.mutable_left()->set_number(1);
          m.mutable_left()->set_reason(v);
+       }},
+      {"audience", 1, 65535, [](auto& m, uint32_t v) { m.mutable_audience()->add_members(v); }},
+      {"audience size",
+       {},
+       64,
+       [](auto& m, uint32_t v) {
+         m.mutable_audience();
+         for (uint32_t i = 0; i < v; ++i) {
+           m.mutable_audience()->add_members(7);
+         }
+       }},
+      {"replaced", 1, 65535, [](auto& m, uint32_t v) { m.mutable_replace()->set_member(v); }},
+      {"token size", 16, 16,
+       [](auto& m, uint32_t v) {
+         m.mutable_replace()->set_member(1);
+         m.mutable_replace()->set_token(std::string(v, 'x'));
+       }},
+      {"epoch",
+       {},
+       kEpochMax,
+       [](auto& m, uint32_t v) {
+         m.mutable_welcome()->set_number(1);
+         m.mutable_welcome()->set_epoch(v);
+       }},
+      {"epoch since a leave",
+       {},
+       kEpochMax,
+       [](auto& m, uint32_t v) {
+         m.mutable_left()->set_number(1);
+         m.mutable_left()->set_reason(1);
+         m.mutable_left()->set_epoch(v);
        }},
       {"speaker", {}, 65535, [](auto& m, uint32_t v) { m.mutable_speaker()->set_number(v); }},
       {"rate", {}, 1U << 30U, [](auto& m, uint32_t v) { m.mutable_video_rate()->set_kbps(v); }},

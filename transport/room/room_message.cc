@@ -6,6 +6,7 @@
 
 #include "room.pb.h"
 #include "transport/base/check.hh"
+#include "transport/base/clean_text.hh"
 
 namespace cress::room {
 namespace {
@@ -34,6 +35,20 @@ std::vector<std::byte> to_bytes(const std::string& text) {
   return bytes;
 }
 
+std::string to_string(const PresenceToken& token) {
+  return token == PresenceToken{} ? std::string{} : to_string(std::span{token});
+}
+
+/// nullopt: neither a token nor none.
+std::optional<PresenceToken> to_token(const std::string& text) {
+  PresenceToken token{};
+  if (!text.empty() && text.size() != token.size()) {
+    return std::nullopt;
+  }
+  std::ranges::transform(text, token.begin(), [](char c) { return static_cast<std::byte>(c); });
+  return token;
+}
+
 bool is_number(uint32_t value) { return value > 0 && value <= UINT16_MAX; }
 
 // One overload each way per message: fill() into the oneof, parse() out of it.
@@ -53,6 +68,16 @@ void fill(pb::RoomMessage& out, const KeyFrameWanted& wanted) {
   out.mutable_key_frame_request()->set_member(wanted.of);
 }
 void fill(pb::RoomMessage& out, const Leaving& /*leaving*/) { out.mutable_leave(); }
+void fill(pb::RoomMessage& out, const Audience& audience) {
+  check(std::ssize(audience.members) <= kPresentMax, "room message: audience too large");
+  out.mutable_audience()->set_revision(audience.revision);
+  out.mutable_audience()->mutable_members()->Assign(audience.members.begin(),
+                                                    audience.members.end());
+}
+void fill(pb::RoomMessage& out, const Replacing& replacing) {
+  out.mutable_replace()->set_member(replacing.number);
+  out.mutable_replace()->set_token(to_string(replacing.token));
+}
 void fill(pb::RoomMessage& out, const Welcome& welcome) {
   check(welcome.room.size() <= kRoomNameSizeMax, "room message: name too long");
   pb::Welcome& to = *out.mutable_welcome();
@@ -62,6 +87,8 @@ void fill(pb::RoomMessage& out, const Welcome& welcome) {
   to.set_datagram_max(narrow<uint32_t>(welcome.datagram_max.bytes()));
   to.set_room(welcome.room);
   check(std::ssize(welcome.present) <= kPresentMax, "room message: too many present");
+  to.set_epoch(welcome.epoch);
+  to.set_token(to_string(welcome.token));
   to.mutable_present()->Assign(welcome.present.begin(), welcome.present.end());
 }
 void fill(pb::RoomMessage& out, const MemberNews& news) {
@@ -73,6 +100,7 @@ void fill(pb::RoomMessage& out, const MemberNews& news) {
 void fill(pb::RoomMessage& out, const MemberLeft& left) {
   out.mutable_left()->set_number(left.number);
   out.mutable_left()->set_reason(static_cast<uint32_t>(left.reason));
+  out.mutable_left()->set_epoch(left.epoch);
 }
 void fill(pb::RoomMessage& out, const SpeakerNews& news) {
   out.mutable_speaker()->set_revision(news.revision);
@@ -111,19 +139,36 @@ Parsed parse(const pb::KeyFrameRequest& from) {
   }
   return RoomMessage{KeyFrameWanted{static_cast<MemberNumber>(from.member())}};
 }
+Parsed parse(const pb::Audience& from) {
+  if (from.members().size() > kPresentMax || !std::ranges::all_of(from.members(), is_number)) {
+    return kOutOfRange;
+  }
+  return RoomMessage{Audience{.revision = from.revision(),
+                              .members = {from.members().begin(), from.members().end()}}};
+}
+Parsed parse(const pb::Replace& from) {
+  const auto token = to_token(from.token());
+  if (!is_number(from.member()) || !token) {
+    return kOutOfRange;
+  }
+  return RoomMessage{Replacing{static_cast<MemberNumber>(from.member()), *token}};
+}
 Parsed parse(const pb::Welcome& from) {
+  const auto token = to_token(from.token());
   if (!is_number(from.number()) || from.members_max() > UINT16_MAX ||
       from.video_kbps_max() > kKbpsMax || from.datagram_max() > UINT16_MAX ||
       from.room().size() > kRoomNameSizeMax || from.present().size() > kPresentMax ||
-      !std::ranges::all_of(from.present(), is_number)) {
+      !std::ranges::all_of(from.present(), is_number) || from.epoch() > kEpochMax || !token) {
     return kOutOfRange;
   }
   return RoomMessage{Welcome{.number = static_cast<MemberNumber>(from.number()),
                              .members_max = from.members_max(),
                              .video_rate_max = DataRate::kilobits_per_second(from.video_kbps_max()),
                              .datagram_max = DataSize{from.datagram_max()},
-                             .room = from.room(),
-                             .present = {from.present().begin(), from.present().end()}}};
+                             .room = clean_text(from.room(), kRoomNameSizeMax),
+                             .present = {from.present().begin(), from.present().end()},
+                             .epoch = from.epoch(),
+                             .token = *token}};
 }
 Parsed parse(const pb::Member& from) {
   if (!is_number(from.number()) || from.sealed().size() > kCardSizeMax) {
@@ -134,11 +179,13 @@ Parsed parse(const pb::Member& from) {
                  .card = {.revision = from.revision(), .sealed = to_bytes(from.sealed())}}};
 }
 Parsed parse(const pb::Left& from) {
-  if (!is_number(from.number()) || from.reason() < 1 || from.reason() > 3) {
+  if (!is_number(from.number()) || from.reason() < 1 || from.reason() > 3 ||
+      from.epoch() > kEpochMax) {
     return kOutOfRange;
   }
   return RoomMessage{MemberLeft{.number = static_cast<MemberNumber>(from.number()),
-                                .reason = static_cast<LeaveReason>(from.reason())}};
+                                .reason = static_cast<LeaveReason>(from.reason()),
+                                .epoch = from.epoch()}};
 }
 Parsed parse(const pb::Speaker& from) {
   if (from.number() > UINT16_MAX) {
@@ -194,6 +241,10 @@ Parsed parse_room_message(std::span<const std::byte> bytes) {
       return parse(message.key_frame_request());
     case pb::RoomMessage::kLeave:
       return RoomMessage{Leaving{}};
+    case pb::RoomMessage::kAudience:
+      return parse(message.audience());
+    case pb::RoomMessage::kReplace:
+      return parse(message.replace());
     case pb::RoomMessage::kWelcome:
       return parse(message.welcome());
     case pb::RoomMessage::kMember:

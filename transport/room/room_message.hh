@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,8 @@ inline constexpr int kPresentMax = 64;
 /// are clamped.
 inline constexpr uint32_t kPicturesMax = 64;
 inline constexpr uint32_t kHeightMax = 4320;
+/// Of the epochs of a room's keys (docs/protocol/security.md, "Rooms").
+inline constexpr uint32_t kEpochMax = 65'535;
 /// The longest time for which a member may be asked to stay away.
 inline constexpr Duration kAgainInMax = 24h;
 
@@ -54,6 +57,20 @@ struct KeyFrameWanted {
 struct Leaving {
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };
+/// The members whose presence this member has verified: its media goes to them and to nobody else.
+struct Audience {
+  uint32_t revision = 0;                ///< from 1
+  std::vector<MemberNumber> members{};  ///< at most kPresentMax
+  friend bool operator==(const Audience&, const Audience&) = default;
+};
+/// Known to one member and the relay; all zero: none.
+using PresenceToken = std::array<std::byte, 16>;
+/// This member was in the room before, under that number, which ends.
+struct Replacing {
+  MemberNumber number = kNobody;
+  PresenceToken token{};
+  friend bool operator==(const Replacing&, const Replacing&) = default;
+};
 
 // From the relay to a member.
 
@@ -62,8 +79,10 @@ struct Welcome {
   uint32_t members_max = 0;
   DataRate video_rate_max{};  ///< sent in whole kbit/s
   DataSize datagram_max{};
-  std::string room{};  ///< at most kRoomNameSizeMax bytes, UTF-8 if the relay behaves
+  std::string room{};  ///< at most kRoomNameSizeMax bytes, as clean_text returns it
   std::vector<MemberNumber> present{};  ///< the members already present; at most kPresentMax
+  uint32_t epoch = 0;                   ///< that the room is in; at most kEpochMax
+  PresenceToken token{};                ///< for Replacing, after this presence
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct MemberNews {
@@ -75,6 +94,7 @@ enum class LeaveReason : uint8_t { kLeft = 1, kLost = 2, kKicked = 3 };
 struct MemberLeft {
   MemberNumber number = kNobody;
   LeaveReason reason = LeaveReason::kLeft;
+  uint32_t epoch = 0;  ///< that the room is in since then; at most kEpochMax
   friend bool operator==(const MemberLeft&, const MemberLeft&) = default;
 };
 struct SpeakerNews {
@@ -101,8 +121,8 @@ struct Farewell {
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
-using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Welcome, MemberNews,
-                                 MemberLeft, SpeakerNews, VideoRate, Farewell>;
+using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome,
+                                 MemberNews, MemberLeft, SpeakerNews, VideoRate, Farewell>;
 
 enum class RoomMessageError {
   kNotARoomMessage,  ///< does not begin with kRoomMessageByte

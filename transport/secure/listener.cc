@@ -17,7 +17,7 @@ constexpr Duration kLinger = 3s;
 
 Listener::Listener(TimePoint start, ListenerOptions options)
     : options_(std::move(options)),
-      context_(options_.lookup),
+      context_(options_.lookup, options_.late_lookup),
       door_(options_.limits, kOutMax, stats_),
       last_now_(start),
       slots_(options_.peers_max + options_.leaving_max),
@@ -103,6 +103,10 @@ void Listener::deliver(TimePoint now, size_t slot, const Address& from,
     ++stats_.ignored;
     return;
   }
+  if (!is_within_limits(now, at, from, bytes[0])) {
+    ++stats_.over_limit;
+    return;
+  }
   const auto opened = at.peer->handle_datagram(now, from, bytes);
   if (!opened) {
     stats_.count_refused(opened.error());
@@ -116,6 +120,14 @@ void Listener::deliver(TimePoint now, size_t slot, const Address& from,
     lead_here(slot, from, from == at.peer->path());
   }
   settle(now, slot);
+}
+
+/// Before decryption, which is the most that a datagram costs here.
+bool Listener::is_within_limits(TimePoint now, Slot& at, const Address& from, std::byte kind) {
+  if (kind == kControlKind && !at.control.take(now)) {
+    return false;
+  }
+  return from == at.peer->path() || at.elsewhere.take(now);
 }
 
 /// Hands on what a peer has to say, after anything that happened to it.

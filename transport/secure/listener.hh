@@ -14,6 +14,7 @@
 
 #include "transport/base/address.hh"
 #include "transport/base/time.hh"
+#include "transport/base/token_bucket.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/crypto/keyed_hash.hh"
 #include "transport/secure/door.hh"
@@ -35,6 +36,9 @@ struct PeerId {
 struct ListenerOptions {
   /// Which identities may join now, and their keys (Credential: room_credential, link_credential).
   PskLookup lookup{};
+  /// Asked for an identity that `lookup` does not know, where handshakes are computed: with
+  /// hands_out_work in another thread. May be empty.
+  PskLookup late_lookup{};
   size_t peers_max = 1024;
   /// Handshakes in progress; when one more arrives the oldest is dropped.
   size_t pending_max = 128;
@@ -51,6 +55,12 @@ struct ListenerOptions {
                                   .handshakes_of_network = {.per_second = 10, .burst = 20},
                                   .networks = 1024};
   PeerOptions peer{};
+  /// Control records of one peer: pings, their answers, challenges, probes; a peer at peace sends
+  /// about ten a second. Beyond the limit they are dropped before decryption.
+  TokenBucket::Options control{.per_second = 50, .burst = 100};
+  /// Datagrams of one peer from another address than its path: it is moving, or many addresses move
+  /// to and fro. Likewise.
+  TokenBucket::Options elsewhere{.per_second = 100, .burst = 200};
 };
 
 struct ListenerStats : DoorStats {
@@ -59,6 +69,7 @@ struct ListenerStats : DoorStats {
   uint64_t joined = 0;
   uint64_t full = 0;           ///< had the right key, but there was no free place
   uint64_t ignored = 0;        ///< from peers that are being ignored; not decrypted
+  uint64_t over_limit = 0;     ///< control records, or from elsewhere; not decrypted
   uint64_t not_connected = 0;  ///< datagrams to send to a peer that has gone
   friend bool operator==(const ListenerStats&, const ListenerStats&) = default;
 };
@@ -164,6 +175,8 @@ class Listener {
     bool is_ready = false;  // is in ready_
     bool has_in = false;    // is in in_ready_
     TimePoint ignored_until{};
+    TokenBucket control{{}};
+    TokenBucket elsewhere{{}};
     std::vector<Address> addresses;  // of this peer, oldest first; its path is one of them
     // Kept to retransmit our last handshake flight, until `flight_until`.
     std::unique_ptr<Handshake> last_flight;
@@ -185,6 +198,7 @@ class Listener {
   void handle_session(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   void deliver(TimePoint now, size_t slot, const Address& from, std::span<const std::byte> bytes,
                bool is_routed);
+  bool is_within_limits(TimePoint now, Slot& at, const Address& from, std::byte kind);
   void settle(TimePoint now, size_t slot);
   void schedule(size_t slot);
   void lead_here(size_t slot, const Address& address, bool is_path);

@@ -190,6 +190,8 @@ void Listener::let_in(TimePoint now, size_t index) {
   at.peer = std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer);
   at.identity = pending.handshake->identity();
   at.random = pending.random;
+  at.control = TokenBucket{options_.control};
+  at.elsewhere = TokenBucket{options_.elsewhere};
   at.last_flight = std::move(pending.handshake);
   at.flight_until = now + kLastFlightKept;
   lead_here(slot, pending.from, true);

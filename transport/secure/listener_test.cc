@@ -879,6 +879,51 @@ TEST(Listener, RefusalsAreCountedByName) {
   EXPECT_EQ(relay.listener->stats().records_opened, before.records_opened + 1);
 }
 
+TEST(Listener, ControlRecordsBeyondTheLimitAreNotDecrypted) {
+  ListenerWorld relay;
+  relay.open_room(1);
+  Node& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const auto routed = intercept_routed(relay, joiner);
+  const std::vector<std::byte> control{routed.begin() + kRoutedOverhead.bytes(), routed.end()};
+  ASSERT_EQ(control.front(), kControlKind);
+  const ListenerStats before = relay.listener->stats();
+  for (int i = 0; i < 10'000; ++i) {
+    relay.inject(address_of(1), control);
+  }
+  const ListenerStats after = relay.listener->stats();
+  const uint64_t decrypted =
+      after.records_opened + after.replayed - before.records_opened - before.replayed;
+  EXPECT_LE(decrypted, 101U);
+  EXPECT_GE(decrypted, 80U) << "a burst is allowed";
+  EXPECT_EQ(after.over_limit - before.over_limit + decrypted, 10'000U);
+  const TimePoint since = relay.now();
+  relay.run_for(2s);
+  EXPECT_EQ(relay.listener->peers(), 1U);
+  EXPECT_LE(joiner.longest_gap(since, relay.now()), 55ms) << "its datagrams go on";
+}
+
+TEST(Listener, DatagramsFromManyAddressesAreLimited) {
+  ListenerWorld relay;
+  relay.open_room(1);
+  Node& joiner = relay.join(address_of(1), 1);
+  relay.run_for(1s);
+  const auto routed = intercept_routed(relay, joiner);
+  const ListenerStats before = relay.listener->stats();
+  for (size_t i = 0; i < 10'000; ++i) {
+    relay.inject(address_of(100 + i), routed);
+  }
+  const ListenerStats after = relay.listener->stats();
+  const uint64_t decrypted =
+      after.records_opened + after.replayed - before.records_opened - before.replayed;
+  EXPECT_LE(decrypted, 200U);
+  EXPECT_EQ(after.over_limit - before.over_limit + decrypted, 10'000U);
+  const TimePoint since = relay.now();
+  relay.run_for(2s);
+  EXPECT_EQ(relay.listener->path(relay.events().front().second.peer), address_of(1));
+  EXPECT_LE(joiner.longest_gap(since, relay.now()), 55ms);
+}
+
 TEST(Listener, SentDatagramsAreCountedForEveryPath) {
   ListenerWorld relay;
   relay.open_room(1);

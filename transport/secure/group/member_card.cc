@@ -8,17 +8,15 @@
 namespace cress::secure {
 namespace {
 
-constexpr size_t kFixed = 2 + 4 + 1;  // member, epoch, number of greetings
+constexpr size_t kFixed = 2 + 1;  // member, number of greetings
 constexpr size_t kGreetingSize = sizeof(CardGreeting);
 
 }  // namespace
 
 void append_card_text(const CardText& text, std::vector<std::byte>& out) {
-  check(text.epoch <= kEpochMax && text.greetings.size() <= kRoomOthersMax &&
-            text.body.size() <= kCardBodyMax,
+  check(text.greetings.size() <= kRoomOthersMax && text.body.size() <= kCardBodyMax,
         "a card's text is small");
   append_number(text.member, 2, out);
-  append_number(text.epoch, 4, out);
   append_number(text.greetings.size(), 1, out);
   for (const CardGreeting& greeting : text.greetings) {
     out.insert(out.end(), greeting.begin(), greeting.end());
@@ -32,11 +30,9 @@ Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
   }
   CardText text;
   text.member = static_cast<uint16_t>(number_at(bytes, 0, 2));
-  text.epoch = static_cast<uint32_t>(number_at(bytes, 2, 4));
-  const size_t greetings = number_at(bytes, 6, 1);
+  const size_t greetings = number_at(bytes, 2, 1);
   std::span<const std::byte> rest = bytes.subspan(kFixed);
-  if (text.epoch > kEpochMax || greetings > kRoomOthersMax ||
-      rest.size() < greetings * kGreetingSize ||
+  if (greetings > kRoomOthersMax || rest.size() < greetings * kGreetingSize ||
       rest.size() > greetings * kGreetingSize + kCardBodyMax) {
     return CardError::kMalformed;
   }

@@ -39,7 +39,6 @@ enum class CardError {
 /// The sealed part of a card (docs/protocol/wire.md, "Member cards").
 struct CardText {
   uint16_t member = 0;
-  uint32_t epoch = 0;                   ///< at most kEpochMax
   std::vector<CardGreeting> greetings;  ///< at most kRoomOthersMax
   std::vector<std::byte> body;          ///< at most kCardBodyMax
   friend bool operator==(const CardText&, const CardText&) = default;

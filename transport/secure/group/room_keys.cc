@@ -13,11 +13,11 @@ namespace cress::secure {
 namespace {
 
 // docs/protocol/wire.md, "Member cards"
-constexpr std::byte kCardVersion{1};
+constexpr std::byte kCardVersion{2};
 constexpr size_t kInstanceOffset = 1;
 constexpr size_t kCounterOffset = 17;
 constexpr size_t kCardHeader = 25;
-constexpr size_t kCardFixed = 2 + 4 + 1;  // member, epoch, number of greetings
+constexpr size_t kCardFixed = 2 + 1;  // member, number of greetings
 static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) + kCardBodyMax +
                   kTagSize <=
               kCardSizeMax);
@@ -25,6 +25,14 @@ static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) +
 constexpr uint64_t kEpochsInKid = 256;
 
 Secret next_media(const Secret& media) { return expand(media, "cress room next"); }
+
+Secret media_after(Secret media, uint32_t epochs) {
+  check(epochs <= kEpochMax, "RoomKeys: epoch out of range");
+  for (; epochs > 0; --epochs) {
+    media = next_media(media);
+  }
+  return media;
+}
 
 std::string label_with(std::string_view label, const InstanceId& instance) {
   std::string out{label};
@@ -57,16 +65,15 @@ struct RoomKeys::Card {
   CardText text;
 };
 
-RoomKeys::RoomKeys(TimePoint start, const Secret& media, uint16_t member, SFrameSuite suite,
-                   uint64_t frames_per_epoch)
-    : suite_(suite),
-      frames_per_epoch_(frames_per_epoch),
+RoomKeys::RoomKeys(const Secret& media, uint16_t member, RoomKeysOptions options)
+    : options_(options),
       card_root_(expand(media, "cress room card")),
       member_(member),
       instance_(random_instance()),
-      media_(media),
-      epoch_since_(start - kEpochSpacing),
-      sealing_(make_key(Use::kSeal, member, instance_, 0)) {
+      media_(media_after(media, options.epoch)),
+      epoch_(options.epoch),
+      announced_(options.epoch),
+      sealing_(make_key(Use::kSeal, member, instance_, epoch_)) {
   check(member > 0, "RoomKeys: members are numbered from 1");
 }
 
@@ -80,7 +87,7 @@ std::vector<std::byte> RoomKeys::make_card(std::span<const std::byte> body) {
   card.insert(card.end(), instance_.begin(), instance_.end());
   const uint64_t counter = next_card_++;
   append_number(counter, 8, card);
-  CardText text{.member = member_, .epoch = epoch_, .greetings = {}, .body = {}};
+  CardText text{.member = member_, .greetings = {}, .body = {}};
   for (const auto& [number, greeted] : members_) {
     text.greetings.push_back(greeting_of(greeted.instance));
   }
@@ -126,7 +133,7 @@ bool RoomKeys::greets_us(const Card& card) const {
   return std::find(greetings.begin(), greetings.end(), greeting_of(instance_)) != greetings.end();
 }
 
-Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member,
+Result<CardNews, CardError> RoomKeys::handle_card(uint16_t member,
                                                   std::span<const std::byte> bytes) {
   const auto opened = open_card(bytes);
   if (!opened) {
@@ -139,7 +146,7 @@ Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member
   if (card.text.member != member || member == 0) {
     return CardError::kWrongMember;
   }
-  if (std::find(over_.begin(), over_.end(), card.instance) != over_.end()) {
+  if (std::find(over_.begin(), over_.end(), Presence{member, card.instance}) != over_.end()) {
     return CardError::kOver;
   }
   const bool is_live = greets_us(card);
@@ -155,7 +162,7 @@ Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member
     if (known->second.is_live && !is_live) {
       return CardError::kStale;  // a member known to be present is not replaced by a replay
     }
-    end_presence(known->second.instance);
+    end_presence({member, known->second.instance});
     members_.erase(known);
   }
   Member& entry = members_[member];
@@ -166,27 +173,24 @@ Result<CardNews, CardError> RoomKeys::handle_card(TimePoint now, uint16_t member
   entry.is_live = entry.is_live || is_live;
   entry.card_counter = card.counter;
   entry.body = card.text.body;
-  advance_to(now, card.text.epoch);
   return CardNews{entry.instance, entry.body, entry.is_live, is_new};
 }
 
-void RoomKeys::end_presence(const InstanceId& instance) {
+void RoomKeys::end_presence(const Presence& presence) {
   if (over_.size() == kPresencesOverMax) {
     over_.pop_front();
   }
-  over_.push_back(instance);
+  over_.push_back(presence);
 }
 
-void RoomKeys::handle_left(TimePoint now, uint16_t member) {
-  const auto known = members_.find(member);
-  if (known == members_.end()) {
-    return;
+void RoomKeys::handle_left(TimePoint now, uint16_t member, uint32_t epoch) {
+  if (const auto known = members_.find(member); known != members_.end()) {
+    end_presence({member, known->second.instance});
+    members_.erase(known);
   }
-  end_presence(known->second.instance);
-  members_.erase(known);
-  if (now - epoch_since_ >= kEpochSpacing) {
-    advance_to(now, epoch_ + 1);
-  }
+  // Reports of several leaves may arrive in any order: each brings us closer to the newest.
+  announced_ = std::max(announced_, std::min(epoch, kEpochMax));
+  advance_to(now, std::min(announced_, epoch_ + kEpochsAhead));
 }
 
 bool RoomKeys::is_live(uint16_t member) const {
@@ -205,7 +209,7 @@ size_t RoomKeys::opening_keys() const {
 // ---- epochs
 
 void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
-  if (epoch <= epoch_ || epoch > kEpochMax) {
+  if (epoch <= epoch_) {
     return;
   }
   for (; epoch_ < epoch; ++epoch_) {
@@ -215,9 +219,12 @@ void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
     past_.push_back({epoch_, media_, now + kEpochKept});
     media_ = next_media(media_);
   }
-  epoch_since_ = now;
-  sealed_in_epoch_ = 0;
-  sealing_ = make_key(Use::kSeal, member_, instance_, epoch_);
+  renew_sealing();
+}
+
+void RoomKeys::renew_sealing() {
+  sealed_with_key_ = 0;
+  sealing_ = make_key(Use::kSeal, member_, instance_, sealing_epoch());
 }
 
 void RoomKeys::forget_past(TimePoint now) {
@@ -252,17 +259,13 @@ Secret RoomKeys::media_of(uint32_t epoch) const {
       return past.media;
     }
   }
-  Secret media = media_;
-  for (uint32_t at = epoch_; at < epoch; ++at) {
-    media = next_media(media);
-  }
-  return media;
+  return media_after(media_, epoch - epoch_);
 }
 
 SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instance,
                              uint32_t epoch) const {
   const Secret base = expand(media_of(epoch), label_with("cress sender", instance));
-  return {suite_, use, member * kEpochsInKid + epoch % kEpochsInKid, base.bytes()};
+  return {options_.suite, use, member * kEpochsInKid + epoch % kEpochsInKid, base.bytes()};
 }
 
 // ---- frames
@@ -270,10 +273,11 @@ SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instanc
 std::vector<std::byte> RoomKeys::seal(TimePoint now, std::span<const std::byte> metadata,
                                       std::span<const std::byte> plain) {
   forget_past(now);
-  if (sealed_in_epoch_ == frames_per_epoch_) {
-    advance_to(now, epoch_ + 1);
+  if (sealed_with_key_ == options_.frames_per_key && sealing_ahead_ < kEpochsAhead) {
+    ++sealing_ahead_;
+    renew_sealing();
   }
-  ++sealed_in_epoch_;
+  ++sealed_with_key_;
   return sealing_.seal(next_counter_++, metadata, plain);
 }
 
@@ -309,7 +313,6 @@ Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16
   if (plain) {
     sender.seen.insert(parsed->header.counter);
     sender.keys.push_back({*epoch, std::move(key)});
-    advance_to(now, *epoch);
   }
   return plain;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,15 @@
 
 namespace cress::secure {
 
+struct RoomKeysOptions {
+  SFrameSuite suite = SFrameSuite::kAes128GcmSha256;
+  /// The epoch that the room is in, by the relay's welcome; at most kEpochMax.
+  uint32_t epoch = 0;
+  /// After this many frames of our own our next key begins, at most kEpochsAhead times (days). Far
+  /// below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
+  uint64_t frames_per_key = 1U << 24U;
+};
+
 struct CardNews {
   InstanceId instance{};
   std::vector<std::byte> body;  ///< as its member supplied it, at most kCardBodyMax
@@ -34,19 +44,19 @@ struct CardNews {
 /// Whatever the relay replays, swaps or withholds, the worst result is a frame that does not open.
 ///
 /// A sender's key: media(epoch) and its instance. media(n+1) comes from media(n) by a one-way
-/// function; every member moves to the next epoch when a member leaves, and follows a member that
-/// moved earlier. A KID is the member's number times 256 plus the epoch modulo 256; one counter per
-/// presence never repeats, across epochs too.
+/// function. The relay numbers the epochs, because it decides who has left: no card and no frame of
+/// a member moves another member's epoch. A KID is the member's number times 256 plus the epoch
+/// modulo 256; one counter per presence never repeats, across epochs too.
+///
+/// A presence is an instance under a number: a card with the instance of another member is another
+/// presence, and its end changes nothing for that member.
 ///
 /// After handle_card and handle_left, if card_due(), send make_card() to all members through the
 /// relay. Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
 class RoomKeys {
  public:
-  /// Created at each join, once the relay has assigned a number (1..65535). `frames_per_epoch`:
-  /// after this many of our own frames the next epoch begins.
-  RoomKeys(TimePoint start, const Secret& media, uint16_t member,
-           SFrameSuite suite = SFrameSuite::kAes128GcmSha256,
-           uint64_t frames_per_epoch = kFramesPerEpoch);
+  /// Created at each join, once the relay has assigned a number (1..65535).
+  RoomKeys(const Secret& media, uint16_t member, RoomKeysOptions options = {});
 
   /// Our card with this body (at most kCardBodyMax bytes); it greets every member whose card has
   /// been seen.
@@ -54,10 +64,10 @@ class RoomKeys {
   /// A member joined that our last card does not greet.
   bool card_due() const { return card_due_; }
   /// The card that the relay presents for `member`. The same card again is not an error.
-  Result<CardNews, CardError> handle_card(TimePoint now, uint16_t member,
-                                          std::span<const std::byte> card);
-  /// The relay reports that `member` left: its presence ends, and the next epoch begins.
-  void handle_left(TimePoint now, uint16_t member);
+  Result<CardNews, CardError> handle_card(uint16_t member, std::span<const std::byte> card);
+  /// The relay reports that `member` left, and the epoch that the room is in since then. The
+  /// presence ends, and we go to that epoch: at most kEpochsAhead per leave.
+  void handle_left(TimePoint now, uint16_t member, uint32_t epoch);
 
   /// `metadata` travels with the frame, unencrypted. The metadata of two kinds of frames must not
   /// be confusable.
@@ -70,20 +80,18 @@ class RoomKeys {
 
   uint16_t member() const { return member_; }
   const InstanceId& instance() const { return instance_; }
+  /// The room's.
   uint32_t epoch() const { return epoch_; }
+  /// That of the next frame that we seal.
+  uint32_t sealing_epoch() const { return std::min(epoch_ + sealing_ahead_, kEpochMax); }
   bool is_live(uint16_t member) const;
   /// How many keys of other members are in memory: keys of ended presences must not remain there.
   size_t opening_keys() const;
 
   static constexpr size_t kPresencesOverMax = 256;
-  /// How far ahead of us a member may be that moved to the next epoch earlier.
+  /// How far ahead of us a member may be that learned of leaves earlier.
   static constexpr uint32_t kEpochsAhead = 4;
   static constexpr Duration kEpochKept = 10s;
-  /// Leaves in quick succession share one epoch: members learn of them at different moments, and
-  /// all others follow each epoch that one member starts.
-  static constexpr Duration kEpochSpacing = 2s;
-  /// Far below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
-  static constexpr uint64_t kFramesPerEpoch = 1U << 24U;
 
  private:
   struct OpenKey {
@@ -98,6 +106,11 @@ class RoomKeys {
     std::vector<OpenKey> keys;  // of the current epoch and those in past_
     ReplayWindow seen{kReplayKept};
   };
+  struct Presence {
+    uint16_t member = 0;
+    InstanceId instance{};
+    friend bool operator==(const Presence&, const Presence&) = default;
+  };
   struct PastEpoch {
     uint32_t epoch = 0;
     Secret media;
@@ -107,33 +120,34 @@ class RoomKeys {
 
   Result<Card, CardError> open_card(std::span<const std::byte> bytes) const;
   void advance_to(TimePoint now, uint32_t epoch);
+  void renew_sealing();
   void forget_past(TimePoint now);
   std::optional<uint32_t> epoch_of(uint64_t kid) const;
   Secret media_of(uint32_t epoch) const;
   SFrameKey make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch) const;
-  void end_presence(const InstanceId& instance);
+  void end_presence(const Presence& presence);
   bool greets_us(const Card& card) const;
 
   // 2048 frames are 25 s of audio and video: a frame later than that is useless to a call.
   static constexpr size_t kReplayKept = 2048;
   static constexpr size_t kPastEpochsMax = 8;
 
-  SFrameSuite suite_;
-  uint64_t frames_per_epoch_;
+  RoomKeysOptions options_;
   Secret card_root_;
   uint16_t member_;
   InstanceId instance_{};
 
   Secret media_;
   uint32_t epoch_ = 0;
-  TimePoint epoch_since_;
+  uint32_t announced_ = 0;      // the newest epoch that the relay named
+  uint32_t sealing_ahead_ = 0;  // at most kEpochsAhead
   std::deque<PastEpoch> past_;  // oldest first
   uint64_t next_counter_ = 0;
-  uint64_t sealed_in_epoch_ = 0;
+  uint64_t sealed_with_key_ = 0;
   SFrameKey sealing_;
 
   std::map<uint16_t, Member> members_;
-  std::deque<InstanceId> over_;  // oldest first
+  std::deque<Presence> over_;  // oldest first
   uint64_t next_card_ = 1;
   bool card_due_ = true;
 };

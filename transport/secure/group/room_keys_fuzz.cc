@@ -34,13 +34,13 @@ struct Room {
   Room() {
     const Secret media = derive_room(std::as_bytes(std::span{"sixteen bytes and more"})).media;
     for (uint16_t number = 1; number <= 3; ++number) {
-      members.push_back(std::make_unique<RoomKeys>(now, media, number));
+      members.push_back(std::make_unique<RoomKeys>(media, number));
     }
   }
   void exchange(RoomKeys& a, RoomKeys& b) {
     for (int round = 0; round < 2; ++round) {
-      [[maybe_unused]] const auto one = a.handle_card(now, b.member(), b.make_card({}));
-      [[maybe_unused]] const auto two = b.handle_card(now, a.member(), a.make_card({}));
+      [[maybe_unused]] const auto one = a.handle_card(b.member(), b.make_card({}));
+      [[maybe_unused]] const auto two = b.handle_card(a.member(), a.make_card({}));
     }
   }
   void require_heard(RoomKeys& from, RoomKeys& at) {
@@ -77,11 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     rest = rest.subspan(4 + length);
     if (is_card) {
       // A flipped bit is a forgery; so is arbitrary input.
-      require(!victim.handle_card(room.now, member, bytes));
+      require(!victim.handle_card(member, bytes));
     } else if (what % 4 == 2) {
       require(!victim.open(room.now, member, {}, bytes));
     } else if (member != friendly.member()) {
-      victim.handle_left(room.now, member);
+      victim.handle_left(room.now, member, room.members[0]->epoch() + 1);
     }
   }
   room.require_heard(friendly, victim);

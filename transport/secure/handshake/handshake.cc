@@ -80,6 +80,7 @@ struct HandshakeContext::Impl {
   Owned<BIO_METHOD, BIO_meth_free> wire;
   Credential credential;  // a joiner's
   PskLookup lookup;       // a listener's
+  PskLookup late;         // likewise; may be empty
 };
 
 /// OpenSSL's objects of one handshake, and its network: one datagram in, a list of them out.
@@ -166,9 +167,10 @@ HandshakeContext::HandshakeContext(Role role, Credential credential)
   };
 }
 
-HandshakeContext::HandshakeContext(PskLookup lookup)
+HandshakeContext::HandshakeContext(PskLookup lookup, PskLookup late)
     : HandshakeContext(Role::kListener, std::make_unique<Impl>()) {
   impl_->lookup = std::move(lookup);
+  impl_->late = std::move(late);
 }
 
 HandshakeContext::HandshakeContext(Role role, std::unique_ptr<Impl> impl)
@@ -278,6 +280,10 @@ bool Handshake::handle_datagram(TimePoint now, std::span<const std::byte> datagr
     was_verified_ = true;
   }
   look_up(datagram);
+  if (!engine_->found && !engine_->asked.empty() && engine_->context->late &&
+      engine_->asked == identity_in(datagram)) {
+    engine_->found = engine_->context->late(engine_->asked);
+  }
   engine_->in = datagram;
   step(now);
   if (engine_ == nullptr) {

@@ -53,8 +53,10 @@ class HandshakeContext {
   /// For a call of two.
   HandshakeContext(Role role, std::span<const std::byte> link_secret);
   HandshakeContext(Role role, Credential credential);
-  /// For a listener with many keys, which may be added and removed.
-  explicit HandshakeContext(PskLookup lookup);
+  /// For a listener with many keys, which may be added and removed. `late`, if any, is asked in
+  /// handle_datagram for an identity that `lookup` does not know: it may take its time, but runs in
+  /// whichever thread computes the handshake.
+  explicit HandshakeContext(PskLookup lookup, PskLookup late = {});
   ~HandshakeContext();
 
   Role role() const { return role_; }

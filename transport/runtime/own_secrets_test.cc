@@ -1,0 +1,90 @@
+#include "transport/runtime/own_secrets.hh"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace cress::runtime {
+namespace {
+
+std::string path_of(const std::string& name) { return ::testing::TempDir() + name; }
+
+std::string write(const std::string& name, const std::string& text, mode_t mode) {
+  const std::string path = path_of(name);
+  ::unlink(path.c_str());
+  std::ofstream{path} << text;
+  EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+  return path;
+}
+
+TEST(OwnArguments, LinksAreOverwrittenWhereOthersSeeThem) {
+  std::string program = "cress-call";
+  std::string link = "cress://192.0.2.7:4433/#AAAAAAAAAAAAAAAAAAAAAA";
+  std::string option = "--link=cress://h:1/#AAAA";
+  const std::string before = link;
+  std::array<char*, 4> argv{program.data(), link.data(), option.data(), nullptr};
+  const OwnArguments own{3, argv.data()};
+  ASSERT_EQ(own.count(), 3);
+  EXPECT_STREQ(own.values()[0], "cress-call");
+  EXPECT_EQ(own.values()[1], before);
+  EXPECT_STREQ(own.values()[2], "--link=cress://h:1/#AAAA");
+  EXPECT_EQ(own.values()[3], nullptr);
+  EXPECT_EQ(program, "cress-call");
+  EXPECT_EQ(link, std::string(before.size(), 'x'));
+  EXPECT_EQ(option, std::string(option.size(), 'x'));
+}
+
+TEST(OwnSecrets, NoCoreFileAndNoReaderOfMemory) {
+  EXPECT_EXIT(
+      {
+        const bool is_closed = refuse_inspection();
+        rlimit core{};
+        getrlimit(RLIMIT_CORE, &core);
+        const bool is_readable = prctl(PR_GET_DUMPABLE) != 0;
+        std::exit(core.rlim_cur == 0 && is_readable != is_closed ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST(OwnSecrets, FilesThatOthersMayReadOrChangeAreRejected) {
+  EXPECT_EQ(read_secret(write("mine", " cress://h:1/#A\n", 0600), 64), "cress://h:1/#A");
+  EXPECT_EQ(read_secret(write("mine", "cress://h:1/#A", 0400), 64), "cress://h:1/#A");
+  for (const mode_t mode : {0640, 0604, 0620, 0602, 0610}) {
+    EXPECT_THROW((void)read_secret(write("mine", "x", mode), 64), std::runtime_error) << mode;
+  }
+  EXPECT_THROW((void)read_secret(path_of("none"), 64), std::runtime_error);
+  EXPECT_THROW((void)read_secret("/dev/null", 64), std::runtime_error);
+}
+
+TEST(OwnSecrets, AnothersFileIsRejected) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a file away";
+  }
+  const std::string path = write("theirs", "x", 0600);
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_THROW((void)read_secret(path, 64), std::runtime_error);
+}
+
+TEST(OwnSecrets, LongTextsAreNotRead) {
+  EXPECT_EQ(read_secret(write("mine", std::string(64, 'x'), 0600), 64).size(), 64U);
+  EXPECT_THROW((void)read_secret(write("mine", std::string(65, 'x'), 0600), 64),
+               std::runtime_error);
+  std::istringstream fits{std::string(64, 'x') + "\nmore"};
+  EXPECT_EQ(read_secret(fits, 64).size(), 64U);
+  std::istringstream is_long{std::string(65, 'x')};
+  EXPECT_THROW((void)read_secret(is_long, 64), std::runtime_error);
+  std::istringstream empty{"\ncress://h:1/#A"};
+  EXPECT_THROW((void)read_secret(empty, 64), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace cress::runtime
