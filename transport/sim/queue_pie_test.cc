@@ -75,6 +75,21 @@ TEST(PieQueue, ShortBurstPasses) {
   EXPECT_EQ(queue.stats().dropped, 0U);
 }
 
+TEST(PieQueue, WhatItDoesInAnIdleHourIsOneStep) {
+  PieQueue queue{Rng{1}};
+  TimePoint now = kTimeZero;
+  // Were the time of the next update to go back instead, it would go back twice as far each time.
+  for (int i = 0; i < 24; ++i) {
+    EXPECT_FALSE(queue.pop(now += 150s));
+  }
+  for (int i = 0; i < 100; ++i) {
+    queue.push(now, pie_packet(now));
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(queue.pop(now += 1ms));
+  }
+}
+
 TEST(PieQueue, UnderloadedQueueDropsNothing) {
   PieQueue queue{Rng{1}};
   mean_wait(queue, 0.95, 60'000);
