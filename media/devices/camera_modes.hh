@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "media/frame/picture.hh"
+#include "media/gst/gst_file_source.hh"
 #include "media/gst/gst_handles.hh"
 #include "media/source/video_source.hh"
 
