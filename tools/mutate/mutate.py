@@ -338,11 +338,13 @@ def main():
         run_folders(world, counts, options, lines, seed, outcomes)
     except worlds.BuildError as error:
         sys.exit(f"cress mutate: the copy did not build:\n{error}")
+    except KeyboardInterrupt:
+        sys.exit("cress mutate: stopped")
     everything = outcomes.bugs()
     caught = sum(1 for bug in everything if bug["caught_by"])
     for bug in everything:
         if not bug["caught_by"]:
-            why = "" if bug["reached"] else " (no test passes there)"
+            why = "" if bug["reached"] else " (no test passes there, or the compiler evaluates it)"
             print(f"survived  {bug['place']}  {bug['bug']}  ->  {bug['instead']}{why}")
     share = 100 * caught / max(1, len(everything))
     print(f"{caught} of {len(everything)} caught ({share:.0f} %), seed {seed}, "
