@@ -254,6 +254,9 @@ TEST_F(CellsimCommand, FullDiskIsReportedAndCommandContinues) {
   EXPECT_EQ(ran.output, "done\n");
   EXPECT_NE(ran.notes.find("uplink.log"), std::string::npos) << ran.notes;
   EXPECT_GT(fs::file_size(folder / "downlink.log"), 100U);
+  EXPECT_NE(
+      bytes_of(folder / "downlink.log").find("# command line: " CRESS_BIN "/cress-eval cellsim "),
+      std::string::npos);
   EXPECT_EQ(cellsim(shell("true", {"--log", "/proc/no/such"})).exit_code, 2);
 }
 

@@ -123,6 +123,17 @@ TEST_F(CompareRuns, OtherExperimentsAreRefusedByOptionBothWays) {
   }
 }
 
+TEST_F(CompareRuns, TheFirstTenSecondsOrMinuteIsNotScored) {
+  for (const auto& [duration, skip] :
+       {std::pair{"199s", "10s"}, {"200s", "50s"}, {"20s", "5s"}, {"240s", "60s"}}) {
+    const std::string options =
+        std::string{"--scheme cubic --down %a.down --up %a.up --duration "} + duration;
+    run("usual", options.c_str());
+    run("all", (options + " --skip 0s").c_str());
+    expect_refused(compare("usual", "all"), std::string{"--skip is "} + skip + " in A");
+  }
+}
+
 TEST_F(CompareRuns, SeedsFoldersAndSchemesDoNotMakeAnotherExperiment) {
   run("again",
       "--scheme cubic,reno --down %other/a.down --up %other/a.up --duration 10 --skip 2 --seed 9 "

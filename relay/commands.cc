@@ -71,17 +71,18 @@ RelayConfig config_of(const CLI::App& app, const Arguments& arguments) {
 UnixSeconds parse_lifetime(const std::string& text) {
   UnixSeconds number = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  // Stays 0 where there is no number, or one too large.
+  const char* const rest = std::from_chars(text.data(), end, number).ptr;
   constexpr std::string_view kUnits = "mhdw";
   constexpr UnixSeconds kSeconds[] = {60, 3600, 86'400, 7LL * 86'400};
   constexpr UnixSeconds kMax = 10LL * 366 * 86'400;
   const size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
-  if (error != std::errc{} || unit == std::string_view::npos || number < 1 ||
-      number > kMax / kSeconds[unit]) {
+  const UnixSeconds seconds = unit == std::string_view::npos ? 0 : kSeconds[unit];
+  if (seconds == 0 || number < 1 || number > kMax / seconds) {
     throw std::runtime_error("--expires " + text +
                              ": not a time such as 30m, 12h, 7d or 2w (at most ten years)");
   }
-  return number * kSeconds[unit];
+  return number * seconds;
 }
 
 uint16_t link_port(const RelayConfig& config) {

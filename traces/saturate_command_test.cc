@@ -250,6 +250,9 @@ TEST_F(SaturateProgram, RefusesBadArgumentsInOneLine) {
                  "--duration");
   expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "nan"},
                  "--duration");
+  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0.99"},
+                 "--duration");
+  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--duration", "1"}, "--out PREFIX");
   expect_refused({"--listen", "127.0.0.1:0", "--packet-size", "1000"}, "--packet-size");
   expect_refused({"--listen", "127.0.0.1:0", "--out", in_folder("no/such")}, "is no folder");
   expect_refused({"--listen", "192.0.2.1:1"}, "cannot bind");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -62,6 +64,33 @@ TEST_F(PreviewTest, EndedDeviceIsReportedOnceAndRestarted) {
   const size_t before = pictures_.size();
   EXPECT_TRUE(run_until([&] { return pictures_.size() > before; })) << "never tried again";
   EXPECT_FALSE(lost_[0].empty());
+}
+
+TEST_F(PreviewTest, OfTwoDevicesThatEndEachIsRestarted) {
+  namespace fs = std::filesystem;
+  const fs::path file = fs::path{testing::TempDir()} / "cress-preview.raw";
+  const auto write_audio = [&file](Duration length) {
+    const std::string silence(static_cast<size_t>(length / 1ms) * 96, '\0');  // 48 kHz, 16 bits
+    std::ofstream{file, std::ios::binary} << silence;
+  };
+  write_audio(100ms);
+  media::LiveCameraOptions camera = kTestCamera;
+  camera.id = "gst:videotestsrc num-buffers=30 is-live=true";  // a second
+  Preview preview{
+      clock_,
+      loop_,
+      {.camera = camera,
+       .microphone =
+           media::LiveMicrophoneOptions{.id = "gst:filesrc location=" + file.string() +
+                                              " ! rawaudioparse sample-rate=48000 num-channels=1 ! "
+                                              "identity sleep-time=100000"}},
+      outputs()};
+  EXPECT_TRUE(run_until([&] { return lost_.size() == 2; }));
+  write_audio(kPatience);  // the microphone is back for good, so nothing else asks for the camera
+  const size_t before = pictures_.size();
+  EXPECT_TRUE(run_until([&] { return pictures_.size() > before; })) << "the camera stays away";
+  EXPECT_EQ(lost_.size(), 2U) << "not only because the microphone ended again";
+  fs::remove(file);
 }
 
 TEST_F(PreviewTest, ImpossibleDeviceIsReportedNotThrown) {

@@ -1,6 +1,7 @@
 #include "app/live/listening_link.hh"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -56,6 +57,18 @@ TEST_F(ListeningLinkTest, KeepsAManuallyEditedHost) {
   hold("  cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\r\n");
   ListeningLink link{{.port = 4433}, file_};
   EXPECT_EQ(link.opened("10.0.0.2", 4433).host, "home.example");
+}
+
+TEST_F(ListeningLinkTest, IsReadWithStandardInputClosedToo) {
+  hold("cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\n");
+  const int kept = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);  // so that the file's descriptor is 0
+  const ListeningLink link{{}, file_};
+  EXPECT_EQ(link.bind().port, 4433);
+  if (kept >= 0) {
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+  }
 }
 
 TEST_F(ListeningLinkTest, UselessFileIsRejectedWithAdvice) {

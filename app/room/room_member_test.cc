@@ -180,6 +180,18 @@ TEST(RoomMember, CardsCarryNamesAndMuteState) {
   EXPECT_TRUE(ben.has(RoomEvent::Kind::kChanged, ada.number));
 }
 
+TEST(RoomMember, AMemberIsSilentUntilAudioIsPlayed) {
+  SimulatedRoom room;
+  room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  while (ben.other("Ada") == nullptr) {
+    ASSERT_LT(room.now(), kTimeZero + 2s);
+    EXPECT_TRUE(ben.played.empty());
+    room.run_until(room.now() + 1ms);
+  }
+  EXPECT_EQ(ben.other("Ada")->level_dbov, -127);
+}
+
 TEST(RoomMember, MemberWhoseVideoIsNotRequestedSendsNone) {
   relay::RoomOptions options;
   SimulatedRoom room{options};

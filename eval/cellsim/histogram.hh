@@ -14,8 +14,8 @@ namespace cress::cellsim {
 class Histogram {
  public:
   struct Options {
-    Duration bin = 100us;
-    Duration value_max = 1000s;
+    Duration bin;
+    Duration value_max;
   };
   explicit Histogram(Options options) : options_(options) {}
 

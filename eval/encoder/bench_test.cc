@@ -274,6 +274,11 @@ TEST(IvfVideo, BrokenFilesAreNamed) {
   write({0, 4, 5, 6}, true);  // the frame interval is the shortest time, wherever it is
   EXPECT_EQ(IvfVideo{path}.clip_length(), 7U);
   EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{30, 1}));
+  write({0, 30'000}, true);  // in thirtieths of a second
+  EXPECT_EQ(IvfVideo{path}.frame_rate(), (media::FrameRate{1, 1000}));
+  write({0, 30'030}, true);
+  expect_refused("a rate of 1/1001");
+  write({0, 1}, true);
   save_text(load_text(path, DataSize{1 << 20}).substr(0, 60), path);
   expect_refused("ends inside");
   EXPECT_THROW(IvfVideo(path, DataSize{100}), std::runtime_error);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "media/devices/live_device.hh"
@@ -70,20 +69,6 @@ class LiveCamera {
   class Device;
   std::unique_ptr<Device> device_;
 };
-
-/// A mode that a camera offers.
-struct CameraMode {
-  PictureSize size;
-  FrameRate rate{};
-  bool is_jpeg = false;
-  friend bool operator==(const CameraMode&, const CameraMode&) = default;
-};
-
-/// The mode that gives the wanted size and rate at the least cost: first enough frames per second
-/// (many cameras give large raw pictures only at 5 or 10 per second, so JPEG then), then the
-/// smallest size not below the wanted one, then raw before JPEG. nullopt: no mode.
-std::optional<CameraMode> choose_camera_mode(std::span<const CameraMode> modes, PictureSize wanted,
-                                             FrameRate rate);
 
 /// The largest even size of the source's shape that is neither larger than `wanted` nor than the
 /// source; at least 2 × 2. `pixel_width / pixel_height`: the shape of one source pixel; all > 0.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "media/devices/camera_modes.hh"
 #include "media/devices/device_test_tools.hh"
 #include "media/gst/gst_movie_writer.hh"
 #include "media/gst/gst_runtime.hh"
@@ -364,6 +365,32 @@ TEST(CameraModes, ChoosesByRateThenSizeThenRaw) {
   EXPECT_EQ(choose_camera_mode(modes, {3840, 2160}, rate), modes[4]);
   EXPECT_EQ(choose_camera_mode(modes, {1280, 720}, {60, 1}), modes[6]);
   EXPECT_EQ(choose_camera_mode({}, {640, 360}, rate), std::nullopt);
+}
+
+TEST(CameraModes, AreTheUsablePartOfWhatACameraOffers) {
+  const GstRuntime gstreamer;
+  const auto modes_in = [](const char* caps) {
+    std::vector<CameraMode> modes;
+    for (const OfferedMode& one :
+         modes_of(GstOwned<GstCaps>{gst_caps_from_string(caps)}, {640, 360}, {30, 1})) {
+      modes.push_back(one.mode);
+    }
+    return modes;
+  };
+  using Modes = std::vector<CameraMode>;
+  EXPECT_EQ(modes_in("image/jpeg,width=2,height=2,framerate=15/1"),
+            (Modes{{{2, 2}, {15, 1}, true}}));
+  EXPECT_EQ(modes_in("image/jpeg,width=1,height=2,framerate=15/1"), Modes{});
+  EXPECT_EQ(modes_in("image/jpeg,width=2,height=1,framerate=15/1"), Modes{});
+  EXPECT_EQ(modes_in("image/jpeg,width=320,height=180,framerate=0/1"), Modes{});
+  EXPECT_EQ(modes_in("image/jpeg,height=180,framerate=15/1"), Modes{}) << "without a width";
+  EXPECT_EQ(modes_in("video/x-raw,width=[16,1920],height=[16,180],framerate=[1/1,60/1]"),
+            (Modes{{{640, 180}, {30, 1}, false}}));
+  EXPECT_EQ(modes_in("video/x-raw,width={320,640},height=180,framerate=[1/1,10/1]"),
+            (Modes{{{320, 180}, {10, 1}, false}, {{640, 180}, {10, 1}, false}}));
+  EXPECT_EQ(modes_in("video/x-raw(memory:DMABuf),width=320,height=180,framerate=15/1"), Modes{});
+  EXPECT_EQ(modes_in("video/x-h264,width=320,height=180,framerate=15/1"), Modes{});
+  EXPECT_EQ(modes_in("ANY"), Modes{});
 }
 
 TEST(CameraModes, FittedSizeKeepsTheShapeAndIsEven) {

@@ -96,6 +96,12 @@ TEST(Ivf, WrittenDataIsReadBack) {
   EXPECT_EQ(read.header, counted);
 }
 
+TEST(Ivf, ACopiedHeaderCountsTheFramesWrittenOnly) {
+  const Read read = read_all(written({{0, {std::byte{1}}}}, {.width = 2, .frame_count = 9}));
+  ASSERT_TRUE(read.header);
+  EXPECT_EQ(read.header->frame_count, 1U);
+}
+
 TEST(Ivf, BytesAreThoseOfTheFormat) {
   const std::string bytes = written({{258, {std::byte{0xAB}}}}, {.width = 640, .height = 360});
   const std::string expected(

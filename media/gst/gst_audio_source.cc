@@ -30,15 +30,14 @@ std::unique_ptr<AudioSource> open_audio(const std::filesystem::path& path,
   std::vector<int16_t> samples;
   while (const GstOwned<GstSample> sample = decoder.next()) {
     GstBuffer* buffer = gst_sample_get_buffer(sample.get());
+    const size_t count = buffer == nullptr ? 0 : gst_buffer_get_size(buffer) / 2;
+    if (static_cast<int64_t>(2 * (samples.size() + count)) > options.memory_max.bytes()) {
+      fail_at(path, "decodes to more than " + std::to_string(options.memory_max.bytes() >> 20) +
+                        " MiB of sound; cut it");
+    }
     GstMapInfo map;
     if (buffer == nullptr || gst_buffer_map(buffer, &map, GST_MAP_READ) == 0) {
       fail_at(path, "GStreamer's sound cannot be read");
-    }
-    const size_t count = map.size / 2;
-    if (static_cast<int64_t>(2 * (samples.size() + count)) > options.memory_max.bytes()) {
-      gst_buffer_unmap(buffer, &map);
-      fail_at(path, "decodes to more than " + std::to_string(options.memory_max.bytes() >> 20) +
-                        " MiB of sound; cut it");
     }
     for (size_t i = 0; i < count; ++i) {
       const unsigned value = map.data[2 * i] | static_cast<unsigned>(map.data[2 * i + 1]) << 8U;

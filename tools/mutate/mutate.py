@@ -3,10 +3,12 @@
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +47,7 @@ Exit code: 0, also with survivors; 1 with fewer caught than --caught-min; 2 for 
     parser.add_argument("--no-constants", action="store_true", help="leave out what needs builds of its own")
     parser.add_argument("--leave-out", default="", metavar="PATTERNS", help="gtest patterns of tests not to run")
     parser.add_argument("--caught-min", type=float, default=0, metavar="PERCENT")
-    parser.add_argument("--json", metavar="FILE", help="also write the outcome of each bug to FILE")
+    parser.add_argument("--json", metavar="FILE", help="also write the outcome of each bug to FILE, as it comes")
     options = parser.parse_args(arguments)
     if not 1 <= options.count <= 10_000:
         parser.error("--count is 1 to 10000")
@@ -207,6 +209,31 @@ def progress(what):
     return tell
 
 
+class Outcomes:
+    """What came of each bug. It is kept as it comes, so that a run that is cut off is not lost: as a line each, where
+    nobody looks at a terminal, and in the file of `--json`."""
+
+    def __init__(self, seed, path):
+        self._seed, self._path = seed, path
+        self._bugs = []
+
+    def add(self, site, test, reached):
+        bug = {"place": f"{site.path}:{site.line}", "bug": site.what, "instead": site.text[:120],
+               "caught_by": test, "reached": reached}
+        self._bugs.append((site.path, site.start, bug))
+        if not sys.stderr.isatty():
+            how = f"caught by {test}" if test else "survived"
+            print(f"{len(self._bugs)}  {how}  {bug['place']}  {bug['bug']}", file=sys.stderr, flush=True)
+        if self._path:
+            with open(f"{self._path}.new", "w", encoding="utf-8") as file:
+                json.dump({"seed": self._seed, "bugs": self.bugs()}, file, indent=1)
+            os.replace(f"{self._path}.new", self._path)
+
+    def bugs(self):
+        """By place."""
+        return [bug for _, _, bug in sorted(self._bugs, key=lambda one: one[:2])]
+
+
 def build_switched(world, chosen, targets):
     """Builds with switches. `chosen`: (Folder, its bugs) pairs, numbered through from 1 on; what only the compiler of
     the build rejects is taken out of it. Returns id -> (Folder, bug)."""
@@ -244,8 +271,8 @@ def shares(world, folders, count):
     return {folder: dealt[folder] for folder in folders if dealt[folder] > 0}
 
 
-def run_folders(world, counts, options, lines, seed):
-    """The outcome of each bug, as a list of objects. `counts`: folder -> how many bugs."""
+def run_folders(world, counts, options, lines, seed, outcomes):
+    """Adds the outcome of each bug to `outcomes`. `counts`: folder -> how many bugs."""
     others = [name for name in options.tests.split(",") if name]
     chosen, alone = [], []
     tell = progress("drawn in folders")
@@ -261,9 +288,13 @@ def run_folders(world, counts, options, lines, seed):
     targets = {folder: [f"{name.replace('/', '-')}-test" for name in [folder, *others]] for folder in counts}
     numbered = build_switched(world, chosen, sorted(set(sum(targets.values(), []))))
     programs = {folder: test_programs(world, [folder, *others], options.leave_out) for folder in counts}
-    found = runs.catch_all({mutant: programs[parts.folder] for mutant, (parts, _) in numbered.items()}, jobs,
-                           progress("bugs with a switch"))
-    outcome = [(site, *found[mutant]) for mutant, (_, site) in numbered.items()]
+    tell = progress("bugs with a switch")
+    done = itertools.count(1)
+
+    def add(mutant, test, reached):
+        outcomes.add(numbered[mutant][1], test, reached)
+        tell(next(done), len(numbered))
+    runs.catch_all({mutant: programs[parts.folder] for mutant, (parts, _) in numbered.items()}, jobs, add)
     for parts, switched in chosen:
         parts.take_out(switched)
     tell = progress("constants")
@@ -271,18 +302,17 @@ def run_folders(world, counts, options, lines, seed):
         parts.put([(0, site)])
         try:
             world.build(targets[parts.folder])
-            outcome.append((site, *runs.first_catch(programs[parts.folder], 0)))
+            outcomes.add(site, *runs.first_catch(programs[parts.folder], 0))
         except worlds.BuildError:
-            outcome.append((site, "does not compile", True))  # the compiler catches it
+            outcomes.add(site, "the compiler", True)
         parts.take_out([site])
         tell(i, len(alone))
-    return [{"place": f"{site.path}:{site.line}", "bug": site.what, "instead": site.text[:120],
-             "caught_by": test, "reached": reached}
-            for site, test, reached in sorted(outcome, key=lambda one: (one[0].path, one[0].start))]
+
 
 
 def main():
     parser, options = parse_arguments(sys.argv[1:])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what runs first, as an interrupt does
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
     lines = changed_lines(root, options.changed) if options.changed is not None else None
     folders = [folder.strip("/") for folder in options.folders]
@@ -304,20 +334,21 @@ def main():
     try:
         world.configure()
         counts = shares(world, folders, options.count) if whole else dict.fromkeys(folders, options.count)
-        everything = run_folders(world, counts, options, lines, seed)
+        outcomes = Outcomes(seed, options.json)
+        run_folders(world, counts, options, lines, seed, outcomes)
     except worlds.BuildError as error:
         sys.exit(f"cress mutate: the copy did not build:\n{error}")
+    except KeyboardInterrupt:
+        sys.exit("cress mutate: stopped")
+    everything = outcomes.bugs()
     caught = sum(1 for bug in everything if bug["caught_by"])
     for bug in everything:
         if not bug["caught_by"]:
-            why = "" if bug["reached"] else " (no test passes there)"
+            why = "" if bug["reached"] else " (no test passes there, or the compiler evaluates it)"
             print(f"survived  {bug['place']}  {bug['bug']}  ->  {bug['instead']}{why}")
     share = 100 * caught / max(1, len(everything))
     print(f"{caught} of {len(everything)} caught ({share:.0f} %), seed {seed}, "
           f"{time.monotonic() - began:.0f} s: {' '.join(options.folders or folders)}")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"seed": seed, "bugs": everything}, file, indent=1)
     sys.exit(1 if share < options.caught_min else 0)
 
 

@@ -1,14 +1,22 @@
 """python3 -m unittest discover -s tools/mutate -p '*_test.py'"""
 
+import json
 import os
 import random
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bounded
 import mutate
+import runs
 import sites
+import world as worlds
 
 SOURCE = b"""#include "limits.hh"
 constexpr int kLimit = 3;
@@ -106,6 +114,163 @@ class Draw(unittest.TestCase):
         text, spans = mutate.with_mutants(b"return a < b;", [(4, site)])
         self.assertEqual(text, b"return (::cress_mutants::on(4) ? (a > b) : (a < b));")
         self.assertEqual(text[spans[0][0]:spans[0][1]], b"(::cress_mutants::on(4) ? (a > b) : (a < b))")
+
+
+def python(program, **bounds):
+    return bounded.run([sys.executable, "-c", program], dict(os.environ), bounded.Bounds(**{"seconds": 20, **bounds}))
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class Bounded(unittest.TestCase):
+    def test_within_the_bounds_a_program_runs_as_it_does(self):
+        done = python("import sys; print('out', flush=True); print('error', file=sys.stderr); sys.exit(3)")
+        self.assertEqual(done, (3, "out\nerror\n", ""))
+
+    def test_time(self):
+        began = time.monotonic()
+        self.assertEqual(python("import time; time.sleep(60)", seconds=0.2).broken, "time")
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_memory_of_one_process(self):
+        done = python("b = b'x' * (200 << 20); print('has it')", memory=100 << 20)
+        self.assertIn("MemoryError", done.output)
+
+    def test_memory_of_all_processes_together(self):
+        each = "b = b'x' * (40 << 20); import time; time.sleep(60)"
+        done = python(f"import subprocess, sys, time\n"
+                      f"for _ in range(4): subprocess.Popen([sys.executable, '-c', {each!r}])\n"
+                      f"time.sleep(60)", memory=150 << 20)
+        self.assertEqual(done.broken, "memory")
+
+    def test_processes_that_left_the_session(self):
+        done = python("import os, time\n"
+                      "for _ in range(60):\n"
+                      "  if os.fork() == 0: os.setsid(); break\n"
+                      "time.sleep(60)", threads=40)
+        self.assertEqual(done.broken, "threads")
+
+    def test_programs_with_mutants_that_start_each_other(self):
+        # Each starts two, down to a depth that the machine would bear without the bound too.
+        program = """#include <cstdlib>
+            #include <string>
+            #include <unistd.h>
+            int main(int argc, char** argv) {
+              const int depth = argc > 1 ? std::atoi(argv[1]) : 8;
+              for (int i = 0; i < 2 && depth > 0; ++i) {
+                if (fork() == 0) {
+                  execl(argv[0], argv[0], std::to_string(depth - 1).c_str(), nullptr);
+                }
+              }
+              return pause();
+            }"""
+        with tempfile.TemporaryDirectory() as folder:
+            built = subprocess.run(["c++", "-o", f"{folder}/program", f"{worlds.RUNTIME}/mutants.cc", "-x", "c++", "-"],
+                                   input=program, text=True, check=False)
+            self.assertEqual(built.returncode, 0)
+            bounds = bounded.Bounds(seconds=20, processes=100, threads=10_000)
+            done = bounded.run([f"{folder}/program"], dict(os.environ), bounds)
+        self.assertEqual((done.code, done.broken), (-signal.SIGKILL, "processes"))
+
+    def test_threads(self):
+        done = python("import threading, time\n"
+                      "for _ in range(60): threading.Thread(target=time.sleep, args=(60,)).start()", threads=40)
+        self.assertEqual(done.broken, "threads")
+
+    def test_output(self):
+        done = python("while True: print('x' * 1000)", output=1 << 20)
+        self.assertEqual((done.broken, len(done.output)), ("output", 1 << 20))
+
+    def test_a_file(self):
+        done = python("import os; os.truncate(os.open('big', os.O_CREAT | os.O_WRONLY), 2 << 20)"
+                      .replace("'big'", "os.environ['TMPDIR'] + '/big'"), file=1 << 20)
+        self.assertNotEqual(done.code, 0)
+
+    def test_what_a_program_leaves_is_ended_and_removed(self):
+        done = python("import os, subprocess, sys\n"
+                      "open(os.environ['TMPDIR'] + '/left', 'w').close()\n"
+                      "left = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+                      "print(left.pid, os.environ['TMPDIR'])")
+        pid, folder = done.output.split()
+        self.assertEqual(done.broken, "")
+        self.assertFalse(is_running(pid))
+        self.assertFalse(os.path.exists(folder))
+
+    def test_a_broken_bound_catches_the_bug(self):
+        # As a test program is called, which this shell stands for.
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/program"
+            for line, how in (("sleep 60", "too much time"), ("yes", "too much output"), ("kill -9 $$", "crash"),
+                              ("echo '[  FAILED  ] A.B (1 ms)'; exit 1", "A.B"), ("true", None)):
+                with open(program, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{line}\n")
+                os.chmod(program, 0o755)
+                self.assertEqual(runs.run_tests(program, "*", 1, 1, {}), how)
+
+
+class Program(runs.Program):
+    """Of three tests that all pass the place of bug 1. `fails`: test -> how often it fails, one run each."""
+
+    def __init__(self, fails):
+        super().__init__("", "")
+        self.milliseconds = dict.fromkeys(("A.One", "A.Two", "A.Three"), 1)
+        self._reaching[1] = set(self.milliseconds)
+        self._fails = fails
+
+    def _run(self, names, mutant):
+        for name in names:
+            if self._fails.get(name, 0) > 0:
+                self._fails[name] -= 1
+                return name
+        return None
+
+
+class Catches(unittest.TestCase):
+    def test_a_test_must_fail_twice(self):
+        self.assertEqual(Program({"A.Two": 2}).catches(1), "A.Two")
+        self.assertIsNone(Program({"A.Two": 1}).catches(1))
+
+    def test_others_run_when_a_test_fails_once_only(self):
+        self.assertEqual(Program({"A.One": 1, "A.Two": 2}).catches(1), "A.Two")
+
+    def test_when_the_tool_is_stopped_what_runs_is_ended(self):
+        def is_interrupted(*_):
+            raise KeyboardInterrupt
+        with tempfile.TemporaryDirectory() as folder:
+            slow = f"{folder}/program"
+            with open(slow, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\nsleep 60\n")
+            os.chmod(slow, 0o755)
+            of = {1: [Program({})], 2: [runs.Program(slow, "")]}
+            of[2][0].milliseconds, of[2][0]._reaching[2] = {"A.Slow": 1}, {"A.Slow"}
+            began = time.monotonic()
+            self.addCleanup(bounded.stop.clear)
+            with self.assertRaises(KeyboardInterrupt):
+                runs.catch_all(of, 2, is_interrupted)
+        self.assertLess(time.monotonic() - began, 10)
+
+
+class Outcomes(unittest.TestCase):
+    SITES = [sites.Site("a.cc", line, 10 * line, 10 * line + 1, "x", "bug") for line in range(1, 4)]
+
+    def test_each_is_written_as_it_comes(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch("sys.stderr") as error:
+            error.isatty.return_value = False
+            outcomes = mutate.Outcomes(7, f"{folder}/out.json")
+            for i, (site, test) in enumerate(((self.SITES[1], "A.B"), (self.SITES[0], None)), 1):
+                outcomes.add(site, test, True)
+                with open(f"{folder}/out.json", encoding="utf-8") as file:
+                    written = json.load(file)
+                self.assertEqual((written["seed"], len(written["bugs"])), (7, i))
+        self.assertEqual([bug["place"] for bug in written["bugs"]], ["a.cc:1", "a.cc:2"])
+        lines = "".join(call.args[0] for call in error.write.call_args_list)
+        self.assertEqual(lines, "1  caught by A.B  a.cc:2  bug\n2  survived  a.cc:1  bug\n")
 
 
 if __name__ == "__main__":

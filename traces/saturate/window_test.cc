@@ -97,6 +97,14 @@ TEST(SaturatingWindow, GrowsInSpiteOfLossThatIsNoOverflow) {
   EXPECT_EQ(feed.window.packets(), SaturatingWindow::kPacketsMin + 10'000);
 }
 
+TEST(SaturatingWindow, OverflowsWhenAFirstRoundLosesMoreThanAFifth) {
+  for (const uint64_t arrived : {80, 79}) {
+    SaturatingWindow window;
+    window.on_feedback(kTimeZero, {.newest = 100, .arrived = arrived, .delay = 100ms}, 100);
+    EXPECT_EQ(window.has_filled(), arrived < 80) << arrived;
+  }
+}
+
 TEST(SaturatingWindow, HasAnUpperBound) {
   Feed feed;
   feed.run(1'000, 1ms, 1'000);

@@ -1,9 +1,12 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <type_traits>
 
 #include "transport/base/check.hh"
+#include "transport/base/file_descriptor.hh"
 #include "transport/base/result.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/time.hh"
@@ -31,6 +34,20 @@ TEST(Units, RateTimesTimeIsSizeAndBack) {
 
 TEST(Check, FailureSaysWhatAndWhere) {
   EXPECT_DEATH(check(1 + 1 == 3, "sums add up"), "base_test.cc:[0-9]+: check failed: sums add up");
+}
+
+TEST(FileDescriptor, ClosesNumberZeroToo) {
+  const int kept = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  {
+    const FileDescriptor first{::open("/dev/null", O_RDONLY)};
+    EXPECT_EQ(first.get(), 0);
+  }
+  EXPECT_EQ(::fcntl(0, F_GETFD), -1);
+  if (kept >= 0) {
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+  }
 }
 
 TEST(Narrow, RefusesToLoseTheValue) {

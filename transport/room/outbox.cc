@@ -32,10 +32,11 @@ Outbox::Subject Outbox::subject_of(const RoomMessage& message) {
 bool Outbox::put(const RoomMessage& message) {
   const Subject subject = subject_of(message);
   const auto known = news_.find(subject);
-  if (known == news_.end() && news_.size() >= options_.news_max) {
-    return false;
-  }
-  if (known != news_.end() && known->second.on_its_way) {
+  if (known == news_.end()) {
+    if (news_.size() >= options_.news_max) {
+      return false;
+    }
+  } else if (known->second.on_its_way) {
     sent_.erase(*known->second.on_its_way);
   }
   news_[subject] = {

@@ -75,6 +75,51 @@ TEST(PieQueue, ShortBurstPasses) {
   EXPECT_EQ(queue.stats().dropped, 0U);
 }
 
+TEST(PieQueue, DropsNothingInTheFirst150MsOfALoad) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    PieQueue queue{Rng{seed}};
+    TimePoint now = kTimeZero + 1s;
+    for (const TimePoint end = now + 140ms; now < end; now += 1ms) {
+      for (int i = 0; i < 5; ++i) {
+        queue.push(now, pie_packet(now));
+      }
+      queue.pop(now);
+    }
+    EXPECT_GT(queue.drop_probability(), 0.0);
+    EXPECT_EQ(queue.stats().dropped, 0U) << "seed " << seed;
+  }
+}
+
+TEST(PieQueue, NeverDropsWhatWouldWaitForOneOther) {
+  PieQueue queue{Rng{1}};
+  mean_wait(queue, 1.5, 10'000);
+  const TimePoint now = kTimeZero + 10s;
+  while (queue.pop(now)) {
+  }
+  EXPECT_GT(queue.drop_probability(), 0.2);
+  const uint64_t before = queue.stats().dropped;
+  for (int i = 0; i < 100; ++i) {
+    queue.push(now, pie_packet(now));
+    EXPECT_TRUE(queue.pop(now));
+  }
+  EXPECT_EQ(queue.stats().dropped, before);
+}
+
+TEST(PieQueue, WhatItDoesInAnIdleHourIsOneStep) {
+  PieQueue queue{Rng{1}};
+  TimePoint now = kTimeZero;
+  // Were the time of the next update to go back instead, it would go back twice as far each time.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(queue.pop(now += 180s));
+  }
+  for (int i = 0; i < 100; ++i) {
+    queue.push(now, pie_packet(now));
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(queue.pop(now += 1ms));
+  }
+}
+
 TEST(PieQueue, UnderloadedQueueDropsNothing) {
   PieQueue queue{Rng{1}};
   mean_wait(queue, 0.95, 60'000);

@@ -374,6 +374,31 @@ std::shared_ptr<media::VideoSource> camera() {
       .width = 320, .height = 180, .frame_rate = {.numerator = 15, .denominator = 1}});
 }
 
+TEST(GccSender, FeedbackWithoutAnArrivalIsAsNone) {
+  // Of what was known to have arrived before, and of what has not arrived (GccFeedback).
+  const auto target_after = [](bool answers) {
+    GccSender sender{kTimeZero, {}, camera()};
+    uint32_t sent = 0;
+    for (TimePoint now = kTimeZero; now < kTimeZero + 5s; now += 5ms) {
+      if (now >= sender.poll_timeout()) {
+        sender.handle_timeout(now);
+      }
+      const uint32_t first = sent;
+      while (sender.poll_datagram(now)) {
+        ++sent;
+      }
+      if (answers && sent > first) {
+        GccFeedback feedback{.first_sequence = first};
+        feedback.arrivals.resize(sent - first);
+        sender.handle_feedback(now, feedback);
+      }
+    }
+    EXPECT_GT(sent, 100U);
+    return sender.target();
+  };
+  EXPECT_EQ(target_after(true), target_after(false));
+}
+
 /// A call from left to right: its displayed and its encoded frames.
 struct OneWay {
   OneWay(const GccOptions& options, const std::vector<std::pair<Duration, Duration>>& parts,

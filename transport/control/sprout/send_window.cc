@@ -58,8 +58,11 @@ DataSize SendWindow::forecast_total() const {
 }
 
 TimePoint SendWindow::next_change(TimePoint now) const {
-  const int tick = counts_.empty() ? 0 : tick_at(now);
-  if (counts_.empty() || tick >= last_tick()) {
+  if (counts_.empty()) {
+    return kNever;
+  }
+  const int tick = tick_at(now);
+  if (tick >= last_tick()) {
     return kNever;
   }
   return received_ + (tick + 1) * options_.tick;
