@@ -39,6 +39,7 @@ struct Arguments {
   bool listens = false;
   std::string size = "640x360";
   int frame_rate = 30;
+  std::string prefer = "sharp";
   double duration_s = 0;
   double wait_s = 0;
   headless::HeadlessOptions call{};
@@ -77,6 +78,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--fps", arguments.frame_rate, "Pictures a second, at most")
       ->check(CLI::Range(1, 60))
+      ->capture_default_str();
+  app.add_option("--prefer", arguments.prefer,
+                 "On a poor link: motion (smaller frames, displayed evenly), balanced, or sharp")
+      ->check(CLI::IsMember({"motion", "balanced", "sharp"}))
+      ->type_name("WHAT")
       ->capture_default_str();
   app.add_option("--duration", arguments.duration_s,
                  "Hang up so many seconds after the connection (default: never)")
@@ -142,6 +148,7 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
     options.call.camera_size = parse_size(arguments.size);
   }
   options.call.camera_rate = {arguments.frame_rate, 1};
+  options.call.prefer = parse_preference(arguments.prefer).value();
   return desktop::run_desktop(options, out);
 }
 
@@ -149,6 +156,7 @@ int execute_headless(Arguments& arguments, std::ostream& out, std::ostream& err)
   headless::HeadlessOptions& call = arguments.call;
   call.size = parse_size(arguments.size);
   call.rate = {arguments.frame_rate, 1};
+  call.prefer = parse_preference(arguments.prefer).value();
   if (arguments.duration_s > 0) {
     call.duration = from_seconds(arguments.duration_s);
   }

@@ -37,7 +37,7 @@ struct PlayedAudio {
 };
 
 struct AudioReceiverOptions {
-  media::AudioDelayOptions delay;
+  media::PlayoutDelayOptions delay;
 };
 
 struct AudioReceiverStats {
@@ -49,7 +49,7 @@ struct AudioReceiverStats {
 };
 
 /// The receiving half of audio: messages -> jitter buffer -> decode or conceal -> play. Audio is
-/// played at a constant delay after its capture, as short as the jitter allows (AudioDelay). To
+/// played at a constant delay after its capture, as short as the jitter allows (PlayoutDelay). To
 /// change the delay, periods of the voice are left out or repeated, in silence any samples; when
 /// audio is more than kCatchUpFrom too old (after an outage) it is skipped in favour of newer
 /// audio. When nothing arrives, speech is concealed for some frames, then faded out. Call

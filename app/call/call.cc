@@ -16,9 +16,11 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
       sender_(start,
               {.video = options.video,
                .pads_window = options.pads_window,
-               .trickles = options.trickles},
+               .trickles = options.trickles,
+               .trade = options.trade},
               endpoint_),
-      receiver_({.paced_by_sound_card = options.paced_by_sound_card}) {
+      receiver_({.paced_by_sound_card = options.paced_by_sound_card,
+                 .playout_max = options.trade.playout_max}) {
   open_call_flows(endpoint_);
 }
 

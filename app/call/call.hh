@@ -23,6 +23,7 @@ struct CallOptions {
   /// Whether a small frame is sent occasionally while the window is closed, since a forecast may be
   /// wrong.
   bool trickles = true;
+  MotionTrade trade{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
 };

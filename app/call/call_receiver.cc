@@ -16,7 +16,9 @@ constexpr Duration kReportInterval = 60ms;
 
 CallReceiver::CallReceiver(CallReceiverOptions options)
     : paced_by_sound_card_(options.paced_by_sound_card),
-      video_(options.stuck_max, std::move(options.open_frame), options.assembler) {}
+      video_(options.stuck_max, std::move(options.open_frame), options.assembler) {
+  video_.set_playout_max(options.playout_max);
+}
 
 void CallReceiver::handle_sound(TimePoint now, std::span<const std::byte> message) {
   (void)audio_.handle_message(now, message);  // counts bad ones itself

@@ -116,6 +116,42 @@ TEST(VideoReceiver, FramesAreDisplayedInOrderAfterTheirHold) {
   EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 90ms);
 }
 
+TEST(VideoReceiver, EarlyFramesWaitSoThatAllComeEvenly) {
+  const auto frames = grey_frames(200);
+  for (const Duration most : {0ms, 60ms, 200ms}) {
+    VideoReceiver receiver;
+    receiver.set_playout_max(most);
+    // Every fourth takes 40 ms longer.
+    Duration early{};
+    Duration late{};
+    for (uint32_t id = 0; id < 200; ++id) {
+      const TimePoint at = frames[id].capture_time + (id % 4 == 3 ? 60ms : 20ms);
+      receiver.handle_frame(at, frames[id]);
+      receiver.handle_timeout(at + 100ms);
+      const auto shown = receiver.poll_shown();
+      ASSERT_TRUE(shown);
+      (id % 4 == 3 ? late : early) = shown->shown - shown->captured;
+    }
+    EXPECT_EQ(late - early<10ms, most> 0ms);
+    EXPECT_LE(late, 65ms);
+  }
+}
+
+TEST(VideoReceiver, PlayoutDoesNotFollowAnOutage) {
+  const auto frames = grey_frames(60);
+  VideoReceiver receiver;
+  receiver.set_playout_max(60ms);
+  for (uint32_t id = 0; id < 60; ++id) {
+    const TimePoint at = std::max(frames[id].capture_time + 20ms, kTimeZero + 1s);
+    receiver.handle_frame(at, frames[id]);
+    receiver.handle_timeout(at);
+    while (const auto shown = receiver.poll_shown()) {
+      EXPECT_LE(shown->shown - at, 60ms);
+    }
+  }
+  EXPECT_LE(receiver.poll_timeout(), frames[59].capture_time + 20ms + 200ms);
+}
+
 TEST(VideoReceiver, FrameThatDoesNotDecryptIsNotDecoded) {
   const auto frames = grey_frames(2);
   int opened = 0;

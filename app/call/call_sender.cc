@@ -22,12 +22,9 @@ constexpr DataSize kFrameMin{300};
 // be encoded that small, it may be larger by as much for each growth interval it is late.
 constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};
-constexpr Duration kTrickleInterval = 200ms;
 constexpr Duration kTrickleGrowth = 66ms;
-// With more than one opportunity's bytes in the network (a link's smallest unit), proportionally
-// less often, down to this.
+// With more than one opportunity's bytes in the network (a link's smallest unit) less often.
 constexpr DataSize kTrickleBacklog{1500};
-constexpr Duration kTrickleIntervalMax = 500ms;
 // A frame leaves this much of the window for audio: the amount of audio in this time, about the
 // window's look-ahead.
 constexpr Duration kSoundReserve = 60ms;
@@ -70,10 +67,11 @@ CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endp
     : endpoint_(endpoint),
       pads_window_(options.pads_window),
       trickles_(options.trickles),
+      trade_(options.trade),
       seal_(options.seal),
-      last_frame_at_(start - kTrickleInterval) {
+      last_frame_at_(start - options.trade.small_frame_interval) {
   if (options.video) {
-    video_sender_.emplace(*options.video);
+    video_sender_.emplace(*options.video, trade_.frame_share);
   }
 }
 
@@ -128,7 +126,9 @@ std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
   const DataSize window = endpoint_.control().window(now);
   const DataSize for_parity =
       endpoint_.control().is_shared(now) ? DataSize{window.bytes() / kParityOfWindow} : DataSize{};
-  return media::frame_budget({.window = window - for_parity - sound_reserve(now),
+  const DataSize left = window - for_parity - sound_reserve(now);
+  const double share = trade_.frame_share * static_cast<double>(left.bytes());
+  return media::frame_budget({.window = DataSize{static_cast<int64_t>(share)},
                               .queued = endpoint_.queued(),
                               .message_max = message_max(),
                               .message_overhead = message_overhead(),
@@ -138,8 +138,13 @@ std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
 
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const DataSize backlog = endpoint_.control().outstanding(now) + kTrickleFrame;
-  const Duration interval = std::clamp(kTrickleInterval * backlog.bytes() / kTrickleBacklog.bytes(),
-                                       kTrickleInterval, kTrickleIntervalMax);
+  // More than this is the longest interval in any case.
+  const int64_t units = std::min<int64_t>(backlog.bytes(), 1'000'000);
+  Duration interval = trade_.small_frame_interval * units / kTrickleBacklog.bytes();
+  if (trade_.by_square) {
+    interval = interval * units / kTrickleBacklog.bytes();
+  }
+  interval = std::clamp(interval, trade_.small_frame_interval, trade_.small_frame_interval_max);
   const Duration late = now - last_frame_at_ - interval;
   if (!trickles_ || late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
     return std::nullopt;

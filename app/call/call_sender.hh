@@ -6,6 +6,7 @@
 
 #include "app/call/audio_sender.hh"
 #include "app/call/media_seal.hh"
+#include "app/call/preference.hh"
 #include "app/call/video_sender.hh"
 #include "transport/session/endpoint.hh"
 
@@ -64,6 +65,7 @@ struct CallSenderOptions {
   /// See CallOptions.
   bool pads_window = false;
   bool trickles = true;
+  MotionTrade trade{};
   /// Borrowed; null: media are sent without end-to-end encryption.
   MediaSeal* seal = nullptr;
 };
@@ -124,6 +126,7 @@ class CallSender {
   session::Endpoint& endpoint_;
   bool pads_window_;
   bool trickles_;
+  MotionTrade trade_;
   MediaSeal* seal_;
   LossMeter loss_;
 

@@ -150,6 +150,31 @@ TEST(CallSender, AFrameMayTakeTheWindowThatAudioLeaves) {
   EXPECT_EQ(call.capture(kTimeZero + 66ms).budget, call.budget_of(DataSize{9'000} - sound));
 }
 
+TEST(CallSender, AFrameTakesItsShareOfTheWindow) {
+  CallSenderOptions options = small_video();
+  options.trade.frame_share = 0.4;
+  Outgoing call{options, {.window = DataSize{9'000}, .message_overhead = DataSize{70}}};
+  EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{3'600}));
+}
+
+TEST(CallSender, SmallFramesThinOutByTheSquareOfWhatIsInTheNetwork) {
+  const auto sent_in_a_second = [](DataSize outstanding, bool by_square) {
+    CallSenderOptions options = small_video();
+    options.trade = {.small_frame_interval = 33ms, .by_square = by_square};
+    Outgoing call{options, {.window = {}, .outstanding = outstanding}};
+    int sent = 0;
+    for (TimePoint now = kTimeZero + 1s; now < kTimeZero + 3s; now += 33ms) {
+      sent += call.capture(now).size > DataSize{} ? 1 : 0;
+      call.transmit(now);
+    }
+    return sent / 2;
+  };
+  EXPECT_EQ(sent_in_a_second(DataSize{}, true), 30);
+  EXPECT_NEAR(sent_in_a_second(DataSize{2'700}, false), 15, 1) << "two opportunities: 66 ms";
+  EXPECT_NEAR(sent_in_a_second(DataSize{2'700}, true), 7, 1) << "132 ms";
+  EXPECT_NEAR(sent_in_a_second(DataSize{30'000}, true), 2, 1) << "500 ms";
+}
+
 TEST(CallSender, AudioIsReservedForUntilItIsSixtyMillisecondsOld) {
   for (const auto& [age, counts] : {std::pair<Duration, bool>{60ms - 1us, true}, {60ms, false}}) {
     Outgoing call{small_video(), {.window = DataSize{9'000}}};
@@ -497,6 +522,26 @@ TEST(CallSender, ReceiveOnlyPersonSendsNoFrames) {
   EXPECT_EQ(call.sender.loss(), 1.0 / 200);
   EXPECT_FALSE(call.sender.poll_coded());
   EXPECT_DEATH(call.sender.capture(kTimeZero, grey_picture()), "without video");
+}
+
+TEST(Preference, ItsNamesAreThree) {
+  EXPECT_EQ(parse_preference("motion"), Preference::kMotion);
+  EXPECT_EQ(parse_preference("balanced"), Preference::kBalanced);
+  EXPECT_EQ(parse_preference("sharp"), Preference::kSharp);
+  EXPECT_EQ(parse_preference("Sharp"), std::nullopt);
+  EXPECT_EQ(parse_preference(""), std::nullopt);
+}
+
+TEST(Preference, SharpFillsTheWindowAndMotionWaitsForDisplay) {
+  const MotionTrade sharp = trade_of(Preference::kSharp);
+  const MotionTrade balanced = trade_of(Preference::kBalanced);
+  const MotionTrade motion = trade_of(Preference::kMotion);
+  EXPECT_EQ(sharp.frame_share, 1.0);
+  EXPECT_LT(balanced.frame_share, sharp.frame_share);
+  EXPECT_LT(motion.frame_share, balanced.frame_share);
+  EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
+  EXPECT_EQ(balanced.playout_max, 0ms);
+  EXPECT_GT(motion.playout_max, 0ms);
 }
 
 }  // namespace

@@ -6,6 +6,38 @@
 #include "transport/base/take_front.hh"
 
 namespace cress::app {
+namespace {
+
+// A frame that comes too late to be even is worth this much delay of all others: motion that
+// stumbles now and then is better than a picture that is always old.
+constexpr Duration kLatePrice = 400ms;
+// The weight of the past halves in 5 s at 30 frames a second.
+constexpr double kMemory = 0.995;
+
+}  // namespace
+
+void VideoReceiver::set_playout_max(Duration most) {
+  playout_.reset();
+  if (most > Duration{}) {
+    playout_.emplace(media::PlayoutDelayOptions{.loss_price = kLatePrice,
+                                                .margin_min = {},
+                                                .margin_max = most,
+                                                .margin_first = {},
+                                                .needed_before = {},
+                                                .memory = kMemory});
+  }
+}
+
+TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
+  TimePoint due = now;
+  if (playout_) {
+    playout_->observe(now - captured);
+    due = std::max(due, captured + *playout_->target());
+  }
+  due += hold_;
+  return decoded_.empty() ? due : std::max(due, decoded_.back().shown);
+}
+
 void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> message) {
   auto frame = assembler_.handle_fragment(now, message);
   has_received_ = true;
@@ -46,9 +78,8 @@ void VideoReceiver::decode_ready(TimePoint now) {
     }
     note_decoded(frame->id);
     if (*picture != nullptr) {
-      const TimePoint due =
-          decoded_.empty() ? now + hold_ : std::max(now + hold_, decoded_.back().shown);
-      decoded_.push_back({frame->id, frame->capture_time, due, frame->size(), *picture});
+      decoded_.push_back({frame->id, frame->capture_time, display_time(now, frame->capture_time),
+                          frame->size(), *picture});
     }
   }
   if (!clock_.needs_key_frame()) {

@@ -12,6 +12,7 @@
 #include "media/frame/assembler.hh"
 #include "media/frame/picture.hh"
 #include "media/playout/frame_clock.hh"
+#include "media/playout/playout_delay.hh"
 #include "transport/base/time.hh"
 #include "transport/base/token_bucket.hh"
 
@@ -68,6 +69,9 @@ class VideoReceiver {
   TimePoint poll_timeout() const;
   /// The next frame that became due for display by the last handle_*.
   std::optional<ShownFrame> poll_shown();
+  /// Frames that come early are displayed evenly: each waits at most this long. From the next frame
+  /// on.
+  void set_playout_max(Duration most);
   /// An additional delay before display, for lip sync (AvSync). From the next frame on.
   void set_hold(Duration hold) { hold_ = hold; }
 
@@ -82,6 +86,7 @@ class VideoReceiver {
   void decode_ready(TimePoint now);
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
+  TimePoint display_time(TimePoint now, TimePoint captured);
 
   Duration stuck_max_;
   FrameOpener open_;
@@ -95,6 +100,7 @@ class VideoReceiver {
   bool decoder_failed_ = false;
   std::optional<TimePoint> stuck_since_;
   std::optional<FrameReport> report_;
+  std::optional<media::PlayoutDelay> playout_;
   Duration hold_{};
   std::deque<ShownFrame> decoded_;  // drained when due: holds frames delayed by hold_
   VideoReceiverStats stats_;

@@ -4,15 +4,21 @@
 #include <utility>
 
 namespace cress::app {
+namespace {
 
-VideoSender::VideoSender(const VideoSenderOptions& options)
+constexpr double kPlentyOfWindow = 0.25;
+
+}  // namespace
+
+VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
     : encoder_({.width = options.width,
                 .height = options.height,
                 .frame_rate = options.frame_rate,
                 .temporal_layers = options.temporal_layers,
                 .anchor_interval = options.anchor_interval,
                 .quantizer_min = options.quantizer_min,
-                .quantizer_min_of_plenty = options.quantizer_min_of_plenty}),
+                .quantizer_min_of_plenty = options.quantizer_min_of_plenty,
+                .plenty_share = std::min(1.0, kPlentyOfWindow / budget_share)}),
       tells_all_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,

@@ -23,7 +23,7 @@ struct VideoSenderOptions {
   /// With a relay: see media::ReferencePolicyOptions.
   int anchor_interval = 0;
   /// Nothing is encoded finer than this, at 18 dB of SSIM (44 dB of PSNR) for a talking head,
-  /// unless a quarter of the budget is enough for it: more would wait in the queue when the link
+  /// unless a quarter of the window is enough for it: more would wait in the queue when the link
   /// fails (docs/results.md).
   int quantizer_min = 12;
   int quantizer_min_of_plenty = 4;
@@ -50,7 +50,8 @@ struct Encoding {
 /// has. Threads: none inside; one owner.
 class VideoSender {
  public:
-  explicit VideoSender(const VideoSenderOptions& options);
+  /// `budget_share`: of the window, at most this goes into one frame's budget.
+  explicit VideoSender(const VideoSenderOptions& options, double budget_share = 1);
 
   /// Encodes picture number `frame_id` (ascending; of the camera's size, not null) into at most
   /// `budget` bytes.

@@ -120,6 +120,7 @@ void DesktopCall::set_outputs(live::LiveEndOutputs& outputs) {
 bool DesktopCall::open_call(live::LiveCallOptions options) {
   options.devices = device_options();
   options.person = person();
+  options.prefer = options_.prefer;
   live::LiveOutputs outputs;
   set_outputs(outputs);
   outputs.shown = [this](const app::ShownFrame& frame) {

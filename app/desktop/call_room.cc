@@ -7,6 +7,7 @@ namespace cress::desktop {
 bool DesktopCall::open_room(room::LiveRoomOptions options, const secure::Link& link) {
   options.devices = device_options();
   options.person = person();
+  options.prefer = options_.prefer;
   room::LiveRoomOutputs outputs;
   set_outputs(outputs);
   outputs.room = [this](const room::RoomEvent& event) { handle_room_event(event); };

@@ -248,6 +248,7 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   live::LiveCallOptions call;
   call.connect_max = options.wait.value_or(call.connect_max);
   call.person = person_of(options);
+  call.prefer = options.prefer;
   call.devices = device_options(options);
   std::optional<live::ListeningLink> own_link;
   if (options.link.empty()) {
@@ -315,6 +316,7 @@ HeadlessRoom::HeadlessRoom(const HeadlessOptions& options, std::ostream& out, st
   room.connect_max = options.wait.value_or(room.connect_max);
   room.devices = device_options(options);
   room.person = person_of(options);
+  room.prefer = options.prefer;
   auto live = std::make_unique<room::LiveRoom>(clock_, loop_, room, outputs);
   room_ = live.get();
   live_ = std::move(live);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "app/call/preference.hh"
 #include "media/gst/gst_file_source.hh"
 #include "media/source/video_source.hh"
 #include "transport/base/time.hh"
@@ -25,6 +26,7 @@ struct HeadlessOptions {
   std::string audio_in{};
   media::PictureSize size{640, 360};
   media::FrameRate rate{};
+  app::Preference prefer = app::Preference::kSharp;
   /// .y4m, .webm (with audio) or .ivf; .wav; lines of JSON, "-" for standard output.
   std::filesystem::path video_out{};
   std::filesystem::path audio_out{};

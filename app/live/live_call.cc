@@ -13,6 +13,7 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   secure.connection.other_listeners = options.other_listeners;
   secure.connection.connect_max = options.connect_max;
   secure.call.paced_by_sound_card = true;
+  secure.call.trade = app::trade_of(options.prefer);
   secure.call.video = video_of(options.devices);
   secure.person = options.person;
   return secure;

@@ -23,6 +23,7 @@ struct LiveCallOptions {
   Duration connect_max = 30s;
   LiveDevicesOptions devices{};
   app::PersonState person{};
+  app::Preference prefer = app::Preference::kSharp;
 };
 
 /// The destinations of a call's outputs.

@@ -17,6 +17,7 @@ SecureRoomOptions secure_options(const LiveRoomOptions& options) {
   secure.rejoin_max = options.rejoin_max;
   secure.member.paced_by_sound_card = true;
   secure.member.person = options.person;
+  secure.member.prefer = options.prefer;
   if (const auto video = live::video_of(options.devices)) {
     secure.member.video = room_video(*video);
   }

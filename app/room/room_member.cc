@@ -199,7 +199,11 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
   welcome_ = welcome;
   keys_.emplace(options_.media, welcome.number, secure::RoomKeysOptions{.epoch = welcome.epoch});
   seal_.emplace(*keys_);
-  sender_.emplace(now, app::CallSenderOptions{.video = options_.video, .seal = &*seal_}, endpoint_);
+  sender_.emplace(
+      now,
+      app::CallSenderOptions{
+          .video = options_.video, .trade = app::trade_of(options_.prefer), .seal = &*seal_},
+      endpoint_);
   sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay sets a rate
   card_changed_ = true;
   if (view_.revision > 0) {
@@ -231,6 +235,7 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
   options.assembler.age_max = kIncompleteAge;
   options.stuck_max = kStuckMax;
   options.paced_by_sound_card = true;  // by the mixer
+  options.playout_max = app::trade_of(options_.prefer).playout_max;
   Other& other = others_.try_emplace(number, std::move(options)).first->second;
   other.view.number = number;
   return &other;

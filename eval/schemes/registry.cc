@@ -51,6 +51,9 @@ constexpr std::array kSchemes = {
     both("cress-cautious", "Cress with a more cautious forecast: less delay, less throughput",
          "as cress"),
     both("cress-bold", "Cress with a bolder forecast: more throughput, more delay", "as cress"),
+    call("cress-motion", "Cress for motion: smaller frames, evenly displayed", "as cress"),
+    call("cress-balanced", "Cress with frames of 0.4 of the window: less delay, fewer stills",
+         "as cress"),
     both("sprout",
          "Sprout: a Bayesian belief over the link's rate, a cautious forecast, a 100 ms safe "
          "window; as a flow, on the original program's own main loop",
@@ -169,6 +172,12 @@ std::optional<int> confidence_of(std::string_view scheme) {
 }
 
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
+
+app::MotionTrade trade_of(std::string_view scheme) {
+  return app::trade_of(scheme == "cress-motion"     ? app::Preference::kMotion
+                       : scheme == "cress-balanced" ? app::Preference::kBalanced
+                                                    : app::Preference::kSharp);
+}
 
 /// Three degrees of confidence in one forecast (docs/method.md).
 std::unique_ptr<control::Control> make_cress_control(std::string_view scheme,
@@ -432,6 +441,7 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   // Only Sprout's belief needs it (docs/experiments/0009).
   options.pads_window = scheme == "sprout";
   options.trickles = !info.knows_link;  // its closed window is exact
+  options.trade = trade_of(scheme);
   control::CressControl::Options cress = control::call_control();
   cress.datagram_overhead += wire::kTagSize;  // the overhead of encryption
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "media/playout/audio_delay.hh"
 #include "media/playout/audio_message.hh"
+#include "media/playout/playout_delay.hh"
 #include "transport/base/time.hh"
 
 namespace cress::media {
@@ -43,7 +43,7 @@ class AudioJitterBuffer {
  public:
   static constexpr size_t kHeldMax = 256;  // 5 s
 
-  explicit AudioJitterBuffer(const AudioDelayOptions& options = {}) : delay_(options) {}
+  explicit AudioJitterBuffer(const PlayoutDelayOptions& options = {}) : delay_(options) {}
 
   /// `has_fec`: the payload holds a copy of the frame before (only a decoder can see that).
   void handle_message(TimePoint now, const SoundMessage& message, bool has_fec);
@@ -86,7 +86,7 @@ class AudioJitterBuffer {
   void hold(int64_t frame, HeldSound sound);
   int64_t unwrap(uint32_t sequence) const;
 
-  AudioDelay delay_;
+  PlayoutDelay delay_;
   TimePoint last_learnt_{};
   Duration to_learn_{};
   AudioJitterBufferStats stats_;

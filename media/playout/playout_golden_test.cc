@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "media/playout/audio_delay.hh"
 #include "media/playout/audio_jitter_buffer.hh"
 #include "media/playout/audio_time_scale.hh"
 #include "media/playout/av_sync.hh"
 #include "media/playout/frame_clock.hh"
+#include "media/playout/playout_delay.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
 
@@ -37,15 +37,15 @@ Duration golden_delay(const GoldenPath& path, Rng& rng) {
   return path.delay + from_seconds(rng.exponential(to_seconds(path.jitter)));
 }
 
-TEST(AudioDelay, FollowsPathsAsRecorded) {
+TEST(PlayoutDelay, FollowsPathsAsRecorded) {
   std::ostringstream text;
   // The second forgets in a second what the first remembers for many.
-  for (const AudioDelayOptions& options :
-       {AudioDelayOptions{},
-        AudioDelayOptions{
+  for (const PlayoutDelayOptions& options :
+       {PlayoutDelayOptions{},
+        PlayoutDelayOptions{
             .loss_price = 500ms, .margin_min = 25ms, .margin_max = 200ms, .memory = 0.97}}) {
     Rng rng{31};
-    AudioDelay delay{options};
+    PlayoutDelay delay{options};
     for (const GoldenPath& path : {GoldenPath{"near", 400, 20ms, 3ms},
                                    {"far", 700, 180ms, 15ms},
                                    {"jitter", 700, 180ms, 60ms},

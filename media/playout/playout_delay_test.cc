@@ -1,4 +1,4 @@
-#include "media/playout/audio_delay.hh"
+#include "media/playout/playout_delay.hh"
 
 #include <gtest/gtest.h>
 
@@ -10,24 +10,24 @@
 namespace cress::media {
 namespace {
 
-double target_ms(const AudioDelay& delay) { return to_milliseconds(*delay.target()); }
+double target_ms(const PlayoutDelay& delay) { return to_milliseconds(*delay.target()); }
 
-TEST(AudioDelay, KnowsNothingBeforeTheFirstFrame) {
-  EXPECT_EQ(AudioDelay{}.target(), std::nullopt);
-  EXPECT_EQ(AudioDelay{}.fastest(), std::nullopt);
+TEST(PlayoutDelay, KnowsNothingBeforeTheFirstFrame) {
+  EXPECT_EQ(PlayoutDelay{}.target(), std::nullopt);
+  EXPECT_EQ(PlayoutDelay{}.fastest(), std::nullopt);
 }
 
-TEST(AudioDelay, WithoutJitterOnlyTheMarginIsAdded) {
-  AudioDelay delay;
+TEST(PlayoutDelay, WithoutJitterOnlyTheMarginIsAdded) {
+  PlayoutDelay delay;
   for (int i = 0; i < 200; ++i) {
     delay.observe(52ms);
   }
   EXPECT_EQ(*delay.target(), Duration{70ms}) << "the bin of 50 ms and 20 ms";
 }
 
-TEST(AudioDelay, AnOffsetOfTheClocksIsPartOfTheDelay) {
-  AudioDelay near;
-  AudioDelay far;
+TEST(PlayoutDelay, AnOffsetOfTheClocksIsPartOfTheDelay) {
+  PlayoutDelay near;
+  PlayoutDelay far;
   Rng rng{1};
   for (int i = 0; i < 500; ++i) {
     const Duration jitter = from_seconds(rng.exponential(0.02));
@@ -37,10 +37,10 @@ TEST(AudioDelay, AnOffsetOfTheClocksIsPartOfTheDelay) {
   EXPECT_EQ(*near.target(), *far.target() + 1h);
 }
 
-TEST(AudioDelay, ExponentialJitterGetsTheQuantileThatThePriceAsksFor) {
+TEST(PlayoutDelay, ExponentialJitterGetsTheQuantileThatThePriceAsksFor) {
   // With mean m and price p the best share of late frames is m / p.
   for (const double mean : {0.010, 0.020, 0.040}) {
-    AudioDelay delay{{.loss_price = 2s, .memory = 0.9998}};
+    PlayoutDelay delay{{.loss_price = 2s, .memory = 0.9998}};
     Rng rng{2};
     for (int i = 0; i < 20'000; ++i) {
       delay.observe(from_seconds(rng.exponential(mean)));
@@ -50,8 +50,8 @@ TEST(AudioDelay, ExponentialJitterGetsTheQuantileThatThePriceAsksFor) {
   }
 }
 
-TEST(AudioDelay, OneFrameInFiveThatComesTwentyMillisecondsLaterIsWaitedFor) {
-  AudioDelay delay;
+TEST(PlayoutDelay, OneFrameInFiveThatComesTwentyMillisecondsLaterIsWaitedFor) {
+  PlayoutDelay delay;
   for (int i = 0; i < 500; ++i) {
     delay.observe(i % 5 == 0 ? 71ms : 31ms);
   }
@@ -59,8 +59,8 @@ TEST(AudioDelay, OneFrameInFiveThatComesTwentyMillisecondsLaterIsWaitedFor) {
   EXPECT_LE(target_ms(delay), 90);
 }
 
-TEST(AudioDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
-  AudioDelay delay;
+TEST(PlayoutDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
+  PlayoutDelay delay;
   for (int i = 0; i < 500; ++i) {
     delay.observe(41ms);
   }
@@ -71,8 +71,8 @@ TEST(AudioDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
   EXPECT_LE(target_ms(delay), before + 10);
 }
 
-TEST(AudioDelay, ForgetsAJitterThatIsOver) {
-  AudioDelay delay;
+TEST(PlayoutDelay, ForgetsAJitterThatIsOver) {
+  PlayoutDelay delay;
   Rng rng{3};
   for (int i = 0; i < 500; ++i) {
     delay.observe(from_seconds(0.04 + rng.exponential(0.05)));
@@ -87,8 +87,8 @@ TEST(AudioDelay, ForgetsAJitterThatIsOver) {
   EXPECT_LT(calm * 20, 40'000) << "milliseconds";
 }
 
-TEST(AudioDelay, FollowsAPathThatBecomesLongerOrShorterForGood) {
-  AudioDelay delay;
+TEST(PlayoutDelay, FollowsAPathThatBecomesLongerOrShorterForGood) {
+  PlayoutDelay delay;
   for (const Duration path : {40ms, 240ms, 1'500ms, 20ms}) {
     for (int i = 0; i < 1'500; ++i) {
       delay.observe(path);
@@ -98,8 +98,8 @@ TEST(AudioDelay, FollowsAPathThatBecomesLongerOrShorterForGood) {
   }
 }
 
-TEST(AudioDelay, StaysInItsBoundsWhateverItSees) {
-  AudioDelay delay{{.margin_max = 300ms}};
+TEST(PlayoutDelay, StaysInItsBoundsWhateverItSees) {
+  PlayoutDelay delay{{.margin_max = 300ms}};
   Rng rng{4};
   for (int i = 0; i < 20'000; ++i) {
     const double spread = rng.chance(0.01) ? 1e6 : 1.0;
@@ -109,8 +109,8 @@ TEST(AudioDelay, StaysInItsBoundsWhateverItSees) {
   }
 }
 
-TEST(AudioDelay, TheFirstHalfSecondHasAWiderMargin) {
-  AudioDelay delay;
+TEST(PlayoutDelay, TheFirstHalfSecondHasAWiderMargin) {
+  PlayoutDelay delay;
   for (int frames = 1; frames <= 30; ++frames) {
     delay.observe(52ms);
     EXPECT_EQ(*delay.target(), frames < 25 ? Duration{90ms} : Duration{70ms}) << frames;
@@ -121,21 +121,21 @@ TEST(AudioDelay, TheFirstHalfSecondHasAWiderMargin) {
   EXPECT_EQ(*delay.target(), Duration{50ms}) << "as if it had just begun";
 }
 
-TEST(AudioDelay, DelaysFallIntoBinsOfFiveMillisecondsBelowZeroToo) {
+TEST(PlayoutDelay, DelaysFallIntoBinsOfFiveMillisecondsBelowZeroToo) {
   for (const auto& [observed, bin] : {std::pair<Duration, Duration>{0ms, 0ms},
                                       {4'999us, 0ms},
                                       {5ms, 5ms},
                                       {-1us, -5ms},
                                       {-5ms, -5ms},
                                       {-5'001us, -10ms}}) {
-    AudioDelay delay;
+    PlayoutDelay delay;
     delay.observe(observed);
     EXPECT_EQ(*delay.fastest(), bin) << to_milliseconds(observed);
   }
 }
 
-TEST(AudioDelay, AFewLuckyFramesAreForgottenBelowHalfAPercent) {
-  AudioDelay delay{{.memory = 0.99999}};
+TEST(PlayoutDelay, AFewLuckyFramesAreForgottenBelowHalfAPercent) {
+  PlayoutDelay delay{{.memory = 0.99999}};
   for (int i = 0; i < 150; ++i) {
     delay.observe(50ms);
   }
@@ -151,9 +151,9 @@ TEST(AudioDelay, AFewLuckyFramesAreForgottenBelowHalfAPercent) {
   EXPECT_EQ(*delay.fastest(), Duration{50ms}) << "one in 202";
 }
 
-TEST(AudioDelay, HalfIsForgottenInSevenSeconds) {
+TEST(PlayoutDelay, HalfIsForgottenInSevenSeconds) {
   // A longer path counts as such when less than half a per cent remembers the shorter one.
-  AudioDelay delay;
+  PlayoutDelay delay;
   for (int i = 0; i < 1'000; ++i) {
     delay.observe(40ms);
   }
@@ -165,16 +165,16 @@ TEST(AudioDelay, HalfIsForgottenInSevenSeconds) {
   EXPECT_NEAR(frames, std::log(0.005 / 0.865) / std::log(0.998), 30);
 }
 
-TEST(AudioDelay, ATargetIsNeverBeyondFourHundredMilliseconds) {
-  AudioDelay delay;
+TEST(PlayoutDelay, ATargetIsNeverBeyondFourHundredMilliseconds) {
+  PlayoutDelay delay;
   for (int i = 0; i < 1'200; ++i) {
     delay.observe(i % 120 * 5ms);
   }
   EXPECT_EQ(*delay.target(), Duration{400ms});
 }
 
-TEST(AudioDelay, NewPathIsAcceptedOnceHalfTheFramesUseIt) {
-  AudioDelay delay{{.memory = 0.99999}};
+TEST(PlayoutDelay, NewPathIsAcceptedOnceHalfTheFramesUseIt) {
+  PlayoutDelay delay{{.memory = 0.99999}};
   for (int i = 0; i < 100; ++i) {
     delay.observe(40ms);
   }
@@ -187,9 +187,9 @@ TEST(AudioDelay, NewPathIsAcceptedOnceHalfTheFramesUseIt) {
   EXPECT_EQ(*delay.target(), Duration{1'540ms}) << "and begins again";
 }
 
-TEST(AudioDelay, ValuesBeyondTheHistogramStillCount) {
+TEST(PlayoutDelay, ValuesBeyondTheHistogramStillCount) {
   // Half at 0, half at 630 ms, and then one at -50: the slow half lies beyond the last bin.
-  AudioDelay delay{{.memory = 0.99999}};
+  PlayoutDelay delay{{.memory = 0.99999}};
   for (int i = 0; i < 100; ++i) {
     delay.observe(i < 45 ? 630ms : 0ms);
   }

@@ -9,7 +9,7 @@
 
 namespace cress::media {
 
-struct AudioDelayOptions {
+struct PlayoutDelayOptions {
   /// The cost of lost audio in terms of delay: with 2 s, a later playout must save one frame in a
   /// hundred for every 20 ms of delay. With exponential jitter of mean m this is the quantile 1 - m
   /// / loss_price: 99 % for 20 ms, 95 % for 100 ms. Unlike a fixed quantile it does not follow an
@@ -19,22 +19,27 @@ struct AudioDelayOptions {
   Duration margin_min = 20ms;
   /// The maximum above the fastest frame.
   Duration margin_max = 400ms;
+  /// The least margin of the first half second, before there is a history.
+  Duration margin_first = 40ms;
+  /// A frame must be there so long before it is played. Audio: an audio device asks for up to 20 ms
+  /// at once, so 10 on average.
+  Duration needed_before = 10ms;
   /// Weight of the past after one more frame; .998: the weight halves in 7 s.
   double memory = 0.998;
 };
 
-/// How long after its capture audio should be played, learned from its arrival delays: the delay
-/// with the least total cost of delay and late frames, by a histogram with exponential forgetting.
-/// Delays are differences of the receiver's and the sender's clock, so any offset between the two
-/// is included and harmless; drift of the clocks is slower than the forgetting. Shape: kBins bins
-/// of kBinWidth from the fastest delay remembered; frames beyond that count as late in any case.
-/// Threads: none inside; one owner.
-class AudioDelay {
+/// How long after its capture a frame of audio or video should be played, learned from its arrival
+/// delays: the delay with the least total cost of delay and late frames, by a histogram with
+/// exponential forgetting. Delays are differences of the receiver's and the sender's clock, so any
+/// offset between the two is included and harmless; drift of the clocks is slower than the
+/// forgetting. Shape: kBins bins of kBinWidth from the fastest delay remembered; frames beyond that
+/// count as late in any case. Threads: none inside; one owner.
+class PlayoutDelay {
  public:
   static constexpr Duration kBinWidth = 5ms;
   static constexpr size_t kBins = 128;
 
-  explicit AudioDelay(const AudioDelayOptions& options = {});
+  explicit PlayoutDelay(const PlayoutDelayOptions& options = {});
 
   /// A frame could be played from `delay` after its capture on: its packet arrived then, or a later
   /// packet with a copy of it.
@@ -52,7 +57,7 @@ class AudioDelay {
   void drop_faded();
   Duration best_margin() const;
 
-  AudioDelayOptions options_;
+  PlayoutDelayOptions options_;
   std::array<double, kBins> weights_{};
   double beyond_ = 0;
   double total_ = 0;

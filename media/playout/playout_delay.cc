@@ -1,4 +1,4 @@
-#include "media/playout/audio_delay.hh"
+#include "media/playout/playout_delay.hh"
 
 #include <algorithm>
 
@@ -9,35 +9,31 @@ namespace {
 
 // The fastest delay is that of the fastest few: a single outlier does not count.
 constexpr double kFadedShare = 0.005;
-// A frame is needed up to 20 ms before its first sample is played, because the audio device
-// requests that much at once: 10 on average.
-constexpr Duration kNeededBefore = 10ms;
-// Before there is a history, slightly more than the margin: half a second of frames.
+// So many frames are no history yet.
 constexpr uint64_t kFirstFrames = 25;
-constexpr Duration kFirstMargin = 40ms;
 
 int64_t to_bin(Duration delay) {
-  const int64_t width = AudioDelay::kBinWidth.count();
+  const int64_t width = PlayoutDelay::kBinWidth.count();
   return (delay.count() - (delay.count() < 0 ? width - 1 : 0)) / width;
 }
 
 }  // namespace
 
-AudioDelay::AudioDelay(const AudioDelayOptions& options) : options_(options) {
-  check(options.memory > 0.0 && options.memory < 1.0, "AudioDelay: memory out of range");
-  check(options.loss_price > Duration{}, "AudioDelay: price out of range");
+PlayoutDelay::PlayoutDelay(const PlayoutDelayOptions& options) : options_(options) {
+  check(options.memory > 0.0 && options.memory < 1.0, "PlayoutDelay: memory out of range");
+  check(options.loss_price > Duration{}, "PlayoutDelay: price out of range");
   check(Duration{} <= options.margin_min && options.margin_min <= options.margin_max,
-        "AudioDelay: margins out of range");
+        "PlayoutDelay: margins out of range");
 }
 
-void AudioDelay::reset() {
+void PlayoutDelay::reset() {
   weights_.fill(0.0);
   beyond_ = 0;
   total_ = 0;
   observed_ = 0;
 }
 
-void AudioDelay::move_origin_down(int64_t bins) {
+void PlayoutDelay::move_origin_down(int64_t bins) {
   const auto count = static_cast<int64_t>(kBins);
   for (int64_t i = count - 1; i >= 0; --i) {
     double& weight = weights_[static_cast<size_t>(i)];
@@ -51,7 +47,7 @@ void AudioDelay::move_origin_down(int64_t bins) {
   origin_ -= bins;
 }
 
-void AudioDelay::drop_faded() {
+void PlayoutDelay::drop_faded() {
   size_t faded = 0;
   double share = 0.0;
   while (faded + 1 < kBins && share + weights_[faded] < kFadedShare * total_) {
@@ -67,7 +63,7 @@ void AudioDelay::drop_faded() {
   origin_ += static_cast<int64_t>(faded);
 }
 
-void AudioDelay::observe(Duration delay) {
+void PlayoutDelay::observe(Duration delay) {
   const int64_t bin = to_bin(delay);
   // A path of a different length: the old history is useless.
   const bool is_lost = observed_ > 0 && beyond_ > 0.5 * total_;
@@ -96,14 +92,14 @@ void AudioDelay::observe(Duration delay) {
 }
 
 // The margin above the fastest with the least cost; of equals the smallest.
-Duration AudioDelay::best_margin() const {
+Duration PlayoutDelay::best_margin() const {
   const double price = static_cast<double>(options_.loss_price.count());
   double late = total_;
   double best_cost = 0.0;
   Duration best{};
   for (size_t i = 0; i < kBins; ++i) {
     late -= weights_[i];
-    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth + kNeededBefore;
+    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth + options_.needed_before;
     const double cost = static_cast<double>(margin.count()) + price * std::max(0.0, late) / total_;
     if (i == 0 || cost < best_cost) {
       best_cost = cost;
@@ -113,18 +109,18 @@ Duration AudioDelay::best_margin() const {
   return best;
 }
 
-std::optional<Duration> AudioDelay::target() const {
+std::optional<Duration> PlayoutDelay::target() const {
   if (observed_ == 0) {
     return std::nullopt;
   }
   Duration margin = best_margin();
   if (observed_ < kFirstFrames) {
-    margin = std::max(margin, kFirstMargin);
+    margin = std::max(margin, options_.margin_first);
   }
   return *fastest() + std::clamp(margin, options_.margin_min, options_.margin_max);
 }
 
-std::optional<Duration> AudioDelay::fastest() const {
+std::optional<Duration> PlayoutDelay::fastest() const {
   if (observed_ == 0) {
     return std::nullopt;
   }

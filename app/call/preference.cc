@@ -1,0 +1,30 @@
+#include "app/call/preference.hh"
+
+namespace cress::app {
+
+std::optional<Preference> parse_preference(std::string_view text) {
+  if (text == "motion") {
+    return Preference::kMotion;
+  }
+  if (text == "balanced") {
+    return Preference::kBalanced;
+  }
+  return text == "sharp" ? std::optional{Preference::kSharp} : std::nullopt;
+}
+
+MotionTrade trade_of(Preference preference) {
+  switch (preference) {
+    case Preference::kMotion:
+      return {.frame_share = 1.0 / 3,
+              .small_frame_interval = 33ms,
+              .small_frame_interval_max = 132ms,
+              .playout_max = 60ms};
+    case Preference::kBalanced:
+      return {.frame_share = 0.4, .small_frame_interval = 33ms, .by_square = true};
+    case Preference::kSharp:
+      break;
+  }
+  return {};
+}
+
+}  // namespace cress::app
