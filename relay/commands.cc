@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -41,7 +42,7 @@ struct Arguments {
   std::string rooms{};
   std::string host{};
   std::string name{};
-  std::string expires{};
+  std::optional<Duration> expires{};
   int members = 0;
   int member = 0;
   bool json = false;
@@ -65,23 +66,6 @@ RelayConfig config_of(const CLI::App& app, const Arguments& arguments) {
     config.host = arguments.host;
   }
   return config;
-}
-
-/// "30m", "12h", "7d", "2w" in seconds.
-UnixSeconds parse_lifetime(const std::string& text) {
-  UnixSeconds number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  constexpr std::string_view kUnits = "mhdw";
-  constexpr UnixSeconds kSeconds[] = {60, 3600, 86'400, 7LL * 86'400};
-  constexpr UnixSeconds kMax = 10LL * 366 * 86'400;
-  const size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
-  if (error != std::errc{} || unit == std::string_view::npos || number < 1 ||
-      number > kMax / kSeconds[unit]) {
-    throw std::runtime_error("--expires " + text +
-                             ": not a time such as 30m, 12h, 7d or 2w (at most ten years)");
-  }
-  return number * kSeconds[unit];
 }
 
 uint16_t link_port(const RelayConfig& config) {
@@ -113,8 +97,8 @@ int create_room(const RelayConfig& config, const Arguments& arguments, UnixSecon
   if (arguments.members > 0) {
     room.door.members_max = static_cast<size_t>(arguments.members);
   }
-  if (!arguments.expires.empty()) {
-    room.expires = now + parse_lifetime(arguments.expires);
+  if (arguments.expires) {
+    room.expires = now + std::chrono::floor<std::chrono::seconds>(*arguments.expires).count();
   }
   if (!RoomStore{config.rooms}.create(room)) {
     throw Refused("there is a room \"" + arguments.name + "\" already; close it first");
@@ -172,6 +156,16 @@ int kick_member(const RelayConfig& config, const Arguments& arguments) {
   return 0;
 }
 
+/// Options that the chosen command does not read.
+void refuse_without_effect(const CLI::App& app, bool is_room, bool needs_host) {
+  if (is_room) {
+    runtime::refuse_given(app, {"--metrics"}, "only for the relay itself and `config`");
+  }
+  if (is_room && !needs_host) {
+    runtime::refuse_given(app, {"--listen", "--host"}, "only a link needs it: `room create`");
+  }
+}
+
 void add_name(CLI::App* command, Arguments& arguments) {
   command->add_option("NAME", arguments.name, "The room's")->required();
 }
@@ -191,7 +185,9 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   room->require_subcommand(1);
   auto* const create = room->add_subcommand("create", "Make a room and print its link, once");
   add_name(create, arguments);
-  create->add_option("--expires", arguments.expires, "30m, 12h, 7d or 2w from now; else never");
+  runtime::add_duration(*create, "--expires", arguments.expires,
+                        "30m, 12h, 7d or 2w from now; else never",
+                        {1s, 24h * 3660, "from one second to ten years"});
   create->add_option("--members", arguments.members, "At most so many")
       ->check(CLI::Range(1, kRoomMembersMax));
   auto* const list = room->add_subcommand("list", "Show all rooms");
@@ -205,7 +201,8 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
       ->required()
       ->check(CLI::Range(1, static_cast<int>(std::numeric_limits<room::MemberNumber>::max())));
 
-  app.parse(argc, argv);
+  runtime::parse(app, {argv + 1, argv + argc}, {"--metrics"});
+  refuse_without_effect(app, room->parsed(), create->parsed() || print->parsed());
   const RelayConfig config = config_of(app, arguments);
   if (print->parsed()) {
     out << format_relay_config(config);

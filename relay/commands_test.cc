@@ -120,7 +120,7 @@ TEST_F(RelayCommands, BadArgumentsAreOneClearLine) {
   expect_refused({"room"}, "subcommand");
   expect_refused({"room", "create"}, "NAME");
   expect_refused({"room", "create", "a room"}, "is no room's name");
-  expect_refused({"room", "create", "x", "--expires", "soon"}, "30m, 12h");
+  expect_refused({"room", "create", "x", "--expires", "soon"}, "12h, 7d");
   expect_refused({"room", "create", "x", "--members", "1000"}, "1000");
   expect_refused({"--listen", "[::]:0", "room", "create", "x"}, "fixed port");
   expect_refused({"--host", "a b", "room", "create", "x"}, "neither a name nor an address");

@@ -149,7 +149,7 @@ int execute(CLI::App& app, std::span<const char* const> words, std::ostream& out
   }
   Arguments arguments;
   describe_options(app, arguments);
-  app.parse(static_cast<int>(exec - words.begin()), words.data());
+  runtime::parse(app, {words.begin() + 1, exec});
   return run_tunnel(options_of(app, arguments, std::move(command)), out, err);
 }
 
