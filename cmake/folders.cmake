@@ -55,8 +55,8 @@ cress_folder(relay/daemon MAY transport/base transport/secure/records transport/
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
   TESTS transport/sim)
-cress_folder(relay MAY transport/secure/handshake transport/secure/link transport/runtime relay/daemon TESTS
-  transport/base transport/control/cress transport/secure/records transport/secure/group transport/secure
+cress_folder(relay MAY transport/base transport/secure/handshake transport/secure/link transport/runtime relay/daemon TESTS
+  transport/control/cress transport/secure/records transport/secure/group transport/secure
   transport/room media/frame media/source media/playout app/call app/room)
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)

@@ -12,8 +12,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
+#include "transport/runtime/own_address.hh"
 #include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 
@@ -78,7 +80,7 @@ uint16_t link_port(const RelayConfig& config) {
 }
 
 int create_room(const RelayConfig& config, const Arguments& arguments, UnixSeconds now,
-                std::ostream& out) {
+                std::ostream& out, std::ostream& err) {
   if (!secure::is_room_name(arguments.name)) {
     throw std::runtime_error("\"" + arguments.name +
                              "\" is no room's name: 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -103,7 +105,11 @@ int create_room(const RelayConfig& config, const Arguments& arguments, UnixSecon
   if (!RoomStore{config.rooms}.create(room)) {
     throw Refused("there is a room \"" + arguments.name + "\" already; close it first");
   }
-  out << text << "\n";
+  print_now(out, text + "\n");
+  if (const char* who = runtime::who_reaches(config.host); *who != '\0') {
+    err << "cress-relay: warning: only " << who << " can reach " << config.host
+        << "; set `host` to a name or address at which members find this relay\n";
+  }
   return 0;
 }
 
@@ -112,7 +118,7 @@ std::string date(UnixSeconds seconds) {
 }
 
 int list_rooms(const RelayConfig& config, const Arguments& arguments, std::ostream& out) {
-  const auto rooms = RoomStore{config.rooms}.rooms();
+  const auto rooms = RoomStore{config.rooms, RoomStore::Open::kExisting}.rooms();
   if (arguments.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const StoredRoom& room : rooms) {
@@ -139,14 +145,14 @@ int list_rooms(const RelayConfig& config, const Arguments& arguments, std::ostre
 }
 
 int close_room(const RelayConfig& config, const Arguments& arguments) {
-  if (!RoomStore{config.rooms}.remove(arguments.name)) {
+  if (!RoomStore{config.rooms, RoomStore::Open::kExisting}.remove(arguments.name)) {
     throw Refused("there is no room \"" + arguments.name + "\"; `room list` shows all");
   }
   return 0;
 }
 
 int kick_member(const RelayConfig& config, const Arguments& arguments) {
-  RoomStore store{config.rooms};
+  RoomStore store{config.rooms, RoomStore::Open::kExisting};
   const auto rooms = store.rooms();
   if (std::ranges::none_of(
           rooms, [&](const StoredRoom& room) { return room.door.name == arguments.name; })) {
@@ -209,7 +215,7 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
     return 0;
   }
   if (create->parsed()) {
-    return create_room(config, arguments, wall_clock(), out);
+    return create_room(config, arguments, wall_clock(), out, err);
   }
   if (list->parsed()) {
     return list_rooms(config, arguments, out);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "transport/base/file_descriptor.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::relay {
@@ -44,8 +46,12 @@ using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 class RoomStore::Impl {
  public:
-  explicit Impl(const std::filesystem::path& file) : file_(file.string()) {
-    make_private();
+  Impl(const std::filesystem::path& file, Open open) : file_(file.string()) {
+    if (open == Open::kExisting && !std::filesystem::exists(file)) {
+      throw std::runtime_error(
+          fmt::format("{}: no such room file; `room create` makes one", file_));
+    }
+    make_private(open == Open::kForRelay);
     sqlite3* database = nullptr;
     const int opened = sqlite3_open_v2(file_.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
     database_.reset(database);
@@ -121,13 +127,21 @@ class RoomStore::Impl {
 
  private:
   // Before SQLite opens it, which would use the umask's permissions.
-  void make_private() const {
-    const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor < 0) {
+  void make_private(bool for_relay) {
+    FileDescriptor descriptor{::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    if (descriptor.get() < 0) {
       throw std::runtime_error(fmt::format("{}: cannot be opened for writing: {}", file_,
                                            std::generic_category().message(errno)));
     }
-    ::close(descriptor);
+    if (!for_relay) {
+      return;
+    }
+    // SQLite's own locks are of another kind; this one says nothing to `room create`.
+    if (::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
+      throw std::runtime_error(
+          fmt::format("{}: another relay uses it; `rooms` gives each its own file", file_));
+    }
+    lock_ = std::move(descriptor);
   }
   void expect(int result) const {
     switch (result & 0xff) {
@@ -154,10 +168,13 @@ class RoomStore::Impl {
   }
 
   std::string file_;
+  FileDescriptor lock_{
+      -1};  // closed after the database: closing it drops the process's other locks
   Database database_;
 };
 
-RoomStore::RoomStore(const std::filesystem::path& file) : impl_(std::make_unique<Impl>(file)) {}
+RoomStore::RoomStore(const std::filesystem::path& file, Open open)
+    : impl_(std::make_unique<Impl>(file, open)) {}
 RoomStore::~RoomStore() = default;
 
 bool RoomStore::create(const StoredRoom& room) {
