@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <ostream>
@@ -71,20 +72,19 @@ inline void make_strict(CLI::App& command, const std::vector<std::string>& may_b
     const bool may_lack = option->get_items_expected_min() == 0;
     const bool may_empty =
         std::ranges::find(may_be_empty, option->get_name()) != may_be_empty.end();
-    const CLI::Validator check{[option, may_lack, may_empty](std::string& text) {
-                                 const std::string name = option->get_name();
-                                 if (text.empty() && !may_lack && !may_empty) {
-                                   throw std::runtime_error(name + ": empty");
-                                 }
-                                 const std::string trouble =
-                                     text.empty() ? "" : number_trouble(*option, text);
-                                 if (!trouble.empty()) {
-                                   throw std::runtime_error(name + " " + text + ": " + trouble);
-                                 }
-                                 return std::string{};
-                               },
-                               ""};
-    option->transform(check);
+    const auto check = [option, may_lack, may_empty](const std::string& text) {
+      std::string trouble = text.empty() ? "" : number_trouble(*option, text);
+      if (text.empty() && !may_lack && !may_empty) {
+        trouble = "empty";
+      }
+      if (!trouble.empty()) {
+        const std::string value = text.empty() ? "" : " ";
+        throw std::runtime_error(option->get_name().append(value + text).append(": " + trouble));
+      }
+      return text;
+    };
+    // Before CLI11's own checks.
+    option->transform(std::function<std::string(std::string)>{check});
   }
   for (CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
     below->fallthrough();
