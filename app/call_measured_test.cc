@@ -95,7 +95,7 @@ TEST(CallMeasured, EachEndOfAnHdCallTakesLessThanSixTenthsOfACore) {
   const End listener = start("--listen 127.0.0.1:0");
   const std::string link = line_of(listener.output);
   ASSERT_TRUE(link.starts_with("cress://")) << link;
-  const End joiner = start("--stats - --duration 17 '" + link + "'");
+  const End joiner = start("--stats - --duration 17s '" + link + "'");
   std::vector<Moment> moments;  // once a second, from when the call has settled to its end
   for (std::string line = line_of(joiner.output); !line.empty(); line = line_of(joiner.output)) {
     const auto told = nlohmann::json::parse(line);

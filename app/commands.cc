@@ -3,18 +3,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "app/desktop/run_desktop.hh"
 #include "app/desktop/settings.hh"
 #include "app/headless/headless.hh"
 #include "media/gst/gst_runtime.hh"
+#include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
 #include "transport/runtime/own_secrets.hh"
@@ -29,7 +33,7 @@ constexpr const char* kExamples = R"(Examples:
   cress-call 'cress://relay.example:4747/ROOM#...'           a room at a relay, in the same window
   cress-call --headless --listen 127.0.0.1:0 --video-in test --audio-in test
   cress-call --headless --video-in me.y4m --audio-in me.wav --video-out them.webm \
-             --stats call.jsonl --duration 60 'cress://192.0.2.7:4433/#...'
+             --stats call.jsonl --duration 60s 'cress://192.0.2.7:4433/#...'
   cress-call --headless --video-in me.y4m --video-out seen/ 'cress://relay.example:4433/ROOM#...'
   cress-call --link-file kitchen.link        the link is not seen by other users of this machine
 The link is in quotes because of its '#'. With "test" as input a test picture and a tone are sent.)";
@@ -40,8 +44,6 @@ struct Arguments {
   std::string size = "640x360";
   int frame_rate = 30;
   std::string prefer = "sharp";
-  double duration_s = 0;
-  double wait_s = 0;
   headless::HeadlessOptions call{};
 };
 
@@ -84,12 +86,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"motion", "balanced", "sharp"}))
       ->type_name("WHAT")
       ->capture_default_str();
-  app.add_option("--duration", arguments.duration_s,
-                 "Hang up so many seconds after the connection (default: never)")
-      ->check(CLI::Range(0.1, 1e6));
-  app.add_option("--wait", arguments.wait_s,
-                 "Wait so many seconds for the other end (default: 30 to join, for ever to listen)")
-      ->check(CLI::Range(0.1, 1e6));
+  constexpr runtime::DurationRange kRange{100ms, 1'000'000s, "from 100ms to 1000000s"};
+  runtime::add_duration(app, "--duration", arguments.call.duration,
+                        "Hang up so long after the connection, such as 60s [never]", kRange);
+  runtime::add_duration(app, "--wait", arguments.call.wait,
+                        "Wait so long for the other end [30s to join, for ever to listen]", kRange);
 }
 
 media::PictureSize parse_size(const std::string& text) {
@@ -105,21 +106,11 @@ media::PictureSize parse_size(const std::string& text) {
   return {width, height};
 }
 
-/// An option that only calls without a screen have, if any was given.
-std::string headless_only(const CLI::App& app) {
-  for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
-                             "--frames", "--duration", "--wait"}) {
-    if (app.count(option) > 0) {
-      return option;
-    }
-  }
-  return "";
-}
-
 int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostream& out) {
-  if (const std::string option = headless_only(app); !option.empty()) {
-    throw std::runtime_error(option + ": only with --headless");
-  }
+  runtime::refuse_given(app,
+                        {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
+                         "--frames", "--duration", "--wait"},
+                        "only with --headless");
   desktop::DesktopOptions options;
   // NOLINTBEGIN(concurrency-mt-unsafe): before any thread begins
   options.call.settings_path =
@@ -152,17 +143,43 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
   return desktop::run_desktop(options, out);
 }
 
-int execute_headless(Arguments& arguments, std::ostream& out, std::ostream& err) {
+/// So that no file is replaced by another of the same call.
+void require_different_files(const headless::HeadlessOptions& call) {
+  const std::array<std::pair<const char*, std::filesystem::path>, 7> files{
+      {{"--video-in", call.video_in},
+       {"--audio-in", call.audio_in},
+       {"--video-out", call.video_out},
+       {"--audio-out", call.audio_out},
+       {"--stats", call.stats},
+       {"--frames", call.frames},
+       {"--link-file", call.link_file}}};
+  for (size_t i = 0; i < files.size(); ++i) {
+    for (size_t j = std::max<size_t>(i + 1, 2); j < files.size(); ++j) {  // one movie has both
+      const bool given = !files[i].second.empty() && files[i].second != "-";
+      if (given && is_same_file(files[i].second, files[j].second)) {
+        throw std::runtime_error(std::string{files[j].first} + " " + files[j].second.string() +
+                                 ": the same file as " + files[i].first);
+      }
+    }
+  }
+}
+
+int execute_headless(const CLI::App& app, Arguments& arguments, std::ostream& out,
+                     std::ostream& err) {
+  runtime::refuse_given(app, {"--camera", "--microphone", "--speaker"},
+                        "only with a window; with --headless it is --video-in, --audio-in and "
+                        "--audio-out");
   headless::HeadlessOptions& call = arguments.call;
+  if (call.video_in.empty()) {
+    runtime::refuse_given(app, {"--fps"}, "needs --video-in");
+  }
+  if (call.video_in.empty() && call.video_out.empty()) {
+    runtime::refuse_given(app, {"--size"}, "needs --video-in or --video-out");
+  }
+  require_different_files(call);
   call.size = parse_size(arguments.size);
   call.rate = {arguments.frame_rate, 1};
   call.prefer = parse_preference(arguments.prefer).value();
-  if (arguments.duration_s > 0) {
-    call.duration = from_seconds(arguments.duration_s);
-  }
-  if (arguments.wait_s > 0) {
-    call.wait = from_seconds(arguments.wait_s);
-  }
   call.progress = isatty(STDERR_FILENO) != 0;
   return headless::run_headless(call, out, err);
 }
@@ -188,7 +205,7 @@ int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::os
     (void)runtime::refuse_inspection();
   }
   const media::GstRuntime gstreamer;
-  return arguments.headless ? execute_headless(arguments, out, err)
+  return arguments.headless ? execute_headless(app, arguments, out, err)
                             : execute_desktop(app, arguments, out);
 }
 
@@ -202,7 +219,7 @@ int run_command_line(int argc, const char* const* argv, std::istream& in, std::o
   Arguments arguments;
   add_options(app, arguments);
   return runtime::run_command_line(app, "cress-call", out, err, [&] {
-    app.parse(argc, argv);
+    runtime::parse(app, {argv + 1, argv + argc});
     return execute(app, arguments, in, out, err);
   });
 }

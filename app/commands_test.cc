@@ -81,8 +81,8 @@ TEST(CommandLine, WrongArgumentsAreOneClearLineAndStatusTwo) {
       {{"--headless", "--bogus"}, "--bogus"},
       {{"--headless", "http://example.org"}, "cress://"},
       {{"--headless", "cress://host:1/"}, "cress://host:1/"},
-      {{"--headless", "--listen", "--size", "big"}, "--size big"},
-      {{"--headless", "--listen", "--size", "3x"}, "--size 3x"},
+      {{"--headless", "--listen", "--video-in", "test", "--size", "big"}, "--size big"},
+      {{"--headless", "--listen", "--video-in", "test", "--size", "3x"}, "--size 3x"},
       {{"--headless", "--listen", "--fps", "0"}, "--fps"},
       {{"--headless", "--listen", "--video-in", "/no/such/clip.y4m"}, "/no/such/clip.y4m"},
       {{"--headless", "--listen", "127.0.0.1:0", "--video-out", "/no/such/folder/a.y4m"},
@@ -146,7 +146,9 @@ TEST(CommandLine, SizesAndNumbersHaveLimits) {
     EXPECT_FALSE(are_taken({"--size", size})) << size;
   }
   const std::vector<std::pair<const char*, std::vector<const char*>>> taken{
-      {"--fps", {"1", "60"}}, {"--duration", {"0.1", "1000000"}}, {"--wait", {"0.1", "1000000"}}};
+      {"--fps", {"1", "60"}},
+      {"--duration", {"100ms", "1000000s"}},
+      {"--wait", {"0.1s", "1000000s"}}};
   for (const auto& [option, values] : taken) {
     for (const char* value : values) {
       EXPECT_TRUE(are_taken({option, value})) << option << " " << value;
@@ -154,8 +156,8 @@ TEST(CommandLine, SizesAndNumbersHaveLimits) {
   }
   const std::vector<std::pair<const char*, std::vector<const char*>>> refused{
       {"--fps", {"0", "61", "2.5", "many"}},
-      {"--duration", {"0.09", "1000001", "-1"}},
-      {"--wait", {"0.09", "1000001", "0"}}};
+      {"--duration", {"90ms", "1000001s", "-1s", "1"}},
+      {"--wait", {"90ms", "1000001s", "0s", "30"}}};
   for (const auto& [option, values] : refused) {
     for (const char* value : values) {
       EXPECT_FALSE(are_taken({option, value})) << option << " " << value;
@@ -166,7 +168,7 @@ TEST(CommandLine, SizesAndNumbersHaveLimits) {
 TEST(CommandLine, HeadlessOptionsAreRejectedWithAWindow) {
   for (const char* option : {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
                              "--frames", "--duration", "--wait"}) {
-    const Answer result = answer({option, "1"});
+    const Answer result = answer({option, "5s"});
     EXPECT_EQ(result.status, 2);
     EXPECT_EQ(result.err, std::string{"cress-call: "} + option + ": only with --headless\n");
   }
@@ -227,7 +229,7 @@ TEST(CommandLine, AWindowListensWithTheDevicesItWasGiven) {
   std::string text;
   std::getline(kept, text);
   EXPECT_EQ(text, link);
-  Program joiner{"--headless --video-in test --size 160x90 --duration 2.5 --stats - '" + link +
+  Program joiner{"--headless --video-in test --size 160x90 --duration 2.5s --stats - '" + link +
                  "'"};
   nlohmann::json last;
   for (std::string line = joiner.line(); !line.empty(); line = joiner.line()) {
@@ -243,7 +245,7 @@ TEST(CommandLine, AWindowListensWithTheDevicesItWasGiven) {
 }
 
 TEST(CommandLine, AWindowJoinsALinkAtOnce) {
-  Program listener{"--headless --listen 127.0.0.1:0 --video-in test --size 160x90 --duration 1"};
+  Program listener{"--headless --listen 127.0.0.1:0 --video-in test --size 160x90 --duration 1s"};
   const std::string link = without_end(listener.line());
   WindowProgram window{"--camera test --microphone test --speaker none '" + link + "'"};
   EXPECT_EQ(listener.wait(), 0) << "somebody came";
@@ -262,7 +264,7 @@ TEST(CommandLine, TwoProgramsMakeACallAndRecordIt) {
   const std::string link = without_end(listener.line());
   ASSERT_TRUE(link.starts_with("cress://127.0.0.1:")) << link;
   Program joiner{
-      "--headless --name Jo --video-in test --audio-in test --size 320x180 --duration 4 "
+      "--headless --name Jo --video-in test --audio-in test --size 320x180 --duration 4s "
       "--video-out " +
       in + "/jo.y4m --audio-out " + in + "/jo.wav --stats - '" + link + "'"};
   std::vector<nlohmann::json> lines;
@@ -310,7 +312,7 @@ TEST(CommandLine, KilledListenerKeepsItsLinkAndItsJoinerReturns) {
   EXPECT_TRUE(wait_for("connected"));
   kill(pid, SIGKILL);
   pclose(first);
-  Program again{listen + " --duration 1"};
+  Program again{listen + " --duration 1s"};
   EXPECT_EQ(without_end(again.line()), link);
   EXPECT_TRUE(wait_for("connected")) << "a second time";
   EXPECT_TRUE(wait_for("ended"));
@@ -326,14 +328,14 @@ TEST(CommandLine, AHostOfSeveralAddressesIsFoundAtTheOneWhereItListens) {
   std::string link = without_end(listener.line());
   ASSERT_NE(link.find("127.0.0.1"), std::string::npos) << link;
   link.replace(link.find("127.0.0.1"), 9, "localhost");
-  Program joiner{"--headless --video-in test --size 160x90 --duration 1 '" + link + "'"};
+  Program joiner{"--headless --video-in test --size 160x90 --duration 1s '" + link + "'"};
   EXPECT_EQ(joiner.wait(), 0);
   EXPECT_EQ(listener.wait(), 0);
 }
 
 TEST(CommandLine, UnreachablePeerIsStatusOneWithTheReason) {
   const fs::path errors = fs::path{testing::TempDir()} / "cress-nobody.txt";
-  Program joiner{"--headless --wait 1 'cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA' 2>" +
+  Program joiner{"--headless --wait 1s 'cress://127.0.0.1:9/#AAAAAAAAAAAAAAAAAAAAAA' 2>" +
                  errors.string()};
   EXPECT_EQ(joiner.wait(), 1);
   std::ifstream file{errors};

@@ -8,16 +8,20 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+# As a part of another project: its warnings are its own affair.
+set(cress_warnings -Wall -Wextra -Werror -Wshadow -Wconversion -Wno-sign-conversion)
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(cress_warnings "")
+endif()
 add_library(cress_options INTERFACE)
-target_compile_options(cress_options INTERFACE -Wall -Wextra -Werror -Wshadow -Wconversion
-  -Wno-sign-conversion
+target_compile_options(cress_options INTERFACE ${cress_warnings}
   # The same inputs give the same bytes on every machine: no fused multiply-add behind our back.
   -ffp-contract=off)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Where files are compiled together gcc takes a .cc for a header that others include too.
   target_compile_options(cress_options INTERFACE -Wno-subobject-linkage)
 endif()
-target_include_directories(cress_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(cress_options INTERFACE ${cress_SOURCE_DIR})
 target_compile_definitions(cress_options INTERFACE CRESS_VERSION="${PROJECT_VERSION}")
 if(CRESS_SANITIZE)
   # gcc 12 takes its own instrumentation for uses of what is not set; without it the warning stands.
@@ -39,6 +43,9 @@ if(CRESS_FUZZ)
   list(APPEND cress_test_options -fno-sanitize=fuzzer-no-link)
 endif()
 
+# Where headers are installed, with their folders.
+set(cress_headers include/cress)
+
 # `transport/session` -> `transport-session`: CMake allows no slash in a target's name.
 function(cress_target_name path out)
   string(REPLACE "/" "-" name ${path})
@@ -56,7 +63,7 @@ endfunction()
 function(cress_library path)
   cmake_parse_arguments(ARG "TESTS_WAIT" "" "PACKAGES;APART" ${ARGN})
   cress_target_name(${path} name)
-  set(dir ${CMAKE_SOURCE_DIR}/${path})
+  set(dir ${cress_SOURCE_DIR}/${path})
   list(TRANSFORM ARG_APART PREPEND ${dir}/)
   set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
@@ -67,7 +74,8 @@ function(cress_library path)
   if(sources)
     list(REMOVE_ITEM sources ${tests} ${benches} ${fuzzers} ${mains})
   endif()
-  set(deps cress_options ${ARG_PACKAGES})
+  # Its users need neither our warnings nor the source folder once it is installed.
+  set(deps $<BUILD_INTERFACE:cress_options> ${ARG_PACKAGES})
   foreach(dep ${cress_may_${path}})
     cress_target_name(${dep} dep_name)
     list(APPEND deps ${dep_name})
@@ -75,9 +83,14 @@ function(cress_library path)
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${deps})
+    target_include_directories(${name} PUBLIC $<INSTALL_INTERFACE:${cress_headers}>)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${deps})
+    target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${cress_headers}>)
+  endif()
+  if(NOT CRESS_TESTS)
+    return()
   endif()
   # Test tools of other folders bring what their own tests may include.
   set(test_folders ${path} ${cress_tests_may_${path}})
@@ -95,7 +108,7 @@ function(cress_library path)
     target_link_libraries(${name}-test PRIVATE ${test_deps} GTest::gtest GTest::gtest_main)
     target_compile_options(${name}-test PRIVATE ${cress_test_options})
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
-      CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${CMAKE_SOURCE_DIR}")
+      CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${cress_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}-test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
     if(NOT ARG_TESTS_WAIT)
@@ -112,6 +125,13 @@ function(cress_library path)
     foreach(fuzzer ${fuzzers})
       cress_fuzzer(${fuzzer} ${test_deps})
     endforeach()
+  endif()
+endfunction()
+
+# One of the longest tests begins first.
+function(cress_test_cost test cost)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES COST ${cost})
   endif()
 endfunction()
 

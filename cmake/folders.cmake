@@ -55,8 +55,8 @@ cress_folder(relay/daemon MAY transport/base transport/secure/crypto transport/s
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
   TESTS transport/sim)
-cress_folder(relay MAY transport/secure/handshake transport/secure/link transport/runtime relay/daemon TESTS
-  transport/base transport/control/cress transport/secure/records transport/secure/group transport/secure
+cress_folder(relay MAY transport/base transport/secure/handshake transport/secure/link transport/runtime relay/daemon TESTS
+  transport/control/cress transport/secure/records transport/secure/group transport/secure
   transport/room media/frame media/source media/playout app/call app/room)
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
@@ -74,7 +74,7 @@ cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui TESTS media/source)
-cress_folder(app MAY transport/runtime transport/secure/link media/gst app/headless app/desktop)
+cress_folder(app MAY transport/base transport/runtime transport/secure/link media/gst app/headless app/desktop)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics

@@ -92,6 +92,10 @@ cellsim::PathOptions path_of(const CellsimArguments& arguments, const std::strin
   }
   path.duplicate = parse_duplicate(arguments.path.duplicate);
   path.skip = parse_duration(arguments.skip, "--skip");
+  if (!arguments.log.empty() && std::filesystem::exists(arguments.log) &&
+      !std::filesystem::is_directory(arguments.log)) {
+    throw std::invalid_argument("--log " + arguments.log + ": a file; it must be a folder");
+  }
   path.log_folder = arguments.log;
   path.command_line = arguments.typed;
   return path;
@@ -116,6 +120,12 @@ cellsim::CellsimReport run_proxy(const CellsimArguments& arguments, const std::s
   }
   if (!arguments.path.cross.empty()) {
     throw std::invalid_argument("--cross takes a private network: it does not go with --proxy");
+  }
+  if (!arguments.tcp.empty() || !arguments.far.empty() || arguments.internet) {
+    throw std::invalid_argument("--tcp, --far and --internet are of a network: not with --proxy");
+  }
+  if (arguments.head_start) {
+    throw std::invalid_argument("--head-start goes with --peer");
   }
   cellsim::ProxyOptions options;
   options.path = path_of(arguments, data);
@@ -145,7 +155,12 @@ cellsim::CellsimReport run_command(const CellsimArguments& arguments, const std:
   if (!arguments.peer.empty()) {
     options.peer.command = {"/bin/sh", "-c", arguments.peer};
   }
-  options.head_start = parse_duration(arguments.head_start, "--head-start");
+  if (arguments.peer.empty() && arguments.head_start) {
+    throw std::invalid_argument("--head-start goes with --peer");
+  }
+  constexpr Duration kHeadStart = 300ms;
+  options.head_start =
+      arguments.head_start ? parse_duration(*arguments.head_start, "--head-start") : kHeadStart;
   options.far = far_side_of(arguments);
   options.internet = arguments.internet;
   options.congestion_control = arguments.tcp;
@@ -190,17 +205,14 @@ void add_cellsim_options(CLI::App& command, CellsimArguments& a) {
   command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
   command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
       ->capture_default_str();
-  command.add_option("--queue", a.queue,
-                     "infinite | droptail:N | codel | fq-codel | pie | dualpi2 | red:MIN,MAX,P "
-                     "(packets) [the link's, or infinite]");
+  command.add_option("--queue", a.queue, kQueueAbout);
   add_path_options(command, a.path);
   command.add_option("--seed", a.seed, "Of loss and queue")->capture_default_str();
   command.add_option("--skip", a.skip, "Not scored at the start")->capture_default_str();
   command.add_option("--log", a.log,
                      "Folder for uplink.log and downlink.log, as Mahimahi writes them");
   command.add_option("--peer", a.peer, "A second program, on the far side: one line for the shell");
-  command.add_option("--head-start", a.head_start, "COMMAND starts so long after the peer")
-      ->capture_default_str();
+  command.add_option("--head-start", a.head_start, "COMMAND starts so long after the peer [300ms]");
   command.add_option("--far", a.far, "What is on the far side: host or private")
       ->check(CLI::IsMember({"host", "private"}));
   command.add_flag("--internet", a.internet,

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct CellsimArguments {
   uint64_t seed = 1;
   std::string skip = "0s";
   std::string log;
-  std::string peer;  ///< a shell command line
-  std::string head_start = "300ms";
-  std::string far;  ///< "host" or "private"; empty: as privileges permit
+  std::string peer;                       ///< a shell command line
+  std::optional<std::string> head_start;  ///< 300ms
+  std::string far;                        ///< "host" or "private"; empty: as privileges permit
   bool internet = false;
   std::string tcp;
   std::string proxy;

@@ -155,7 +155,7 @@ TEST(CellsimArguments, WrongArgumentsAreOneLineAndExitTwo) {
       {{"--link", "3g", "--far", "moon", "--", "true"}, "--far"},
       {{"--link", "3g", "--far", "host", "--peer", "true", "--", "true"}, "--peer"},
       {{"--link", "3g", "--far", "private", "--internet", "--", "true"}, "--internet"},
-      {{"--link", "3g", "--duration", "3", "--", "true"}, "--proxy"},
+      {{"--link", "3g", "--duration", "3s", "--", "true"}, "--proxy"},
       {{"--link", "3g", "--proxy", "127.0.0.1:0"}, "--to"},
       {{"--link", "3g", "--proxy", "127.0.0.1:0", "--to", "127.0.0.1:9", "--", "true"}, "COMMAND"},
       {{"--link", "3g", "--proxy", "nonsense", "--to", "127.0.0.1:9"}, "nonsense"},

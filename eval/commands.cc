@@ -101,7 +101,7 @@ class Commands {
                       [this](RunArguments& run) {
                         run.data = data_;
                         const media::GstRuntime gstreamer;
-                        execute_run(run, out_);
+                        execute_run(run, out_, err_);
                         return 0;
                       })
         ->footer(kExamples);
@@ -165,7 +165,20 @@ class Commands {
   int execute() const {
     const auto typed =
         std::ranges::find_if(actions_, [](const auto& action) { return action.first->parsed(); });
-    return typed == actions_.end() ? 0 : typed->second();
+    if (typed == actions_.end()) {
+      return 0;
+    }
+    if (app_.count("--data") > 0) {
+      for (const char* blind : {"compare", "relay-load", "report", "schemes"}) {
+        if (typed->first->get_name() == blind) {
+          throw std::runtime_error(std::string{"--data: "} + blind + " reads no recordings");
+        }
+      }
+      if (!std::filesystem::is_directory(data_)) {
+        throw std::runtime_error("--data " + data_ + ": no such folder");
+      }
+    }
+    return typed->second();
   }
 
  private:
@@ -199,16 +212,7 @@ int run_command_line(int argc, const char* const* argv, std::ostream& out, std::
   commands.add_real_time(split, typed_line(argc, argv));
   commands.add_views();
   return runtime::run_command_line(app, "cress-eval", out, err, [&] {
-    try {
-      app.parse(narrow<int>(split.own.size()), split.own.data());
-    } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() != 0 && app.get_subcommands().empty() && argc > 1 &&
-          argv[1][0] != '-') {
-        throw std::runtime_error("unknown command " + std::string{argv[1]} +
-                                 "; see cress-eval --help");
-      }
-      throw;
-    }
+    runtime::parse(app, {split.own.begin() + 1, split.own.end()});
     return commands.execute();
   });
 }

@@ -93,14 +93,14 @@ TEST_F(CommandLine, UnknownNamesComeWithASuggestion) {
 
 TEST_F(CommandLine, WrongArgumentsAreRefusedByName) {
   expect_refused("", "subcommand");
-  expect_refused("frobnicate", "unknown command frobnicate");
+  expect_refused("frobnicate", "no command \"frobnicate\"");
   expect_refused("run --link wifi --frobnicate", "--frobnicate");
   expect_refused("run" + out(), "--link");
   expect_refused("run --down " + file("good") + out(), "--up");
   expect_refused("run --link wifi --down x --up y" + out(), "not both");
   expect_refused("run --link wifi --duration 5parsecs" + out(), "--duration");
-  expect_refused("run --link wifi --duration 0" + out(), "--duration");
-  expect_refused("run --link wifi --duration 10 --skip 10" + out(), "--skip");
+  expect_refused("run --link wifi --duration 0s" + out(), "--duration");
+  expect_refused("run --link wifi --duration 10s --skip 10s" + out(), "--skip");
   expect_refused("run --link wifi --loss 1.5" + out(), "--loss");
   expect_refused("run --link wifi --loss x" + out(), "--loss");
   expect_refused("run --link wifi --delay -1ms" + out(), "--delay");
@@ -130,7 +130,7 @@ TEST_F(CommandLine, WrongPathOptionsAreRefused) {
 
 TEST_F(CommandLine, LinksOfHomesBringTheirQueueUnlessOneIsGiven) {
   const auto queue_of = [&](const std::string& options) {
-    cress_eval("run --scheme reno --duration 4 --no-report " + options + out());
+    cress_eval("run --scheme reno --duration 4s --no-report " + options + out());
     const auto record =
         nlohmann::json::parse(load_text(folder_ / "out" / "run.json", DataSize{1 << 20}));
     return record["experiments"][0]["options"]["queue"].get<std::string>();
@@ -144,7 +144,7 @@ TEST_F(CommandLine, LinksOfHomesBringTheirQueueUnlessOneIsGiven) {
 TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
   const auto result_of = [&](const std::string& options) {
     const Ran ran =
-        cress_eval("run --scheme reno --rate 6Mbit/s --duration 8 --json " + options + out());
+        cress_eval("run --scheme reno --rate 6Mbit/s --duration 8s --json " + options + out());
     return nlohmann::json::parse(ran.output)[0];
   };
   const auto plain = result_of("");
@@ -156,26 +156,28 @@ TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
 }
 
 TEST_F(CommandLine, UnwritableOutputIsReportedBeforeTheWork) {
-  expect_refused("run --link wifi --duration 5 --out /proc/no", "/proc/no");
+  expect_refused("run --link wifi --duration 5s --out /proc/no", "/proc/no");
   write("a-file", "");
-  expect_refused("run --link wifi --duration 5 --out " + file("a-file"), "a-file");
+  expect_refused("run --link wifi --duration 5s --out " + file("a-file"), "a-file");
 }
 
 TEST_F(CommandLine, AFullDiskKeepsTheOldFileWhole) {
   if (!fs::exists("/dev/full")) {
     GTEST_SKIP() << "no /dev/full";
   }
-  ASSERT_EQ(cress_eval("run --scheme reno --link 3g --duration 5 --no-report" + out()).exit_code,
+  ASSERT_EQ(cress_eval("run --scheme reno --link 3g --duration 5s --no-report" + out()).exit_code,
             0);
   fs::create_symlink("/dev/full", folder_ / "out" / "timeline.csv.part");
-  expect_refused("run --scheme reno,cubic --link 3g --duration 5 --jobs 1" + out(), "timeline.csv");
+  expect_refused("run --scheme reno,cubic --link 3g --duration 5s --jobs 1" + out(),
+                 "timeline.csv");
   std::ifstream results{folder_ / "out" / "results.json"};
   EXPECT_FALSE(nlohmann::json::parse(results, nullptr, false).is_discarded());
 }
 
 TEST_F(CommandLine, ARunWritesAllItsFilesAndJsonIsWhatItPrints) {
   const Ran ran = cress_eval(
-      "run --scheme sprout,skype-like --link wifi --video synthetic:160x96@15 --duration 6 --json" +
+      "run --scheme sprout,skype-like --link wifi --video synthetic:160x96@15 --duration 6s "
+      "--json" +
       out());
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
   std::ifstream results{folder_ / "out" / "results.json"};
@@ -187,7 +189,8 @@ TEST_F(CommandLine, ARunWritesAllItsFilesAndJsonIsWhatItPrints) {
 
 TEST_F(CommandLine, ACallsWorstMomentsAreInItsReportAndTheSameTwice) {
   const std::string run =
-      "run --scheme skype-like,omniscient --link lte-slow --video synthetic:160x96@15 --duration 8 "
+      "run --scheme skype-like,omniscient --link lte-slow --video synthetic:160x96@15 --duration "
+      "8s "
       "--audio none --out ";
   for (const char* name : {"one", "two"}) {
     const Ran ran = cress_eval(run + file(name));
@@ -217,14 +220,14 @@ TEST_F(CommandLine, ACallsWorstMomentsAreInItsReportAndTheSameTwice) {
   EXPECT_EQ(pictures, moments.size());
   // A later run leaves none of them behind.
   ASSERT_EQ(
-      cress_eval("run --scheme cubic --link wifi --duration 5 --out " + file("one")).exit_code, 0);
+      cress_eval("run --scheme cubic --link wifi --duration 5s --out " + file("one")).exit_code, 0);
   EXPECT_FALSE(fs::exists(folder_ / "one" / "worst.json"));
   EXPECT_FALSE(fs::exists(folder_ / "one" / names.back()));
 }
 
 TEST_F(CommandLine, JobsDoNotChangeTheBytes) {
   const std::string run =
-      "run --scheme sprout,cubic,reno,sprout-ewma --link lte-slow --duration 10 --no-report "
+      "run --scheme sprout,cubic,reno,sprout-ewma --link lte-slow --duration 10s --no-report "
       "--json ";
   const Ran one = cress_eval(run + "--jobs 1 --out " + file("one"));
   const Ran four = cress_eval(run + "--jobs 4 --out " + file("four"));

@@ -136,7 +136,7 @@ TEST_F(CompareRuns, TheFirstTenSecondsOrMinuteIsNotScored) {
 
 TEST_F(CompareRuns, SeedsFoldersAndSchemesDoNotMakeAnotherExperiment) {
   run("again",
-      "--scheme cubic,reno --down %other/a.down --up %other/a.up --duration 10 --skip 2 --seed 9 "
+      "--scheme cubic,reno --down %other/a.down --up %other/a.up --duration 10s --skip 2s --seed 9 "
       "--jobs 1 --loss 0.0");
   expect_refused(compare("base", "again"), "--allow-missing");
   const Ran same = compare("base", "again", "--allow-missing --noise 50%");
@@ -149,14 +149,14 @@ TEST_F(CompareRuns, SeedsFoldersAndSchemesDoNotMakeAnotherExperiment) {
 TEST_F(CompareRuns, SweepOfTheSamePlanComparesEqual) {
   write("plan.toml",
         "scheme = \"cubic\"\nlink = [{down = \"a.down\", up = \"a.up\"}]\nseed = 1\n"
-        "duration = 10\nskip = 2\nloss = [0, 0.1]\n");
+        "duration = \"10s\"\nskip = \"2s\"\nloss = [0, 0.1]\n");
   ASSERT_EQ(cress_eval("sweep " + at("plan.toml") + " --out " + at("sweep")).exit_code, 0);
   const Ran same = compare("sweep", "base", "--allow-missing --noise none");
   EXPECT_EQ(same.exit_code, 0) << same.output;
   EXPECT_NE(same.output.find("0 worse, 0 better"), std::string::npos) << same.output;
   write("plan.toml",
         "scheme = \"cubic\"\nlink = [{down = \"faster/a.down\", up = \"a.up\"}]\nseed = 1\n"
-        "duration = 10\nskip = 2\nloss = [0, 0.1]\n");
+        "duration = \"10s\"\nskip = \"2s\"\nloss = [0, 0.1]\n");
   ASSERT_EQ(cress_eval("sweep " + at("plan.toml") + " --out " + at("swept")).exit_code, 0);
   expect_refused(compare("sweep", "swept"), "--down");
   expect_refused(compare("swept", "sweep", "--allow-missing"), "--down");
@@ -220,7 +220,7 @@ TEST_F(CompareRuns, RunJsonHoldsEveryOptionWithItsValue) {
 // Goal: chance alone is no regression. Method: twenty repetitions with other seeds.
 TEST_F(CompareRuns, TwentyRepeatsWithOtherSeedsAreNoRegression) {
   write("repeats.toml",
-        "scheme = \"cubic\"\nlink = \"3g\"\nseed = \"1..84\"\nduration = 20\nloss = 0.01\n");
+        "scheme = \"cubic\"\nlink = \"3g\"\nseed = \"1..84\"\nduration = \"20s\"\nloss = 0.01\n");
   ASSERT_EQ(cress_eval("sweep " + at("repeats.toml") + " --out " + at("repeats")).exit_code, 0);
   const auto all = report::parse_results(bytes_of(at("repeats/results.json")));
   ASSERT_TRUE(all);

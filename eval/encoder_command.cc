@@ -153,6 +153,9 @@ std::vector<std::string> encoders_of(const EncoderArguments& a) {
     static_cast<void>(bench::make_encoder(encoder, {}));
   }
   refuse_repeats(encoders, "--encoder");
+  if (a.quantizers_given && std::ranges::find(encoders, "quantizer") == encoders.end()) {
+    throw std::invalid_argument("--quantizers: only of the encoder quantizer; add it to --encoder");
+  }
   return encoders;
 }
 
@@ -358,7 +361,8 @@ void add_encoder_options(CLI::App& command, EncoderArguments& a) {
       ->capture_default_str();
   command.add_option("--quantizers", a.quantizers, "Of the encoder quantizer, 0 finest to 63")
       ->delimiter(',')
-      ->capture_default_str();
+      ->capture_default_str()
+      ->each([&a](const std::string&) { a.quantizers_given = true; });
   command.add_flag("--rd", a.rate_distortion,
                    "Rate-distortion curves over --rates, with BD-rates against cbr");
   command.add_option("--rates", a.rates, "Constant budgets of --rd in kbit/s [150,300,600,1200]")

@@ -1,12 +1,12 @@
 #include "eval/path_options.hh"
 
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include "traces/everyday_links.hh"
+#include "transport/base/duration_text.hh"
 
 namespace cress::eval {
 namespace {
@@ -163,20 +163,11 @@ nlohmann::ordered_json path_options(const PathArguments& a) {
 }
 
 Duration parse_duration(const std::string& text, const std::string& option) {
-  double value = 0;
-  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view suffix{unit, static_cast<size_t>(text.data() + text.size() - unit)};
-  double scale = 0;
-  for (const auto& [name, seconds] :
-       {std::pair<std::string_view, double>{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}}) {
-    scale = suffix == name ? seconds : scale;
+  const auto duration = cress::parse_duration(text);
+  if (!duration) {
+    throw std::invalid_argument(option + " " + text + ": " + std::string{kDurationForm});
   }
-  constexpr double kSecondsMax = 1e7;
-  if (error != std::errc{} || scale == 0 || !std::isfinite(value) || value < 0 ||
-      value * scale > kSecondsMax) {
-    throw std::invalid_argument(option + " " + text + ": not a time, as in 20ms, 1.5s or 2m");
-  }
-  return from_seconds(value * scale);
+  return *duration;
 }
 
 }  // namespace cress::eval

@@ -12,6 +12,11 @@
 /// with one clear line.
 namespace cress::eval {
 
+/// The help text of --queue.
+inline constexpr const char* kQueueAbout =
+    "infinite | droptail:N | codel | fq-codel | pie | dualpi2 | red:MIN,MAX,P (packets) [the "
+    "link's, or infinite]";
+
 struct PathArguments {
   std::string jitter;      ///< empty: the link's own
   std::string burst_loss;  ///< empty: the link's own
@@ -36,7 +41,7 @@ std::string link_name_of(const std::string& link, const std::string& rate);
 /// The options that were given, for run.json.
 nlohmann::ordered_json path_options(const PathArguments& arguments);
 
-/// "20ms", "1.5s", "2m" or a plain number of seconds; throws std::invalid_argument naming `option`.
+/// `cress::parse_duration`, which throws std::invalid_argument naming `option`.
 Duration parse_duration(const std::string& text, const std::string& option);
 
 }  // namespace cress::eval

@@ -10,6 +10,7 @@
 
 #include "eval/relay_load/relay_load.hh"
 #include "eval/subcommands.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::eval {
 namespace {
@@ -133,12 +134,10 @@ void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
   command.add_option("--video-kbps", arguments.video_kbps, "Of each member's pictures")
       ->check(CLI::Range(20, 5000))
       ->capture_default_str();
-  command.add_option("--duration", arguments.duration_s, "Seconds in all")
-      ->check(CLI::Range(1.0, 86'400.0))
-      ->capture_default_str();
-  command.add_option("--skip", arguments.skip_s, "Seconds at the start that do not count")
-      ->check(CLI::Range(0.0, 86'400.0))
-      ->capture_default_str();
+  runtime::add_duration(command, "--duration", arguments.duration, "In all [20s]",
+                        {1s, 24h, "from 1s to 24h"});
+  runtime::add_duration(command, "--skip", arguments.skip, "Not counted at the start [5s]",
+                        {0s, 24h, "at most 24h"});
   command
       .add_option("--churn", arguments.churn_per_minute, "Members that leave for others a minute")
       ->check(CLI::Range(0, 6000))
@@ -161,13 +160,15 @@ void add_relay_load_options(CLI::App& command, RelayLoadArguments& arguments) {
   command.footer(
       "Examples:\n"
       "  cress-eval relay-load --rooms 10 --members 5\n"
-      "  cress-eval relay-load --rooms 2 --members 10 --churn 1000 --empties --duration 75\n"
-      "  cress-eval relay-load --hostile half-open --duration 45 --json\n"
+      "  cress-eval relay-load --rooms 2 --members 10 --churn 1000 --empties --duration 75s\n"
+      "  cress-eval relay-load --hostile half-open --duration 45s --json\n"
       "Relay and members share this machine; what the members take is not counted.");
 }
 
 int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, std::ostream& err) {
-  if (arguments.skip_s >= arguments.duration_s) {
+  const Duration duration = arguments.duration.value_or(20s);
+  const Duration skip = arguments.skip.value_or(5s);
+  if (skip >= duration) {
     throw std::runtime_error("--skip must be less than --duration");
   }
   if (arguments.against_turn && !relay_load::has_turn_server()) {
@@ -178,8 +179,8 @@ int execute_relay_load(const RelayLoadArguments& arguments, std::ostream& out, s
       relay_load::run_relay_load({.rooms = arguments.rooms,
                                   .members = arguments.members,
                                   .video = DataRate::kilobits_per_second(arguments.video_kbps),
-                                  .duration = from_seconds(arguments.duration_s),
-                                  .skip = from_seconds(arguments.skip_s),
+                                  .duration = duration,
+                                  .skip = skip,
                                   .churn_per_minute = arguments.churn_per_minute,
                                   .hostile = relay_load::find_hostile(arguments.hostile),
                                   .empties = arguments.empties,

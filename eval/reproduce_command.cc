@@ -76,7 +76,7 @@ void add_reproduce_options(CLI::App& command, ReproduceArguments& a) {
                      "Length of every run, at most 10 s of it unscored [260s, of 60 unscored; "
                      "Verizon-LTE-short 140s and 10]");
   command.add_option("--seed", a.seed, "Of everything drawn")->capture_default_str();
-  command.add_option("--jobs", a.jobs, "Runs at a time [one a core]");
+  command.add_option("--jobs", a.jobs, "Runs at a time [one a core]")->check(CLI::Range(1U, 1024U));
   command.add_flag("--json", a.json, "Print what NAME.json holds instead of the tables");
   command.footer(names + R"(
 Examples:

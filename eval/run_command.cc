@@ -434,10 +434,7 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command.add_option("--delay", a.delay, "Propagation, each way")->capture_default_str();
   command.add_option("--loss", a.loss, "Random loss, each way, before the queue: 0.05 is 5 %")
       ->capture_default_str();
-  command.add_option(
-      "--queue", a.queue,
-      "infinite | droptail:N | codel | fq-codel | pie | dualpi2 | red:MIN,MAX,P (packets) [the "
-      "link's, or infinite]");
+  command.add_option("--queue", a.queue, kQueueAbout);
   add_path_options(command, a.path);
   command.add_option("--video", a.video,
                      "Pictures for a call, in a loop: a .y4m, any file GStreamer decodes, or "
@@ -445,7 +442,8 @@ void add_run_options(CLI::App& command, RunArguments& a) {
   command
       .add_option("--audio", a.audio,
                   "Sound of a call, in a loop: any file GStreamer decodes, synthetic, or none")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs("--video");
   command.add_flag("--one-way", a.one_way, "Only the forward direction carries pictures and sound");
   command.add_option("--seed", a.seed, "Of loss, queue and jittered starts")->capture_default_str();
   command.add_option("--out", a.out, "Output folder")->capture_default_str();
@@ -465,10 +463,11 @@ void add_run_options(CLI::App& command, RunArguments& a) {
           "the original) with the age of their pictures drawn in; of more schemes: --film A,B")
       ->expected(0, 1)
       ->default_str(kFilmAll);
-  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; filmed ones go together");
+  command.add_option("--jobs", a.jobs, "Schemes at a time [one a core]; filmed ones go together")
+      ->check(CLI::Range(1U, 1024U));
 }
 
-void execute_run(const RunArguments& arguments, std::ostream& out) {
+void execute_run(const RunArguments& arguments, std::ostream& out, std::ostream& err) {
   check_films(arguments);
   const std::vector<harness::RunSpec> specs = specs_of(arguments, load_link(arguments));
   harness::RunSpec probe = specs.front();
@@ -477,7 +476,7 @@ void execute_run(const RunArguments& arguments, std::ostream& out) {
   // Before the runs: the current contents of the files are what they read.
   const InputDigests digests = digests_of(arguments, specs.front().link);
   harness::OutputFolder folder{arguments.out};
-  remove_watchable_files(folder.path());
+  remove_watchable_files(folder.path(), err);
   FirstError error;
   error.attempt([&] { run_all(arguments, specs, std::move(probe), folder); });
   error.attempt([&] { save_record(arguments, specs.front(), digests, folder); });

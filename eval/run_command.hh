@@ -42,8 +42,8 @@ struct RunArguments {
 
 void add_run_options(CLI::App& command, RunArguments& arguments);
 /// Throws std::invalid_argument or std::runtime_error with one clear line; finished results are
-/// kept.
-void execute_run(const RunArguments& arguments, std::ostream& out);
+/// kept. A line on `err` names an earlier run's movies that are removed.
+void execute_run(const RunArguments& arguments, std::ostream& out, std::ostream& err);
 
 /// The parts of a run, for code that executes it elsewhere (cress-eval sweep). All throw
 /// std::invalid_argument or std::runtime_error with one clear line. The link's name and traces.

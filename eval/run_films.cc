@@ -1,6 +1,7 @@
 #include "eval/run_films.hh"
 
 #include <algorithm>
+#include <ostream>
 #include <system_error>
 #include <utility>
 
@@ -55,13 +56,19 @@ std::vector<std::filesystem::path> watchable_files(const std::filesystem::path& 
   return files;
 }
 
-void remove_watchable_files(const std::filesystem::path& folder) {
+void remove_watchable_files(const std::filesystem::path& folder, std::ostream& err) {
+  std::string removed;
   for (const std::filesystem::path& file : watchable_files(folder)) {
     std::error_code trouble;  // a file that stays is reported when it cannot be replaced
     if (std::filesystem::symlink_status(file, trouble).type() ==
         std::filesystem::file_type::regular) {
-      std::filesystem::remove(file, trouble);
+      if (std::filesystem::remove(file, trouble)) {
+        removed.append(removed.empty() ? "" : ", ").append(file.string());
+      }
     }
+  }
+  if (!removed.empty()) {
+    err << "cress-eval: removed movies of an earlier run: " << removed << "\n";
   }
 }
 

@@ -21,8 +21,8 @@ inline constexpr const char* kFilmName = report::kFilmName;
 /// Every name under which a run may leave a movie in `folder`.
 std::vector<std::filesystem::path> watchable_files(const std::filesystem::path& folder);
 /// Removes them, so that none of an earlier command remains: they would not match the new results.
-/// Anything that is not a regular file is kept.
-void remove_watchable_files(const std::filesystem::path& folder);
+/// Anything that is not a regular file is kept. A line on `err` names what was removed.
+void remove_watchable_files(const std::filesystem::path& folder, std::ostream& err);
 
 /// The video of one direction's viewer, at the camera's size, with audio, from the run's first
 /// moment to its last: FOLDER/SCHEME-DIRECTION.webm, or .y4m without audio. Errors: the constructor

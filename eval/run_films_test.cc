@@ -35,7 +35,7 @@ constexpr int kWidth = 160;
 constexpr int kHeight = 96;
 constexpr int kRate = 15;
 constexpr int kSeconds = 6;
-constexpr const char* kCall = " --link wifi --video synthetic:160x96@15 --duration 6 ";
+constexpr const char* kCall = " --link wifi --video synthetic:160x96@15 --duration 6s ";
 
 media::SyntheticCamera camera(uint64_t seed) {
   return media::SyntheticCamera{{.width = kWidth,
@@ -86,11 +86,13 @@ class RunFilms : public testing::Test {
     EXPECT_EQ(ran.exit_code, 0) << ran.output;
     return folder_ / name;
   }
-  /// One line that contains `says`, exit 2.
+  /// One line that contains `says`, after the one about movies that are removed; exit 2.
   void expect_refused(const std::string& arguments, const std::string& says) const {
     const Ran ran = cress_eval(arguments + " --no-report --out " + (folder_ / "out").string());
     EXPECT_EQ(ran.exit_code, 2) << arguments << "\n" << ran.output;
-    EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << arguments << "\n" << ran.output;
+    const bool has_removed = ran.output.starts_with("cress-eval: removed movies");
+    EXPECT_EQ(std::ranges::count(ran.output, '\n'), has_removed ? 2 : 1) << arguments << "\n"
+                                                                         << ran.output;
     EXPECT_NE(ran.output.find(says), std::string::npos) << arguments << "\n" << ran.output;
   }
   size_t results_in(const std::string& name) const {
@@ -243,12 +245,22 @@ TEST_F(RunFilms, OldMovieIsRemovedUnlessItIsTheInput) {
   const fs::path out = run("out", "--scheme skype-like --one-way --save y4m");
   const fs::path movie = out / "skype-like-forward.y4m";
   std::ofstream{out / mine} << "not Cress's";
-  const std::string call = "run --link wifi --duration 6 --scheme skype-like --one-way --video ";
+  const std::string call = "run --link wifi --duration 6s --scheme skype-like --one-way --video ";
   expect_refused(call + movie.string(), "this run would replace it");
   EXPECT_TRUE(fs::exists(movie));
   run("out", "--scheme skype-like");
   EXPECT_FALSE(fs::exists(movie));
   EXPECT_TRUE(fs::exists(out / mine));
+}
+
+TEST_F(RunFilms, MoviesOfAnEarlierRunAreNamedWhenTheyAreRemoved) {
+  const std::string again = "run" + std::string{kCall} + "--scheme skype-like --no-report --out " +
+                            run("out", "--scheme skype-like --save").string();
+  const std::string words = "cress-eval: removed movies of an earlier run: ";
+  const Ran second = cress_eval(again);
+  EXPECT_TRUE(second.output.starts_with(words + (folder_ / "out/skype-like-forward.webm").string()))
+      << second.output;
+  EXPECT_EQ(cress_eval(again).output.find(words), std::string::npos) << "there are none left";
 }
 
 TEST_F(RunFilms, FullDiskLosesTheMovieButNoResult) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct EncoderArguments {
   std::vector<std::string> sizes;
   std::vector<int> cpu_used{-8};
   std::vector<int> quantizers{20, 30, 40, 50};
+  bool quantizers_given = false;
   std::vector<int64_t> rates;
   bool rate_distortion = false;
   uint64_t frames = 300;
@@ -99,8 +101,8 @@ struct RelayLoadArguments {
   int rooms = 4;
   int members = 5;
   int video_kbps = 500;
-  double duration_s = 20;
-  double skip_s = 5;
+  std::optional<Duration> duration;  ///< 20 s
+  std::optional<Duration> skip;      ///< 5 s
   int churn_per_minute = 0;
   std::string hostile;  ///< empty: no attack
   bool empties = false;

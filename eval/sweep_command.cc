@@ -361,19 +361,29 @@ void add_sweep_options(CLI::App& command, SweepArguments& a) {
   command.add_option("PLAN", a.plan, "What to run, in TOML (docs/guide/cress-eval.md)")->required();
   command.add_option("--out", a.out, "Output folder; what is in it already is not run again")
       ->capture_default_str();
-  command.add_option("--jobs", a.jobs, "Processes at a time [one a core]");
-  command.add_option("--shard", a.shard, "I/N: only the I-th of N parts, for one of many machines");
+  command.add_option("--jobs", a.jobs, "Processes at a time [one a core]")
+      ->check(CLI::Range(1U, 1024U));
+  CLI::Option* const shard = command.add_option(
+      "--shard", a.shard, "I/N: only the I-th of N parts, for one of many machines");
   command.add_flag("--json", a.json, "Print results.json instead of the table");
-  command.add_flag("--dry-run", a.dry_run, "Say what would run, and do nothing");
+  CLI::Option* const dry_run =
+      command.add_flag("--dry-run", a.dry_run, "Say what would run, and do nothing");
+  CLI::Option* const print_jobs =
+      command
+          .add_option("--print-jobs", a.print_jobs,
+                      "Print N shell commands, a shard each, for GNU parallel; without N one a run")
+          ->expected(0, 1)
+          ->default_str(kAllJobs)
+          ->excludes(dry_run)
+          ->excludes(shard);
   command
-      .add_option("--print-jobs", a.print_jobs,
-                  "Print N shell commands, a shard each, for GNU parallel; without N one a run")
-      ->expected(0, 1)
-      ->default_str(kAllJobs);
-  command.add_option("--command", a.command,
-                     "With --print-jobs: what calls cress-eval there [this program's path]");
+      .add_option("--command", a.command,
+                  "With --print-jobs: what calls cress-eval there [this program's path]")
+      ->needs(print_jobs);
   command.add_option("--merge", a.merge, "Run nothing: take the finished runs of these folders")
-      ->expected(1, -1);
+      ->expected(1, -1)
+      ->excludes(dry_run)
+      ->excludes(print_jobs);
   command.add_flag("--allow-missing", a.allow_missing,
                    "Write results.json even if runs are missing");
   command.add_option("--program", a.program,

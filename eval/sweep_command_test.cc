@@ -72,7 +72,7 @@ class Sweep : public testing::Test {
     fs::create_directories(folder_);
     plan_ = write("plan.toml",
                   "scheme = [\"cubic\", \"reno\"]\nlink = [\"3g\", \"lte-slow\"]\n"
-                  "seed = \"1..3\"\nduration = 20\nloss = [0, 0.01]\n");
+                  "seed = \"1..3\"\nduration = \"20s\"\nloss = [0, 0.01]\n");
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -133,9 +133,10 @@ TEST_F(Sweep, GivesTheObjectsThatRunGivesAndTheirOptions) {
 }
 
 TEST_F(Sweep, CallsVideoAndAudioComeFromThePlan) {
-  const std::string plan = write("call.toml",
-                                 "scheme = \"cress\"\nlink = \"wifi\"\nduration = 4\nskip = 1\n"
-                                 "video = \"synthetic:160x96@15\"\none_way = [true, false]\n");
+  const std::string plan =
+      write("call.toml",
+            "scheme = \"cress\"\nlink = \"wifi\"\nduration = \"4s\"\nskip = \"1s\"\n"
+            "video = \"synthetic:160x96@15\"\none_way = [true, false]\n");
   const Ran swept = cress_eval("sweep " + plan + " --json --out " + out("sweep"));
   ASSERT_EQ(swept.exit_code, 0) << swept.output;
   const auto list = nlohmann::json::parse(swept.output);
@@ -237,7 +238,7 @@ TEST_F(Sweep, CrashedRunAffectsNoOtherAndIsRepeatedNextTime) {
   // Runs of more than half a second: none ends before it is killed.
   const std::string plan = write("slow.toml",
                                  "scheme = [\"cubic\", \"reno\"]\nlink = \"lte-fast\"\n"
-                                 "seed = \"1..2\"\nduration = 3000\n");
+                                 "seed = \"1..2\"\nduration = \"3000s\"\n");
   ASSERT_EQ(cress_eval("sweep " + plan + " --out " + out("whole")).exit_code, 0);
   const Background sweep{{"sweep", plan, "--jobs", "2", "--out", out("hurt")}};
   const auto child = new_child(sweep.pid());
@@ -285,7 +286,7 @@ TEST_F(Sweep, DryRunListsFinishedRunsAndMakesNothing) {
   const Ran before = cress_eval("sweep " + plan_ + " --dry-run --out " + out("dry"));
   EXPECT_EQ(before.exit_code, 0);
   EXPECT_NE(before.output.find("24 runs, 0 done, 24 to do"), std::string::npos) << before.output;
-  EXPECT_NE(before.output.find("cress-eval run --scheme reno --link lte-slow --duration 20"),
+  EXPECT_NE(before.output.find("cress-eval run --scheme reno --link lte-slow --duration 20s"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "dry"));
   ASSERT_EQ(cress_eval("sweep " + plan_ + " --shard 1/4 --out " + out("dry")).exit_code, 0);
@@ -298,7 +299,7 @@ TEST_F(Sweep, RunsNameDependsOnItsInputs) {
   write("my.down", "10\n20\n1000\n");
   write("my.up", "10\n20\n1000\n");
   const std::string plan = write("traces.toml",
-                                 "scheme = \"reno\"\nduration = 5\n"
+                                 "scheme = \"reno\"\nduration = \"5s\"\n"
                                  "link = {down = \"my.down\", up = \"my.up\", name = \"mine\"}\n");
   const std::string sweep = "sweep " + plan + " --out " + out("traces");
   ASSERT_EQ(cress_eval(sweep).exit_code, 0);
@@ -320,7 +321,8 @@ TEST_F(Sweep, WrongPlansAreReportedWithTheirLine) {
   expect_plan_refused(link + "scheme = [\"cress\",\n\"sprotu\"]", "wrong.toml:3: unknown scheme");
   expect_plan_refused("scheme = \"cress\"\nlink = [\"3g\", \"4h\"]", "wrong.toml:2: ");
   expect_plan_refused(both + "duration = \"5parsecs\"", "wrong.toml:3: duration 5parsecs");
-  expect_plan_refused(both + "duration = 10\nskip = 20", "wrong.toml:4: skip must be shorter");
+  expect_plan_refused(both + "duration = \"10s\"\nskip = \"20s\"",
+                      "wrong.toml:4: skip must be shorter");
   expect_plan_refused(both + "queue = \"codle\"", "wrong.toml:3: queue codle");
   expect_plan_refused(both + "loss = 1.5", "wrong.toml:3: loss");
   expect_plan_refused(both + "one_way = true", "wrong.toml:3: one_way");
@@ -357,7 +359,7 @@ class Compare : public Sweep {};
 TEST_F(Compare, OnlyARegressionFails) {
   const std::string plan = write("schemes.toml",
                                  "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
-                                 "seed = \"1..4\"\nduration = 60\n");
+                                 "seed = \"1..4\"\nduration = \"60s\"\n");
   ASSERT_EQ(cress_eval("sweep " + plan + " --out " + out("a")).exit_code, 0);
   const Ran same = cress_eval("compare " + out("a") + " " + out("a") + "/results.json");
   EXPECT_EQ(same.exit_code, 0) << same.output;
@@ -369,7 +371,7 @@ TEST_F(Compare, OnlyARegressionFails) {
   // The same scheme with other seeds: differences are noise.
   const std::string again = write("again.toml",
                                   "scheme = [\"cress-cautious\", \"cress-bold\"]\nlink = \"3g\"\n"
-                                  "seed = \"5..8\"\nduration = 60\n");
+                                  "seed = \"5..8\"\nduration = \"60s\"\n");
   ASSERT_EQ(cress_eval("sweep " + again + " --out " + out("b")).exit_code, 0);
   const Ran noise = cress_eval("compare " + out("a") + " " + out("b"));
   EXPECT_EQ(noise.exit_code, 0) << noise.output;

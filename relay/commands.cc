@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 
+#include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
+#include "transport/runtime/own_address.hh"
 #include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 
@@ -41,7 +44,7 @@ struct Arguments {
   std::string rooms{};
   std::string host{};
   std::string name{};
-  std::string expires{};
+  std::optional<Duration> expires{};
   int members = 0;
   int member = 0;
   bool json = false;
@@ -67,24 +70,6 @@ RelayConfig config_of(const CLI::App& app, const Arguments& arguments) {
   return config;
 }
 
-/// "30m", "12h", "7d", "2w" in seconds.
-UnixSeconds parse_lifetime(const std::string& text) {
-  UnixSeconds number = 0;
-  const char* const end = text.data() + text.size();
-  // Stays 0 where there is no number, or one too large.
-  const char* const rest = std::from_chars(text.data(), end, number).ptr;
-  constexpr std::string_view kUnits = "mhdw";
-  constexpr UnixSeconds kSeconds[] = {60, 3600, 86'400, 7LL * 86'400};
-  constexpr UnixSeconds kMax = 10LL * 366 * 86'400;
-  const size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
-  const UnixSeconds seconds = unit == std::string_view::npos ? 0 : kSeconds[unit];
-  if (seconds == 0 || number < 1 || number > kMax / seconds) {
-    throw std::runtime_error("--expires " + text +
-                             ": not a time such as 30m, 12h, 7d or 2w (at most ten years)");
-  }
-  return number * seconds;
-}
-
 uint16_t link_port(const RelayConfig& config) {
   const auto address = runtime::resolve(config.listen).front();
   if (address.port == 0) {
@@ -95,7 +80,7 @@ uint16_t link_port(const RelayConfig& config) {
 }
 
 int create_room(const RelayConfig& config, const Arguments& arguments, UnixSeconds now,
-                std::ostream& out) {
+                std::ostream& out, std::ostream& err) {
   if (!secure::is_room_name(arguments.name)) {
     throw std::runtime_error("\"" + arguments.name +
                              "\" is no room's name: 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -114,13 +99,17 @@ int create_room(const RelayConfig& config, const Arguments& arguments, UnixSecon
   if (arguments.members > 0) {
     room.door.members_max = static_cast<size_t>(arguments.members);
   }
-  if (!arguments.expires.empty()) {
-    room.expires = now + parse_lifetime(arguments.expires);
+  if (arguments.expires) {
+    room.expires = now + std::chrono::floor<std::chrono::seconds>(*arguments.expires).count();
   }
   if (!RoomStore{config.rooms}.create(room)) {
     throw Refused("there is a room \"" + arguments.name + "\" already; close it first");
   }
-  out << text << "\n";
+  print_now(out, text + "\n");
+  if (const char* who = runtime::who_reaches(config.host); *who != '\0') {
+    err << "cress-relay: warning: only " << who << " can reach " << config.host
+        << "; set `host` to a name or address at which members find this relay\n";
+  }
   return 0;
 }
 
@@ -129,7 +118,7 @@ std::string date(UnixSeconds seconds) {
 }
 
 int list_rooms(const RelayConfig& config, const Arguments& arguments, std::ostream& out) {
-  const auto rooms = RoomStore{config.rooms}.rooms();
+  const auto rooms = RoomStore{config.rooms, RoomStore::Open::kExisting}.rooms();
   if (arguments.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const StoredRoom& room : rooms) {
@@ -156,14 +145,14 @@ int list_rooms(const RelayConfig& config, const Arguments& arguments, std::ostre
 }
 
 int close_room(const RelayConfig& config, const Arguments& arguments) {
-  if (!RoomStore{config.rooms}.remove(arguments.name)) {
+  if (!RoomStore{config.rooms, RoomStore::Open::kExisting}.remove(arguments.name)) {
     throw Refused("there is no room \"" + arguments.name + "\"; `room list` shows all");
   }
   return 0;
 }
 
 int kick_member(const RelayConfig& config, const Arguments& arguments) {
-  RoomStore store{config.rooms};
+  RoomStore store{config.rooms, RoomStore::Open::kExisting};
   const auto rooms = store.rooms();
   if (std::ranges::none_of(
           rooms, [&](const StoredRoom& room) { return room.door.name == arguments.name; })) {
@@ -171,6 +160,16 @@ int kick_member(const RelayConfig& config, const Arguments& arguments) {
   }
   store.ask_to_kick(arguments.name, static_cast<room::MemberNumber>(arguments.member));
   return 0;
+}
+
+/// Options that the chosen command does not read.
+void refuse_without_effect(const CLI::App& app, bool is_room, bool needs_host) {
+  if (is_room) {
+    runtime::refuse_given(app, {"--metrics"}, "only for the relay itself and `config`");
+  }
+  if (is_room && !needs_host) {
+    runtime::refuse_given(app, {"--listen", "--host"}, "only a link needs it: `room create`");
+  }
 }
 
 void add_name(CLI::App* command, Arguments& arguments) {
@@ -192,7 +191,9 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   room->require_subcommand(1);
   auto* const create = room->add_subcommand("create", "Make a room and print its link, once");
   add_name(create, arguments);
-  create->add_option("--expires", arguments.expires, "30m, 12h, 7d or 2w from now; else never");
+  runtime::add_duration(*create, "--expires", arguments.expires,
+                        "30m, 12h, 7d or 2w from now; else never",
+                        {1s, 24h * 3660, "from one second to ten years"});
   create->add_option("--members", arguments.members, "At most so many")
       ->check(CLI::Range(1, kRoomMembersMax));
   auto* const list = room->add_subcommand("list", "Show all rooms");
@@ -206,14 +207,15 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
       ->required()
       ->check(CLI::Range(1, static_cast<int>(std::numeric_limits<room::MemberNumber>::max())));
 
-  app.parse(argc, argv);
+  runtime::parse(app, {argv + 1, argv + argc}, {"--metrics"});
+  refuse_without_effect(app, room->parsed(), create->parsed() || print->parsed());
   const RelayConfig config = config_of(app, arguments);
   if (print->parsed()) {
     out << format_relay_config(config);
     return 0;
   }
   if (create->parsed()) {
-    return create_room(config, arguments, wall_clock(), out);
+    return create_room(config, arguments, wall_clock(), out, err);
   }
   if (list->parsed()) {
     return list_rooms(config, arguments, out);

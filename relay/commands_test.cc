@@ -57,6 +57,7 @@ class RelayCommands : public ::testing::Test {
 
   std::filesystem::path folder_;
   std::string rooms_;
+  int made_ = 0;
 };
 
 TEST_F(RelayCommands, CreatePrintsTheLinkOfTheRoomThatIsKept) {
@@ -122,7 +123,7 @@ TEST_F(RelayCommands, BadArgumentsAreOneClearLine) {
   expect_refused({"room", "create", "a room"}, "is no room's name");
   for (const char* time :
        {"soon", "30", "30x", "0d", "-1d", "3661d", "99999999999999999999d", "d"}) {
-    expect_refused({"room", "create", "x", "--expires", time}, "30m, 12h");
+    expect_refused({"room", "create", "x", "--expires", time}, "--expires");
   }
   expect_refused({"room", "create", "x", "--members", "1000"}, "1000");
   expect_refused({"--listen", "[::]:0", "room", "create", "x"}, "fixed port");
@@ -134,6 +135,29 @@ TEST_F(RelayCommands, BadArgumentsAreOneClearLine) {
   expect_refused({"room", "create", "kitchen"}, "already", 1);
   expect_refused({"room", "close", "attic"}, "no room \"attic\"", 1);
   expect_refused({"room", "kick", "attic", "3"}, "no room \"attic\"", 1);
+}
+
+TEST_F(RelayCommands, ALinkThatOthersCannotReachIsPrintedWithAWarning) {
+  const auto warning_of = [&](const std::string& host) {
+    const Answer created =
+        answer({"--host", host, "room", "create", "r" + std::to_string(++made_)});
+    EXPECT_EQ(created.status, 0) << created.err;
+    EXPECT_TRUE(created.out.starts_with("cress://")) << created.out;
+    return created.err;
+  };
+  for (const char* host : {"localhost", "127.0.0.1", "::1", "192.168.1.2", "10.0.0.1", "fe80::1"}) {
+    EXPECT_TRUE(warning_of(host).starts_with("cress-relay: warning: only ")) << host;
+  }
+  for (const char* host : {"relay.example.org", "192.0.2.7", "2001:db8::7"}) {
+    EXPECT_EQ(warning_of(host), "") << host;
+  }
+}
+
+TEST_F(RelayCommands, AMistypedRoomFileIsReportedAndNotMade) {
+  expect_refused({"room", "list"}, "no such room file");
+  expect_refused({"room", "close", "kitchen"}, "no such room file");
+  expect_refused({"room", "kick", "kitchen", "1"}, "no such room file");
+  EXPECT_FALSE(std::filesystem::exists(rooms_));
 }
 
 TEST_F(RelayCommands, HelpHasExamplesAndVersionIsPrinted) {

@@ -147,22 +147,22 @@ class RelayProgram : public ::testing::Test {
     return address_;
   }
   std::unique_ptr<Program> start_relay(const std::string& label) {
-    auto relay = std::make_unique<Program>(folder_, label, "cress-relay", relay_arguments({}));
+    auto relay = std::make_unique<Program>(
+        folder_, label, "cress-relay",
+        std::vector<std::string>{"--rooms", rooms(), "--listen", relay_address(), "--metrics", ""});
     EXPECT_TRUE(eventually([&] { return count(relay->err(), "\"listening\"") > 0; }))
         << relay->err();
     return relay;
   }
-  std::vector<std::string> relay_arguments(const std::vector<std::string>& more) {
-    std::vector<std::string> all{"--rooms",   (folder_ / "rooms.db").string(),
-                                 "--listen",  relay_address(),
-                                 "--metrics", "",
-                                 "--host",    "127.0.0.1"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
+  std::string rooms() const { return (folder_ / "rooms.db").string(); }
   /// The output of a command of the relay, which must succeed.
   std::string ask_relay(const std::vector<std::string>& command) {
-    Program program{folder_, "command", "cress-relay", relay_arguments(command)};
+    std::vector<std::string> arguments{"--rooms", rooms()};
+    if (command.at(1) == "create") {  // only its link has an address
+      arguments.insert(arguments.end(), {"--listen", relay_address(), "--host", "127.0.0.1"});
+    }
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    Program program{folder_, "command", "cress-relay", arguments};
     EXPECT_EQ(program.wait(), 0) << program.err();
     const std::string text = program.out();
     return text.substr(0, text.find('\n'));

@@ -21,10 +21,12 @@
 namespace cress::traces {
 namespace {
 
+constexpr Duration kStepInterval = 200ms;
+
 struct GenerateOptions {
   std::string link;
   std::string model;
-  std::string direction = "down";
+  std::optional<std::string> direction{};
   double seconds = to_seconds(kEmbeddedLength);
   std::optional<uint64_t> seed;
   std::string output;
@@ -43,7 +45,7 @@ struct ConvertOptions {
   std::string output;
   std::string from;
   std::string to;
-  double interval_s = 0.2;
+  std::optional<Duration> interval{};
 };
 
 /// A bar that is redrawn in place and removed at the end; silent without a terminal.
@@ -96,10 +98,20 @@ void report_written(const CommandStreams& streams, const std::string& path,
                    << " kbit/s\n";
 }
 
+void refuse_own_input(const std::string& input, const std::string& output) {
+  if (!input.empty() && !output.empty() && is_same_file(input, output)) {
+    throw std::runtime_error(output + ": is read too; write to another file");
+  }
+}
+
 void generate_command(const GenerateOptions& options, const CommandStreams& streams) {
   if (options.link.empty() == options.model.empty()) {
     throw std::runtime_error("generate needs either --link or --model");
   }
+  if (!options.model.empty() && options.direction) {
+    throw std::runtime_error("--direction: a model file has only one; it goes with --link");
+  }
+  refuse_own_input(options.model, options.output);
   const Direction direction = options.direction == "up" ? Direction::kUp : Direction::kDown;
   const LinkModelParameters parameters =
       options.model.empty() ? embedded_model(options.link, direction) : load_model(options.model);
@@ -109,7 +121,7 @@ void generate_command(const GenerateOptions& options, const CommandStreams& stre
   ProgressBar bar{streams, "generating"};
   const sim::DeliveryTrace trace = generate(parameters, length, options.seed.value_or(default_seed),
                                             [&bar](double share) { bar.show(share); });
-  save_trace_as(trace, options.output, format_of(options.output), 200ms);
+  save_trace_as(trace, options.output, format_of(options.output), kStepInterval);
   bar.show(1);
   report_written(streams, options.output, trace);
 }
@@ -119,6 +131,7 @@ sim::DeliveryTrace load_any(const std::string& path) {
 }
 
 void fit_command(const FitOptions& options, const CommandStreams& streams) {
+  refuse_own_input(options.input, options.output);
   const sim::DeliveryTrace trace = load_any(options.input);
   if (trace.opportunities.size() < 2) {
     throw std::runtime_error(options.input +
@@ -240,6 +253,7 @@ void print_statistics(const std::string& file, const sim::DeliveryTrace& trace, 
 }
 
 void stat_command(const StatOptions& options, const CommandStreams& streams) {
+  refuse_own_input(options.input, options.plot);
   const sim::DeliveryTrace trace = load_any(options.input);
   if (!options.plot.empty()) {
     const auto name = std::filesystem::path{options.input}.filename().string();
@@ -258,9 +272,14 @@ void stat_command(const StatOptions& options, const CommandStreams& streams) {
 void convert_command(const ConvertOptions& options, const CommandStreams& streams) {
   const TraceFormat from = format_named(options.from).value_or(format_of(options.input));
   const TraceFormat to = format_named(options.to).value_or(format_of(options.output));
+  refuse_own_input(options.input, options.output);
+  if (options.interval && to != TraceFormat::kSteps) {
+    throw std::runtime_error("--interval: only the format steps has steps; add --to steps");
+  }
   const sim::DeliveryTrace trace = load_trace_as(options.input, from);
-  const Duration interval = std::chrono::milliseconds{std::llround(options.interval_s * 1e3)};
-  save_trace_as(trace, options.output, to, interval);
+  save_trace_as(
+      trace, options.output, to,
+      std::chrono::round<std::chrono::milliseconds>(options.interval.value_or(kStepInterval)));
   report_written(streams, options.output, trace);
 }
 
@@ -277,16 +296,6 @@ CLI::Validator seconds_within(double low, double high) {
           formatted("[%g", low) + formatted(" - %g]", high), "seconds"};
 }
 
-/// CLI11 would wrap -1 and cut off what does not fit.
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            return parse_number<uint64_t>(text)
-                       ? std::string{}
-                       : text + " is not a whole number from 0 to 2^64 - 1";
-          },
-          "", "seed"};
-}
-
 void add_generate(CLI::App& app, GenerateOptions& options) {
   CLI::App* command = app.add_subcommand("generate", "Make a trace from a link model and a seed");
   std::string names;
@@ -297,12 +306,11 @@ void add_generate(CLI::App& app, GenerateOptions& options) {
   command->add_option("--model", options.model, "Model file, as written by `fit`")->excludes(link);
   command->add_option("--direction", options.direction, "Of the embedded link: down or up")
       ->check(CLI::IsMember({"down", "up"}))
-      ->capture_default_str();
+      ->default_str("down");
   command->add_option("--seconds", options.seconds, "Length of the trace")
       ->check(seconds_within(0.001, to_seconds(sim::kTraceLengthMax)))
       ->capture_default_str();
-  command->add_option("--seed", options.seed, "Other numbers, other traces (default: the link's)")
-      ->check(whole_number());
+  command->add_option("--seed", options.seed, "Other numbers, other traces (default: the link's)");
   command->add_option("-o,--output", options.output, "File to write; .csv and .steps choose those")
       ->required();
 }
@@ -326,24 +334,9 @@ void add_others(CLI::App& app, FitOptions& fit_options, StatOptions& stat_option
       ->check(CLI::IsMember(formats));
   convert->add_option("--to", convert_options.to, "mahimahi, csv or steps (default: extension)")
       ->check(CLI::IsMember(formats));
-  convert->add_option("--interval", convert_options.interval_s, "Seconds a step of --to steps")
-      ->check(seconds_within(0.001, 3600))
-      ->capture_default_str();
-}
-
-/// CLI11 itself would only say that a command is missing.
-void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front().starts_with('-')) {
-    return;
-  }
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == arguments.front()) {
-      return;
-    }
-    known.append(known.empty() ? "" : ", ").append(command->get_name());
-  }
-  throw std::runtime_error("no command \"" + arguments.front() + "\"; there are " + known);
+  runtime::add_duration(*convert, "--interval", convert_options.interval,
+                        "Length of a step, of the format steps [200ms]",
+                        {1ms, 1h, "from 1ms to 1h"});
 }
 
 constexpr const char* kExamples =
@@ -376,9 +369,7 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
   add_others(app, fit_options, stat_options, convert_options);
   const SaturateCommand saturate{app};
   return runtime::run_command_line(app, "cress-trace", streams.out, streams.messages, [&] {
-    require_known_command(app, arguments);
-    // CLI11 takes a vector back to front.
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
+    runtime::parse(app, arguments);
     if (app.got_subcommand("generate")) {
       generate_command(generate_options, streams);
     } else if (app.got_subcommand("fit")) {
@@ -389,9 +380,6 @@ int run_cress_trace(const std::vector<std::string>& arguments, const CommandStre
       saturate.run(streams);
     } else {
       convert_command(convert_options, streams);
-    }
-    if (!streams.out.flush()) {
-      throw std::runtime_error("standard output cannot be written");
     }
     return 0;
   });

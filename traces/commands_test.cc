@@ -171,7 +171,7 @@ TEST_F(TraceProgram, ConvertsThroughEveryFormatAndBack) {
   EXPECT_TRUE(read("a.csv").starts_with("time_s,bytes\n"));
   ASSERT_EQ(run("convert a.csv b.down").status, 0);
   EXPECT_EQ(read("a.down"), read("b.down"));
-  ASSERT_EQ(run("convert a.down a.txt --to steps --interval 0.5").status, 0);
+  ASSERT_EQ(run("convert a.down a.txt --to steps --interval 500ms").status, 0);
   EXPECT_TRUE(read("a.txt").starts_with("time_s,kbps\n0.000,"));
   ASSERT_EQ(run("convert a.txt c.down --from steps").status, 0);
   const auto lines = [](const std::string& text) {
@@ -188,7 +188,7 @@ TEST_F(TraceProgram, OutputIsAsRecorded) {
         "generate --link wifi --seconds 12.3456 -o b.down", "generate --link 3g -o c.steps",
         "stat a.up --plot a.svg", "stat b.down", "stat c.steps", "stat a.up --json",
         "convert a.up a.csv", "convert a.up a2.csv --to steps",
-        "convert b.down b.steps --interval 1.5", "convert a2.csv again --from steps",
+        "convert b.down b.steps --interval 1.5s", "convert a2.csv again --from steps",
         "stat again --json"}) {
     const Outcome outcome = run(arguments);
     golden += "$ " + arguments + "\n";
@@ -207,16 +207,16 @@ TEST_F(TraceProgram, NumbersAreAcceptedUpToTheirLimits) {
   for (const char* arguments :
        {"generate --link 3g -o b --seconds 0.001", "generate --link 3g -o b --seed 0 --seconds 1",
         "generate --link 3g -o b --seed 18446744073709551615 --seconds 1",
-        "convert a.down b --to steps --interval 0.001",
-        "convert a.down b --to steps --interval 3600"}) {
+        "convert a.down b --to steps --interval 1ms",
+        "convert a.down b --to steps --interval 1h"}) {
     EXPECT_EQ(run(arguments).status, 0) << arguments;
   }
   expect_refused("generate --link 3g -o c --seconds 0.0009", "from 0.001 to 604800");
   expect_refused("generate --link 3g -o c --seconds 604800.1", "from 0.001 to 604800");
   expect_refused("generate --link 3g -o c --seed 18446744073709551616", "2^64 - 1");
   expect_refused("generate --link 3g -o c --seed 1x", "not a whole number");
-  expect_refused("convert a.down c --to steps --interval 0.0009", "from 0.001 to 3600");
-  expect_refused("convert a.down c --to steps --interval 3600.1", "from 0.001 to 3600");
+  expect_refused("convert a.down c --to steps --interval 0.9ms", "from 1ms to 1h");
+  expect_refused("convert a.down c --to steps --interval 3600.1s", "from 1ms to 1h");
 }
 
 TEST_F(TraceProgram, AModelFileMayHaveAMillionBytes) {

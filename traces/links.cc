@@ -10,6 +10,7 @@
 #include "traces/embedded_models.hh"
 #include "traces/everyday_links.hh"
 #include "transport/base/check.hh"
+#include "transport/base/near_name.hh"
 #include "transport/base/text.hh"
 
 namespace cress::traces {
@@ -89,7 +90,7 @@ std::vector<std::string> near_matches(std::string_view name,
   for (const LinkSummary& link : links) {
     const size_t distance = edit_distance(lower(typed), lower(link.name));
     const bool part = typed.size() >= 3 && link.name.find(typed) != std::string::npos;
-    if (part || distance <= std::max<size_t>(2, link.name.size() / 3)) {
+    if (part || is_near(lower(typed), lower(link.name))) {
       ranked.emplace_back(part ? 0 : distance, link.name);
     }
   }

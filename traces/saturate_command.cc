@@ -1,13 +1,14 @@
 #include "traces/saturate_command.hh"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "traces/saturate/run.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/command_line.hh"
 
 namespace cress::traces {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 // Unassigned by IANA and below Linux's own range for clients.
 constexpr const char* kPort = "27500";
 constexpr const char* kFeedbackPort = "27501";
-constexpr double kSecondsMax = 86'400;
+constexpr Duration kUsual = 60s;
+constexpr Duration kMost = 24h;
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -26,7 +28,7 @@ constexpr const char* kExamples =
     "  both at once, with feedback over another network (the server has two addresses):\n"
     "    server:  cress-trace saturate --listen --feedback-listen\n"
     "    laptop:  cress-trace saturate --connect 192.0.2.1:27500 --feedback 198.51.100.1:27501 \\\n"
-    "               --token T --duration 300 --out drive\n"
+    "               --token T --duration 5m --out drive\n"
     "\n"
     "up is from who connects to who listens. Writes PREFIX.up, PREFIX.down (Mahimahi) and\n"
     "PREFIX.json (of one direction PREFIX.up.json or PREFIX.down.json), which says when the link\n"
@@ -44,7 +46,7 @@ struct SaturateCommand::Arguments {
   std::string feedback_bind;
   std::string token;
   std::string one_way;
-  double duration_s = 60;
+  std::optional<Duration> duration{};
   int packet_bytes = 1500;
   std::string out;
   bool json = false;
@@ -52,7 +54,6 @@ struct SaturateCommand::Arguments {
   CLI::Option* listens = nullptr;
   CLI::Option* feedback_listens = nullptr;
   CLI::Option* one_ways = nullptr;
-  CLI::Option* durations = nullptr;
 };
 
 SaturateCommand::SaturateCommand(CLI::App& app) : arguments_(std::make_unique<Arguments>()) {
@@ -80,9 +81,10 @@ SaturateCommand::SaturateCommand(CLI::App& app) : arguments_(std::make_unique<Ar
           ->add_option("--one-way", a.one_way,
                        "With --connect: saturate one direction, down (bare) or up; default both")
           ->expected(0, 1);
-  a.durations = command->add_option("--duration", a.duration_s,
-                                    "Seconds to measure once queues stand (default 60); with "
-                                    "--listen the most to take part in (default a day)");
+  runtime::add_duration(*command, "--duration", a.duration,
+                        "How long to measure once queues are full [60s]; with --listen the longest "
+                        "to take part in [24h]",
+                        {1s, kMost, "from 1s to 24h"});
   command->add_option("--packet-size", a.packet_bytes, "IP bytes of a packet of load")
       ->check(CLI::Range(1280, 9000))
       ->capture_default_str();
@@ -130,8 +132,6 @@ void SaturateCommand::run(const CommandStreams& streams) const {
   require(!listens || !one_way, "--one-way goes with --connect: who listens does as it is told");
   require(a.one_way.empty() || a.one_way == "down" || a.one_way == "up",
           "--one-way is down (also without a word) or up, not " + a.one_way);
-  require(a.duration_s >= 1 && a.duration_s <= kSecondsMax,
-          "--duration must be from 1 to 86400 seconds");
   SaturateRunOptions options;
   options.token = a.token;
   options.packet_size = DataSize{a.packet_bytes};
@@ -139,8 +139,7 @@ void SaturateCommand::run(const CommandStreams& streams) const {
   options.json = a.json;
   options.up = !one_way || a.one_way == "up";
   options.down = !one_way || a.one_way != "up";
-  const double seconds = listens && a.durations->count() == 0 ? kSecondsMax : a.duration_s;
-  options.duration = std::chrono::milliseconds{std::llround(seconds * 1e3)};
+  options.duration = a.duration.value_or(listens ? kMost : kUsual);
   if (listens) {
     options.listen = local_address("--listen", a.listen.empty() ? kPort : a.listen);
     if (feedback_listens) {

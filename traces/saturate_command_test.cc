@@ -162,7 +162,7 @@ TEST_F(SaturateProgram, RecordsALinkInBothDirectionsAtBothEnds) {
   Program connector{folder_,
                     "connector",
                     {"--connect", link.address(), "--feedback", feedback, "--token", token,
-                     "--duration", "4", "--json", "--out", in_folder("near")}};
+                     "--duration", "4s", "--json", "--out", in_folder("near")}};
   EXPECT_EQ(connector.wait(), 0) << connector.err();
   EXPECT_EQ(listener.wait(), 0) << listener.err();
 

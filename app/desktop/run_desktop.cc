@@ -7,6 +7,7 @@
 #include <string>
 
 #include "media/gst/gst_runtime.hh"
+#include "transport/base/text_file.hh"
 
 namespace cress::desktop {
 namespace {
@@ -76,7 +77,7 @@ int run_desktop(const DesktopOptions& options, std::ostream& out) {
     if (prints) {
       const std::string link = call.view().link;
       if (!link.empty()) {
-        out << link << std::endl;  // at once: a script waits for it
+        print_now(out, link + "\n");
         prints = false;
       }
     }

@@ -14,6 +14,7 @@
 #include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"
 #include "app/room/live_room.hh"
+#include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/own_address.hh"
 #include "transport/secure/link/link.hh"
@@ -270,9 +271,9 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   outputs.shown = [this](const app::ShownFrame& frame) { handle_shown(frame, {}); };
   live_ = std::make_unique<live::LiveCall>(clock_, loop_, call, outputs);
   if (own_link) {
-    out_ << secure::format_link(
-                own_link->opened(runtime::own_host(own_link->bind()), live_->local_address().port))
-         << std::endl;  // at once: somebody waits for it
+    const std::string host = runtime::own_host(own_link->bind());
+    print_now(out_,
+              secure::format_link(own_link->opened(host, live_->local_address().port)) + "\n");
   }
 }
 
@@ -357,6 +358,7 @@ std::string HeadlessRoom::progress_line(double connected_s) const {
 }  // namespace
 
 int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err) {
+  require_decodable_inputs(options);
   if (!options.link.empty() && !parsed_link(options.link).room.empty()) {
     return HeadlessRoom{options, out, err}.run();
   }

@@ -2,6 +2,10 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
+
+#include "media/gst/gst_audio_source.hh"
+#include "media/gst/gst_file_source.hh"
 
 namespace cress::headless {
 namespace {
@@ -17,6 +21,20 @@ void require_input(const std::string& option, const std::string& text) {
   if (!text.empty() && !is_id && !std::filesystem::exists(text)) {
     throw std::runtime_error(option + " " + text +
                              ": no such file (or \"test\" for a test source)");
+  }
+}
+
+template <class Require>
+void require_decodable(const std::string& option, const std::string& text, Require require) {
+  constexpr std::string_view kFile = "file:";
+  const std::string path = text.starts_with(kFile) ? text.substr(kFile.size()) : text;
+  if (path.empty() || !std::filesystem::exists(path)) {
+    return;  // a device, or an error of its own
+  }
+  try {
+    require(path);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(option + " " + error.what());
   }
 }
 
@@ -55,6 +73,11 @@ live::LiveDevicesOptions device_options(const HeadlessOptions& options) {
     devices.speaker.id = "file:" + options.audio_out.string();
   }
   return devices;
+}
+
+void require_decodable_inputs(const HeadlessOptions& options) {
+  require_decodable("--video-in", options.video_in, media::require_video);
+  require_decodable("--audio-in", options.audio_in, media::require_audio);
 }
 
 }  // namespace cress::headless

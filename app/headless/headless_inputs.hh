@@ -14,6 +14,8 @@ namespace cress::headless {
 
 /// Files and test sources in the place of camera, microphone and loudspeaker.
 live::LiveDevicesOptions device_options(const HeadlessOptions& options);
+/// A file that GStreamer cannot decode is refused here, before the call. Needs a media::GstRuntime.
+void require_decodable_inputs(const HeadlessOptions& options);
 app::PersonState person_of(const HeadlessOptions& options);
 secure::Link parsed_link(const std::string& text);
 

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "media/gst/gst_runtime.hh"
+
 namespace cress::headless {
 namespace {
 
@@ -67,6 +69,21 @@ TEST(HeadlessInputs, AFileThatIsNotThereIsNamedWithItsOption) {
   const std::string rest = " /no/clip: no such file (or \"test\" for a test source)";
   EXPECT_EQ(refusal_of([] { device_options({.video_in = "/no/clip"}); }), "--video-in" + rest);
   EXPECT_EQ(refusal_of([] { device_options({.audio_in = "/no/clip"}); }), "--audio-in" + rest);
+}
+
+TEST(HeadlessInputs, AFileThatCannotBeDecodedIsRefused) {
+  const media::GstRuntime gstreamer;
+  const fs::path file = fs::path{testing::TempDir()} / "cress-no-clip.webm";
+  std::ofstream{file} << "no film\n";
+  for (const std::string& id : {file.string(), "file:" + file.string()}) {
+    const auto refusal = [&](const HeadlessOptions& options) {
+      return refusal_of([&] { require_decodable_inputs(options); });
+    };
+    EXPECT_EQ(refusal({.video_in = id}).find("--video-in " + file.string() + ": "), 0U);
+    EXPECT_EQ(refusal({.audio_in = id}).find("--audio-in " + file.string() + ": "), 0U);
+  }
+  EXPECT_NO_THROW(require_decodable_inputs({.video_in = "test", .audio_in = "test"}));
+  fs::remove(file);
 }
 
 TEST(HeadlessInputs, ALinkIsReadOrRefusedWithItsText) {

@@ -35,7 +35,7 @@ class HeadlessRoomTest : public ::testing::Test {
   int run(const std::string& name, const std::string& more, const std::string& link) const {
     const std::string command = std::string(CRESS_BIN) +
                                 "/cress-call --headless --video-in test --audio-in test --size "
-                                "160x120 --duration 6 --name " +
+                                "160x120 --duration 6s --name " +
                                 name + " --stats " + (folder_ / (name + ".jsonl")).string() + " " +
                                 more + " '" + link + "' > " + (folder_ / (name + ".txt")).string() +
                                 " 2>&1";

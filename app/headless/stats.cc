@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "transport/base/text_file.hh"
+
 namespace cress::headless {
 namespace {
 
@@ -140,7 +142,7 @@ LineWriter::LineWriter(std::filesystem::path path, std::ostream& out)
 
 void LineWriter::write(const std::string& line) {
   if (path_ == "-") {
-    out_ << line << std::endl;
+    print_now(out_, line + "\n");
   } else if (file_.is_open()) {
     file_ << line << std::endl;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -304,6 +305,11 @@ std::string milliseconds_text(const std::optional<double>& value) {
 }  // namespace
 
 CellsimReport run_cellsim(const CellsimOptions& options, std::ostream& notes) {
+  if (!options.command.command.empty()) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread begins
+    const char* const path = std::getenv("PATH");
+    netns::require_program(options.command.command.front(), path != nullptr ? path : "");
+  }
   if (!options.path.log_folder.empty()) {
     std::filesystem::create_directories(options.path.log_folder);
   }

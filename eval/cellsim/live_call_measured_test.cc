@@ -56,8 +56,8 @@ class LiveCallMeasured : public ::testing::TestWithParam<const char*> {
                                 "--listen $CRESS_FAR:4433 --link-file " + link};
     options.command.command = {"sh", "-c",
                                "until [ -s " + link + " ]; do sleep 0.02; done; exec " +
-                                   call_command(kData, folder_, "near") + "--duration 41 \"$(cat " +
-                                   link + ")\""};
+                                   call_command(kData, folder_, "near") +
+                                   "--duration 41s \"$(cat " + link + ")\""};
     std::ostringstream notes;
     report = run_cellsim(options, notes);
     EXPECT_EQ(report.exit_code, 0) << notes.str();

@@ -97,7 +97,7 @@ class LiveTunnelMeasured : public ::testing::Test {
         script("near", "export CRESS_TRANSFERRED=" + (folder_ / "transferred").string() + "\n" +
                            beside("Sink") + "until [ -s " + call_link +
                            " ]; do sleep 0.02; done; exec " + call_command(kData, folder_, "near") +
-                           "--duration 80 \"$(cat " + call_link + ")\"");
+                           "--duration 80s \"$(cat " + call_link + ")\"");
     if (is_tunnel) {
       const std::string program = program_command("cress-tunnel") + "--control " + control + " ";
       far = program + "--listen $CRESS_FAR:4500 --exec " + far + " >" + tunnel_link;

@@ -25,6 +25,7 @@
 #include "eval/schemes/tcp/tcp_flow.hh"
 #include "eval/schemes/webrtc/gcc_call.hh"
 #include "relay/tunnel/feedback_each_tick.hh"
+#include "transport/base/near_name.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/text.hh"
 #include "transport/control/cress/cress_control.hh"
@@ -368,13 +369,19 @@ const SchemeInfo& find_scheme(std::string_view name) {
   if (confidence_of(name)) {
     return *std::find_if(kSchemes.begin(), kSchemes.end(), named(kConfidenceExample));
   }
-  const auto nearest =
-      std::min_element(kSchemes.begin(), kSchemes.end(), [&](const auto& a, const auto& b) {
-        return edit_distance(a.name, name) < edit_distance(b.name, name);
-      });
-  throw std::invalid_argument("unknown scheme \"" + std::string{name} + "\"; did you mean \"" +
-                              std::string{nearest->name} +
-                              "\"? `cress-eval schemes` lists them all");
+  const SchemeInfo* nearest = nullptr;
+  for (const std::span<const SchemeInfo> all : {schemes(), schemes_with_path()}) {
+    for (const SchemeInfo& info : all) {
+      const bool nearer =
+          nearest == nullptr || edit_distance(info.name, name) < edit_distance(nearest->name, name);
+      nearest = is_near(name, info.name) && nearer ? &info : nearest;
+    }
+  }
+  std::string message = "unknown scheme \"" + std::string{name} + "\"; ";
+  if (nearest != nullptr) {
+    message += "did you mean \"" + std::string{nearest->name} + "\"? ";
+  }
+  throw std::invalid_argument(message + "`cress-eval schemes` lists them all");
 }
 
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed) {

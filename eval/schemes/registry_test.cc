@@ -149,17 +149,23 @@ TEST(Registry, AnUnknownNameGetsTheNearestScheme) {
                                                        {"xcubic", "cubic"},
                                                        {"ubic", "cubic"},
                                                        {"sprot", "sprout"},
-                                                       {"", "bbr"},
                                                        {"gccc", "gcc"},
                                                        {"verus-r5", "verus-r2"},
                                                        {"facetime", "facetime-like"},
                                                        {"cress-kautious", "cress-cautious"},
-                                                       {"omnicient", "cress"},
+                                                       {"omnicient", "omniscient"},
                                                        {"bbrr", "bbr"}};
   for (const auto& [name, nearest] : typed) {
     EXPECT_EQ(refusal_of([&] { (void)find_scheme(name); }),
               "unknown scheme \"" + name + "\"; did you mean \"" + nearest +
                   "\"? `cress-eval schemes` lists them all");
+  }
+}
+
+TEST(Registry, NoSchemeIsSuggestedThatIsFarFromTheName) {
+  for (const std::string name : {"", "x", "carrot", "h264"}) {
+    EXPECT_EQ(refusal_of([&] { (void)find_scheme(name); }),
+              "unknown scheme \"" + name + "\"; `cress-eval schemes` lists them all");
   }
 }
 

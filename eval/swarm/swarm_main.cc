@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "eval/swarm/scenario.hh"
+#include "transport/base/text.hh"
 
 namespace {
 
@@ -118,6 +120,25 @@ int run_swarm(const Options& options) {
   return 0;
 }
 
+int flushed(int code) {
+  if (!std::cout.flush() || std::fflush(stdout) != 0) {
+    throw std::runtime_error{"standard output cannot be written"};
+  }
+  return code;
+}
+
+/// CLI11 alone wraps -1 to 2⁶⁴ - 1.
+std::string check_whole(const std::string& text) {
+  return cress::parse_number<uint64_t>(text) ? ""
+                                             : text + ": not a whole number from 0 to 2^64 - 1";
+}
+
+/// CLI::Range lets nan through.
+std::string check_number(const std::string& text) {
+  const auto number = cress::parse_number<double>(text);
+  return number && *number >= 0 ? "" : text + ": not a number of seconds";
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Draws whole calls and rooms under faults from a seed and checks what must always hold"};
@@ -127,22 +148,29 @@ int run(int argc, char** argv) {
       "  cress-swarm --seed 1234 --count 1     replays one");
   Options options;
   app.add_option("--seconds", options.seconds, "How long to go on")
+      ->check(check_number)
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the first scenario; the next has the next seed")
+      ->check(check_whole)
       ->capture_default_str();
-  app.add_option("--count", options.count, "So many scenarios, however long they take");
+  app.add_option("--count", options.count, "So many scenarios, however long they take")
+      ->check(check_whole);
   app.add_option("--jobs", options.jobs, "Processes at a time")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   app.add_option("--commit", options.commit, "Named in the line that replays a failure");
-  app.set_version_flag("--version", CRESS_VERSION);
+  app.set_version_flag("--version", "cress-swarm " CRESS_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() != 0) {
+      throw std::runtime_error{cress::one_line(error.what()) + "; see cress-swarm --help"};
+    }
+    app.exit(error);
+    return flushed(0);
   }
-  return run_swarm(options);
+  return flushed(run_swarm(options));
 }
 
 }  // namespace
@@ -151,9 +179,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
-    std::fputs("cress-swarm: ", stderr);
-    std::fputs(error.what(), stderr);
-    std::fputs("\n", stderr);
+    std::fprintf(stderr, "cress-swarm: %s\n", error.what());
     return 2;
   }
 }

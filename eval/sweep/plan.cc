@@ -16,6 +16,7 @@
 #include <toml++/toml.h>
 #pragma GCC diagnostic pop
 
+#include "transport/base/near_name.hh"
 #include "transport/base/text.hh"
 
 namespace cress::sweep {
@@ -82,7 +83,7 @@ std::string unknown_key(std::string_view key) {
   const auto nearest = std::ranges::min_element(
       kKeyNames, {}, [&](std::string_view name) { return edit_distance(key.substr(0, 40), name); });
   std::string text = fmt::format("unknown key \"{}\"", key.substr(0, 40));
-  if (edit_distance(key.substr(0, 40), *nearest) <= 2) {
+  if (is_near(key, *nearest)) {
     return fmt::format("{}; did you mean \"{}\"?", text, *nearest);
   }
   text += "; a plan knows";

@@ -19,6 +19,7 @@ constexpr const char* kChain =
     "! audioconvert name=convert dithering=none ! audioresample "
     "! audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=1 "
     "! appsink name=sink sync=false max-buffers=16";
+constexpr const char* kNoSound = "holds no sound that GStreamer can decode";
 static_assert(kAudioSampleRate == 48'000, "the chain says so too");
 
 }  // namespace
@@ -46,9 +47,20 @@ std::unique_ptr<AudioSource> open_audio(const std::filesystem::path& path,
     gst_buffer_unmap(buffer, &map);
   }
   if (samples.empty()) {
-    fail_at(path, "holds no sound that GStreamer can decode");
+    fail_at(path, kNoSound);
   }
   return std::make_unique<AudioClip>(path.filename().string(), std::move(samples));
+}
+
+void require_audio(const std::filesystem::path& path) {
+  FileDecoder decoder{path,
+                      {.chain = kChain,
+                       .stream = "sound",
+                       .piece = "sound",
+                       .patience = OpenAudioOptions{}.patience}};
+  if (decoder.next() == nullptr) {
+    fail_at(path, kNoSound);
+  }
 }
 
 }  // namespace cress::media

@@ -23,4 +23,8 @@ struct OpenAudioOptions {
 std::unique_ptr<AudioSource> open_audio(const std::filesystem::path& path,
                                         const OpenAudioOptions& options = {});
 
+/// Decodes the first piece and no more. Throws what opening the whole file would throw if there is
+/// none.
+void require_audio(const std::filesystem::path& path);
+
 }  // namespace cress::media

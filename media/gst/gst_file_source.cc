@@ -17,6 +17,8 @@
 namespace cress::media {
 namespace {
 
+constexpr const char* kNoPicture = "holds no picture that GStreamer can decode";
+
 // appsink holds four pictures back at most: decoding waits for us.
 std::string chain_to(std::optional<PictureSize> size) {
   const std::string shape = size ? ",width=" + std::to_string(size->width) +
@@ -108,9 +110,25 @@ GstFileSource::GstFileSource(const std::filesystem::path& path, const OpenVideoO
     first = pictures_.size() == 1 ? last : first;
   }
   if (pictures_.empty()) {
-    fail_at(path, "holds no picture that GStreamer can decode");
+    fail_at(path, kNoPicture);
   }
   frame_rate_ = rate_of(info, pictures_.size(), first, last);
+}
+
+void require_video(const std::filesystem::path& path) {
+  if (is_y4m(path)) {
+    static_cast<void>(Y4mSource{path});
+    return;
+  }
+  FileDecoder decoder{path,
+                      {.chain = chain_to({}),
+                       .stream = "video",
+                       .piece = "picture",
+                       .counts_pieces = true,
+                       .patience = OpenVideoOptions{}.patience}};
+  if (decoder.next() == nullptr) {
+    fail_at(path, kNoPicture);
+  }
 }
 
 std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,

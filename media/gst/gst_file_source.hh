@@ -54,6 +54,10 @@ class GstFileSource final : public VideoSource {
 /// YUV4MPEG2, by its name or first bytes.
 bool is_y4m(const std::filesystem::path& path);
 
+/// Decodes the first picture and no more. Throws what opening the whole file would throw if there
+/// is none.
+void require_video(const std::filesystem::path& path);
+
 /// Opens `path`: YUV4MPEG2 is read from the disk while it is played and may have any length; all
 /// other files go through GStreamer. Errors as those of Y4mSource and GstFileSource.
 std::unique_ptr<VideoSource> open_video(const std::filesystem::path& path,

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "relay/daemon/late_rooms.hh"
 #include "relay/daemon/metrics.hh"
 #include "transport/base/check.hh"
+#include "transport/base/token_bucket.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/udp_socket.hh"
@@ -33,6 +35,8 @@ constexpr Duration kGather = 500us;
 constexpr Duration kGatherBusy = 1ms;
 // Farewells arrive within a second; a member that has not received one by then has gone.
 constexpr Duration kDrainMax = 4s;
+// Enough to see what goes wrong, and at most 100 MB of log a week.
+constexpr TokenBucket::Options kRefusalsLogged{.per_second = 1, .burst = 20};
 
 /// The relay's machine, with its datagrams' waiting time measured, and its events taken.
 class WatchedMachine : public Machine {
@@ -107,7 +111,7 @@ class Daemon::Impl {
         config_(std::move(config)),
         wall_clock_(std::move(wall_clock)),
         log_(log, config_.log_addresses),
-        store_(config_.rooms),
+        store_(config_.rooms, RoomStore::Open::kForRelay),
         socket_(clock, socket_options(config_)),
         late_rooms_(config_.rooms, [&clock] { return clock.now(); }),
         relay_(clock.now(), machine_options()),
@@ -131,26 +135,55 @@ class Daemon::Impl {
   int metrics_port() const { return metrics_ ? metrics_->port() : 0; }
 
   void drain() {
-    if (drain_until_) {
+    if (not_ready_until_ || drain_until_) {
       loop_.stop();
       return;
     }
-    drain_until_ = clock_.now() + kDrainMax;
-    log_.write("info", "draining", {{"members", relay_.members()}});
-    driver_.wake([this](TimePoint now) { relay_.drain_members(now, config_.drain_again_in); });
+    // Without /readyz nobody could notice, so there is nothing to wait for.
+    not_ready_until_ = clock_.now() + (metrics_ ? config_.not_ready : Duration{});
+    log_.write("info", "not_ready", {{"members", relay_.members()}});
     publish();
+    ticks_.arm(clock_.now());
   }
 
  private:
   void tick() {
-    ticks_.arm(clock_.now() + config_.tick);
+    const TimePoint now = clock_.now();
+    ticks_.arm(now + config_.tick);
+    if (not_ready_until_ && !drain_until_) {
+      if (now >= *not_ready_until_) {
+        drain_members();
+      } else {
+        ticks_.arm(std::min(now + config_.tick, *not_ready_until_));
+      }
+    }
     if (!drain_until_) {
       look_at_store();
     }
+    note_unlogged();
     give_back_memory();
     publish();
     if (drain_until_ && clock_.now() >= *drain_until_) {
       loop_.stop();
+    }
+  }
+
+  void drain_members() {
+    drain_until_ = clock_.now() + kDrainMax;
+    log_.write("info", "draining", {{"members", relay_.members()}});
+    driver_.wake([this](TimePoint now) { relay_.drain_members(now, config_.drain_again_in); });
+  }
+
+  // Strangers decide how many refusals there are, so they do not decide how long the log is.
+  bool may_log(const RelayEvent& event) {
+    const bool may =
+        event.kind != RelayEvent::Kind::kRefused || refusals_logged_.take(clock_.now());
+    unlogged_ += may ? 0 : 1;
+    return may;
+  }
+  void note_unlogged() {
+    if (unlogged_ > 0 && refusals_logged_.take(clock_.now())) {
+      log_.write("warning", "refused", {{"more", std::exchange(unlogged_, 0)}});
     }
   }
 
@@ -270,7 +303,13 @@ class Daemon::Impl {
 
   void tell_events() {
     while (const auto event = relay_.poll_event()) {
-      nlohmann::ordered_json fields{{"room", event->room}};
+      if (!may_log(*event)) {
+        continue;
+      }
+      nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+      if (!event->room.empty()) {
+        fields["room"] = event->room;
+      }
       if (event->member != room::kNobody) {
         fields["member"] = event->member;
       }
@@ -293,10 +332,11 @@ class Daemon::Impl {
       metrics_->publish({.members = relay_.members(),
                          .live_rooms = relay_.live_rooms(),
                          .open_rooms = relay_.open_rooms(),
-                         .is_draining = drain_until_.has_value(),
+                         .is_draining = not_ready_until_.has_value(),
                          .resident_bytes = resident_bytes(),
                          .rooms = relay_.room_stats(),
                          .door = relay_.listener_stats(),
+                         .joins_refused = relay_.joins_refused(),
                          .network = driver_.stats(),
                          .wait = watched_.wait()});
     }
@@ -317,7 +357,10 @@ class Daemon::Impl {
   runtime::Worker worker_;  // ends before the machine does
   WatchedMachine watched_;
   std::unique_ptr<MetricsServer> metrics_;
+  std::optional<TimePoint> not_ready_until_;
   std::optional<TimePoint> drain_until_;
+  TokenBucket refusals_logged_{kRefusalsLogged};
+  uint64_t unlogged_ = 0;  // refusals since the last line about them
   bool was_used_ = false;  // since memory was last returned
   runtime::Driver driver_;
   runtime::EventLoop::Timer ticks_;

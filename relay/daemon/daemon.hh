@@ -29,7 +29,8 @@ class Daemon {
   /// With the assigned port.
   Address local_address() const;
   int metrics_port() const;  ///< 0: no metrics
-  /// Asks all members to leave, then ends; a second call ends at once.
+  /// Not ready for config.not_ready (if there are metrics), then asks all members to leave and
+  /// ends; a second call ends at once.
   void drain();
 
  private:

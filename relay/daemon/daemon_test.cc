@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -154,6 +157,66 @@ TEST_F(DaemonTest, EventsAreLogged) {
       clock_, loop_, [&] { return log_.str().find("was removed") != std::string::npos; }));
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return !!member.closed; }));
   EXPECT_EQ(member.closed, secure::CloseReason::kRemoved);
+}
+
+TEST_F(DaemonTest, RefusedJoinsAreLoggedWithTheirReason) {
+  config_.machine.room.members_max = 1;
+  RoomStore store{config_.rooms};
+  store.create({.door = {.name = "green", .access = key_of(2)}, .created = 0});
+  Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  const auto end_of = [&](uint8_t network, uint8_t key) {
+    LiveJoiner joiner{clock_, loop_, network, daemon.local_address(), key_of(key)};
+    runtime::run_until(clock_, loop_, [&] { return !!joiner.closed; });
+    return joiner.closed;
+  };
+  LiveJoiner first{clock_, loop_, 1, daemon.local_address(), key_of(1)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return first.connection.is_connected(); }));
+  EXPECT_EQ(end_of(2, 1), secure::CloseReason::kFull);
+  EXPECT_NE(log_.str().find(R"("event":"refused","room":"blue","member":2,"address":"127.0.2.0",)"
+                            R"("words":"the room is full")"),
+            std::string::npos)
+      << log_.str();
+  EXPECT_EQ(end_of(3, 9), secure::CloseReason::kWrongSecret);
+  EXPECT_NE(log_.str().find(R"("event":"refused","address":"127.0.3.0","words":"no room has this)"),
+            std::string::npos)
+      << log_.str();
+  store.remove("green");
+  EXPECT_TRUE(runtime::run_until(
+      clock_, loop_, [&] { return log_.str().find("\"closed\"") != std::string::npos; }));
+  EXPECT_EQ(end_of(4, 2), secure::CloseReason::kWrongSecret);
+  EXPECT_NE(
+      log_.str().find(R"("room":"green","address":"127.0.4.0","words":"the room was closed")"),
+      std::string::npos)
+      << log_.str();
+}
+
+TEST_F(DaemonTest, ARoomFileHasOneRelay) {
+  const Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  try {
+    const Daemon other{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+    FAIL() << "a second relay on the same rooms";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string{error.what()}.find("another relay uses it"), std::string::npos);
+  }
+  // Commands may use the file meanwhile.
+  EXPECT_EQ(RoomStore{config_.rooms}.rooms().size(), 1U);
+}
+
+TEST_F(DaemonTest, MembersStayWhileTheRelayIsNotReady) {
+  config_.metrics = "127.0.0.1:0";
+  config_.not_ready = 300ms;
+  Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  LiveJoiner member{clock_, loop_, 1, daemon.local_address(), key_of(1)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.connection.is_connected(); }));
+  const TimePoint asked = clock_.now();
+  daemon.drain();
+  // New members may still come: whoever sends them here has not noticed yet.
+  LiveJoiner late{clock_, loop_, 2, daemon.local_address(), key_of(1)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return late.connection.is_connected(); }));
+  EXPECT_FALSE(member.closed);
+  EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] { return member.closed && late.closed; }));
+  EXPECT_EQ(member.closed, secure::CloseReason::kGoingAway);
+  EXPECT_GE(clock_.now() - asked, config_.not_ready);
 }
 
 TEST_F(DaemonTest, ARoomOpensClosesAndExpiresWhileItRuns) {

@@ -83,8 +83,16 @@ void add_door(Families& out, const secure::ListenerStats& door) {
                 {"rate_limited", door.rate_limited},
                 {"ignored", door.ignored},
                 {"over_limit", door.over_limit},
-                {"unknown_room", door.unknown_identity},
                 {"full", door.full}});
+}
+
+void add_joins(Families& out, const JoinsRefused& refused) {
+  out.counters("joins_refused_total", "by why", "reason",
+               {{"wrong_key", refused.wrong_key},
+                {"closed_room", refused.closed_room},
+                {"room_full", refused.room_full},
+                {"relay_full", refused.relay_full},
+                {"draining", refused.draining}});
 }
 
 void add_rooms(Families& out, const RoomStats& rooms) {
@@ -138,6 +146,7 @@ std::string format_metrics(const RelayMetrics& metrics) {
   out.histogram("wait_seconds", "from the kernel's receipt of a datagram until it is looked at",
                 metrics.wait);
   add_door(out, metrics.door);
+  add_joins(out, metrics.joins_refused);
   add_rooms(out, metrics.rooms);
   add_network(out, metrics.network);
   return out.text();
@@ -156,11 +165,13 @@ class MetricsServer::Impl {
     }
     server_->addHandler("/metrics", page_);
     server_->addHandler("/healthz", health_);
+    server_->addHandler("/readyz", ready_);
   }
   void publish(const RelayMetrics& metrics) {
     page_.set("200 OK", "text/plain; version=0.0.4; charset=utf-8", format_metrics(metrics));
-    health_.set(metrics.is_draining ? "503 Service Unavailable" : "200 OK", "text/plain",
-                metrics.is_draining ? "draining\n" : "ok\n");
+    health_.set("200 OK", "text/plain", "ok\n");
+    ready_.set(metrics.is_draining ? "503 Service Unavailable" : "200 OK", "text/plain",
+               metrics.is_draining ? "draining\n" : "ready\n");
   }
   int port() const { return server_->getListeningPorts().front(); }
 
@@ -191,6 +202,7 @@ class MetricsServer::Impl {
 
   Page page_;
   Page health_;
+  Page ready_;
   std::unique_ptr<CivetServer> server_;  // ends before its pages
 };
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "relay/daemon/relay_machine.hh"
 #include "relay/forward/room_options.hh"
 #include "transport/base/time.hh"
 #include "transport/runtime/driver.hh"
@@ -37,6 +38,7 @@ struct RelayMetrics {
   uint64_t resident_bytes = 0;
   RoomStats rooms{};
   secure::ListenerStats door{};
+  JoinsRefused joins_refused{};
   runtime::DriverStats network{};
   /// From the kernel's receipt of a datagram to its processing.
   DurationHistogram wait{};
@@ -45,7 +47,8 @@ struct RelayMetrics {
 /// In Prometheus's text exposition format 0.0.4.
 std::string format_metrics(const RelayMetrics& metrics);
 
-/// Serves /metrics and /healthz (200 "ok", or 503 "draining") over HTTP. Threads: two of its own
+/// Serves over HTTP: /metrics; /healthz, 200 as long as the relay runs; /readyz, 200 "ready" when
+/// members may be sent here, 503 "draining" from the request to end on. Threads: two of its own
 /// answer; publish() may be called from any.
 class MetricsServer {
  public:

@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -65,10 +69,11 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
   metrics.door.handshakes_begun = 34;
   metrics.door.bad_tag = 35;
   metrics.door.ignored = 36;
-  metrics.door.unknown_identity = 37;
   metrics.door.over_limit = 38;
   metrics.rooms.frames_over_limit = 27;
   metrics.rooms.sounds_over_limit = 28;
+  metrics.joins_refused = {
+      .wrong_key = 50, .closed_room = 51, .room_full = 52, .relay_full = 53, .draining = 54};
   metrics.network.send_too_large = 40;
   metrics.network.send_overflow = 41;
   metrics.wait.add(200us);
@@ -103,10 +108,14 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "handshakes_total 34",
                            "refused_total{reason=\"bad_tag\"} 35",
                            "refused_total{reason=\"ignored\"} 36",
-                           "refused_total{reason=\"unknown_room\"} 37",
                            "refused_total{reason=\"over_limit\"} 38",
                            "member_refused_total{reason=\"frames_over_limit\"} 27",
                            "member_refused_total{reason=\"sounds_over_limit\"} 28",
+                           "joins_refused_total{reason=\"wrong_key\"} 50",
+                           "joins_refused_total{reason=\"closed_room\"} 51",
+                           "joins_refused_total{reason=\"room_full\"} 52",
+                           "joins_refused_total{reason=\"relay_full\"} 53",
+                           "joins_refused_total{reason=\"draining\"} 54",
                            "send_failed_total{reason=\"too_large\"} 40",
                            "send_failed_total{reason=\"overflow\"} 41",
                            "wait_seconds_bucket{le=\"0.0001\"} 0",
@@ -117,6 +126,23 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "wait_seconds_sum 2.0002"}) {
     EXPECT_NE(text.find(std::string{"\ncress_relay_"} + line + "\n"), std::string::npos) << line;
   }
+}
+
+TEST(RelayMetrics, TheDashboardShowsOnlyWhatIsExported) {
+  std::ifstream file{CRESS_SOURCE "/packaging/grafana/cress-relay.json"};
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  ASSERT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded());
+  const std::string exported = format_metrics({});
+  const std::regex name{"cress_relay_[a-z_]+"};
+  std::set<std::string> shown;
+  for (auto at = std::sregex_iterator{text.begin(), text.end(), name}; at != std::sregex_iterator{};
+       ++at) {
+    shown.insert(at->str());
+    EXPECT_TRUE(exported.find("\n" + at->str() + " ") != std::string::npos ||
+                exported.find("\n" + at->str() + "{") != std::string::npos)
+        << at->str();
+  }
+  EXPECT_GE(shown.size(), 20U);
 }
 
 TEST(MetricsServer, ListensOnlyWhereItCan) {
@@ -146,6 +172,10 @@ std::string answer_to(int port, const std::string& path) {
   return answer;
 }
 
+constexpr const char* kAlive =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n"
+    "Connection: close\r\n\r\nok\n";
+
 TEST(MetricsServer, AnswersWithWhatWasPublishedLast) {
   MetricsServer server{"127.0.0.1:0"};
   EXPECT_EQ(answer_to(server.port(), "/metrics"),
@@ -158,12 +188,14 @@ TEST(MetricsServer, AnswersWithWhatWasPublishedLast) {
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
             "Content-Length: " +
                 std::to_string(text.size()) + "\r\nConnection: close\r\n\r\n" + text);
-  EXPECT_EQ(answer_to(server.port(), "/healthz"),
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n"
-            "Connection: close\r\n\r\nok\n");
+  EXPECT_EQ(answer_to(server.port(), "/healthz"), kAlive);
+  EXPECT_EQ(answer_to(server.port(), "/readyz"),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n"
+            "Connection: close\r\n\r\nready\n");
   metrics.is_draining = true;
   server.publish(metrics);
-  EXPECT_EQ(answer_to(server.port(), "/healthz"),
+  EXPECT_EQ(answer_to(server.port(), "/healthz"), kAlive) << "it drains, but it is alive";
+  EXPECT_EQ(answer_to(server.port(), "/readyz"),
             "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
             "Content-Length: 9\r\nConnection: close\r\n\r\ndraining\n");
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,8 @@ struct TextKey {
   void (*set)(RelayConfig&, const std::string&);
 };
 
+constexpr const char* kMetrics = "metrics";  // the only text that may be empty
+
 constexpr TextKey kTexts[] = {
     {"listen", "UDP address and port of the relay; [::] is every address, IPv4 too",
      [](const RelayConfig& c) { return c.listen; },
@@ -42,12 +45,14 @@ constexpr TextKey kTexts[] = {
     {"rooms", "the file of the rooms (SQLite); relative to this file's folder",
      [](const RelayConfig& c) { return c.rooms.string(); },
      [](RelayConfig& c, const std::string& text) { c.rooms = text; }},
-    {"metrics", "TCP address and port of /metrics and /healthz; empty: none",
+    {kMetrics, "TCP address and port of /metrics, /healthz and /readyz; empty: none",
      [](const RelayConfig& c) { return c.metrics; },
      [](RelayConfig& c, const std::string& text) { c.metrics = text; }},
 };
 
 constexpr NumberKey kNumbers[] = {
+    {"drain", "not_ready_ms", "asked to end, /readyz answers 503 for this long before members go",
+     0, 3'600'000, [](RelayConfig& c) -> Field { return &c.not_ready; }},
     {"drain", "again_in_ms", "members of a relay that ends are told to come back after this", 0,
      3'600'000, [](RelayConfig& c) -> Field { return &c.drain_again_in; }},
     {"limits", "rooms", "with somebody in them, at once", 1, 100'000,
@@ -139,13 +144,22 @@ class Reader {
   void read_text(std::string_view key, const toml::node& value) {
     for (const TextKey& known : kTexts) {
       if (key == known.name) {
-        known.set(config_, typed<std::string>(value, key, "text in quotes"));
+        const auto text = typed<std::string>(value, key, "text in quotes");
+        if (text.empty() && key != kMetrics) {
+          fail(value, fmt::format("{} is empty; leave it out for the default", key));
+        }
+        known.set(config_, text);
         return;
       }
     }
     fail(value, fmt::format("{} is no setting of a relay; `cress-relay config` prints all", key));
   }
   void read_table(const std::string& table, const toml::table& values) {
+    if (std::ranges::none_of(kNumbers, [&](const NumberKey& key) { return table == key.table; })) {
+      fail(values, fmt::format("[{}] is no part of a relay's settings; `cress-relay config` prints "
+                               "all",
+                               table));
+    }
     for (const auto& [key, value] : values) {
       const NumberKey* known = find(table, key.str());
       if (known == nullptr) {

@@ -19,6 +19,9 @@ struct RelayConfig {
   std::string metrics = "127.0.0.1:9747";
   /// If false, the last byte (IPv4) or ten bytes (IPv6) of an address are left out of the log.
   bool log_addresses = false;
+  /// From the request to end until members are sent away: so long /readyz answers 503 while all
+  /// works as before, so that a load balancer sends nobody here any more.
+  Duration not_ready = 3s;
   /// After this delay members shall reconnect when the relay ends.
   Duration drain_again_in = 2s;
   /// How often the rooms' file is checked for changes and metrics are published. Not a setting of

@@ -67,9 +67,20 @@ TEST(RelayConfig, ErrorsNameFileAndLine) {
             "relay.toml:2: lissten is no setting of a relay; `cress-relay config` prints all");
   EXPECT_EQ(complaint("[limits]\nrooms = \"many\"\n"),
             "relay.toml:2: rooms must be a whole number");
-  EXPECT_EQ(
-      complaint("[limitz]\nrooms = 3\n"),
-      "relay.toml:2: [limitz] rooms is no setting of a relay; `cress-relay config` prints all");
+  EXPECT_EQ(complaint("[limits]\nroomz = 3\n"),
+            "relay.toml:2: [limits] roomz is no setting of a relay; `cress-relay config` prints "
+            "all");
+  for (const char* text : {"\n[limitz]\nrooms = 3\n", "\n[limitz]\n"}) {
+    EXPECT_EQ(
+        complaint(text),
+        "relay.toml:2: [limitz] is no part of a relay's settings; `cress-relay config` prints "
+        "all");
+  }
+  for (const char* key : {"listen", "host", "rooms"}) {
+    EXPECT_EQ(complaint(std::string{key} + " = \"\"\n"),
+              std::string{"relay.toml:1: "} + key + " is empty; leave it out for the default");
+  }
+  EXPECT_EQ(complaint("metrics = \"\"\n"), "nothing");
   EXPECT_EQ(complaint("listen = 7\n"), "relay.toml:1: listen must be text in quotes");
   EXPECT_EQ(complaint("log_addresses = 1\n"), "relay.toml:1: log_addresses must be true or false");
   EXPECT_NE(complaint("listen = \n").find("relay.toml:1: not TOML: "), std::string::npos);
@@ -84,6 +95,7 @@ struct KnownNumber {
   int64_t usual;
 };
 constexpr KnownNumber kKnownNumbers[]{
+    {"drain", "not_ready_ms", 0, 3'600'000, 3000},
     {"drain", "again_in_ms", 0, 3'600'000, 2000},
     {"limits", "rooms", 1, 100'000, 1024},
     {"limits", "members", 1, 100'000, 1024},

@@ -75,6 +75,9 @@ RelayMachine::RelayMachine(TimePoint start, RelayMachineOptions options)
                   listener.lookup = [this](std::string_view identity) {
                     return find_key(identity);
                   };
+                  listener.refused = [this](std::string_view identity, const Address& from) {
+                    refuse_key(identity, from);
+                  };
                   return listener;
                 }()),
       slots_(options_.live_rooms_max),
@@ -89,6 +92,36 @@ std::optional<secure::Secret> RelayMachine::find_key(std::string_view identity) 
   return door == doors_.end()
              ? std::nullopt
              : std::optional(secure::room_credential(door->second.door.access).psk);
+}
+
+void RelayMachine::refuse_key(std::string_view identity, const Address& from) {
+  const auto closed = closed_.find(identity);
+  if (closed == closed_.end()) {
+    ++joins_refused_.wrong_key;
+    note({.kind = RelayEvent::Kind::kRefused,
+          .room = "",
+          .address = from,
+          .words = "no room has this link's key: mistyped, or of another relay"});
+    return;
+  }
+  ++joins_refused_.closed_room;
+  note({.kind = RelayEvent::Kind::kRefused,
+        .room = closed->second.name,
+        .address = from,
+        .words = closed->second.words});
+}
+
+void RelayMachine::remember_closed(const std::string& identity, const std::string& name,
+                                   room::FarewellReason reason) {
+  const bool has_expired = reason == room::FarewellReason::kExpired;
+  const ClosedRoom room{name, has_expired ? "the room has expired" : "the room was closed"};
+  if (closed_.insert_or_assign(identity, room).second) {
+    closed_order_.push_back(identity);
+  }
+  if (closed_order_.size() > kClosedMax) {
+    closed_.erase(closed_order_.front());
+    closed_order_.pop_front();
+  }
 }
 
 bool RelayMachine::open(const RoomDoor& door) {
@@ -116,6 +149,7 @@ bool RelayMachine::close(TimePoint now, const std::string& name, room::FarewellR
     return false;
   }
   const std::optional<size_t> slot = door->slot;
+  remember_closed(identities_.at(name), name, reason);
   doors_.erase(identities_.at(name));
   identities_.erase(name);
   if (slot) {
@@ -252,10 +286,15 @@ void RelayMachine::let_in(TimePoint now, const secure::PeerEvent& event, const A
   secure::fill_random(token);
   const auto number = slot ? slots_[*slot]->room.join(now, token) : std::nullopt;
   if (!number) {
+    ++(is_draining_ ? joins_refused_.draining
+       : slot       ? joins_refused_.room_full
+                    : joins_refused_.relay_full);
     note({.kind = RelayEvent::Kind::kRefused,
           .room = slot ? slots_[*slot]->name : "",
           .address = address,
-          .words = slot ? "the room is full" : "the relay is full"});
+          .words = is_draining_ ? "the relay is going away"
+                   : slot       ? "the room is full"
+                                : "the relay is full"});
     listener_.close(now, event.peer,
                     is_draining_ ? secure::CloseCode::kGoingAway : secure::CloseCode::kFull);
   } else {
@@ -313,7 +352,9 @@ void RelayMachine::depart(TimePoint now, size_t slot, const Departure& departure
     return;
   }
   const secure::PeerId peer = found->peer;
-  note({.kind = RelayEvent::Kind::kLeft,
+  const bool found_no_place = departure.farewell == room::FarewellReason::kFull;
+  joins_refused_.room_full += found_no_place ? 1 : 0;
+  note({.kind = found_no_place ? RelayEvent::Kind::kRefused : RelayEvent::Kind::kLeft,
         .room = live.name,
         .member = departure.number,
         .address = listener_.path(peer).value_or(Address{}),

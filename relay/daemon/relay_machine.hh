@@ -48,7 +48,7 @@ struct RelayEvent {
   enum class Kind : uint8_t {
     kJoined,
     kLeft,         ///< `words` give the reason
-    kRefused,      ///< had the key, but there was no free place
+    kRefused,      ///< could not join; `words` give the reason, `room` is empty if unknown
     kPathChanged,  ///< `address` is the new one
   };
   Kind kind = Kind::kJoined;
@@ -57,6 +57,17 @@ struct RelayEvent {
   Address address{};
   const char* words = "";
   friend bool operator==(const RelayEvent&, const RelayEvent&) = default;
+};
+
+/// Joins that were refused, by reason. The relay sees a hash of the key that a link has, so that a
+/// mistyped link and one of a room that never was here are the same to it.
+struct JoinsRefused {
+  uint64_t wrong_key = 0;    ///< no room has had this key since the start
+  uint64_t closed_room = 0;  ///< its room was closed or has expired
+  uint64_t room_full = 0;
+  uint64_t relay_full = 0;
+  uint64_t draining = 0;
+  friend bool operator==(const JoinsRefused&, const JoinsRefused&) = default;
 };
 
 /// A relay without I/O: a Listener for all rooms, and a Room for each room with members. Rooms take
@@ -104,8 +115,12 @@ class RelayMachine : public Machine {
   /// The sum over all rooms, including those that are empty now.
   RoomStats room_stats() const;
   const secure::ListenerStats& listener_stats() const { return listener_.stats(); }
+  const JoinsRefused& joins_refused() const { return joins_refused_; }
 
   static constexpr size_t kEventsMax = 1024;
+  /// Closed rooms that are remembered, so that the log names them when somebody comes late; the
+  /// oldest are forgotten.
+  static constexpr size_t kClosedMax = 1024;
 
  private:
   struct Door {
@@ -142,6 +157,9 @@ class RelayMachine : public Machine {
   /// Null: the peer is in no room, or its session is being closed.
   const Place* find_place(secure::PeerId peer) const;
   std::optional<secure::Secret> find_key(std::string_view identity);
+  void refuse_key(std::string_view identity, const Address& from);
+  void remember_closed(const std::string& identity, const std::string& name,
+                       room::FarewellReason reason);
   void drain(TimePoint now);
   void take_opened(TimePoint now);
   void handle_opened(TimePoint now);
@@ -163,7 +181,14 @@ class RelayMachine : public Machine {
   secure::Listener listener_;
   std::map<std::string, Door, std::less<>> doors_;  // by identity
   std::map<std::string, std::string> identities_;   // by name
-  std::vector<std::unique_ptr<LiveRoom>> slots_;    // at most live_rooms_max
+  struct ClosedRoom {
+    std::string name;
+    const char* words;
+  };
+  std::map<std::string, ClosedRoom, std::less<>> closed_;  // by identity, at most kClosedMax
+  std::deque<std::string> closed_order_;                   // oldest first
+  JoinsRefused joins_refused_;
+  std::vector<std::unique_ptr<LiveRoom>> slots_;  // at most live_rooms_max
   std::vector<size_t> free_;
   size_t live_rooms_ = 0;
   secure::TimerHeap timers_;  // by slot

@@ -450,7 +450,9 @@ TEST(RelayMachine, AMemberThatIsOneTooManyIsAnEventToo) {
   world.run_for(2s);
   const auto events = events_of(world);
   ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1].kind, RelayEvent::Kind::kRefused);
   EXPECT_STREQ(events[1].words, "the room is full");
+  EXPECT_EQ(world.relay.joins_refused(), (JoinsRefused{.wrong_key = 0, .room_full = 1}));
   EXPECT_EQ(world.relay.room_stats().refused_joins, 1U);
   EXPECT_EQ(world.relay.room_stats().joins, 1U);
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "transport/base/file_descriptor.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::relay {
@@ -45,8 +47,12 @@ using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 class RoomStore::Impl {
  public:
-  explicit Impl(const std::filesystem::path& file) : file_(file.string()) {
-    make_private();
+  Impl(const std::filesystem::path& file, Open open) : file_(file.string()) {
+    if (open == Open::kExisting && !std::filesystem::exists(file)) {
+      throw std::runtime_error(
+          fmt::format("{}: no such room file; `room create` makes one", file_));
+    }
+    make_private(open == Open::kForRelay);
     sqlite3* database = nullptr;
     const int opened = sqlite3_open_v2(file_.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
     database_.reset(database);
@@ -124,7 +130,7 @@ class RoomStore::Impl {
   // Before SQLite opens it, which would use the umask's permissions. An existing file is not opened
   // here: closing it would drop the locks of this process's other connections to it (POSIX), and
   // another program would then take their log away.
-  void make_private() const {
+  void make_private(bool for_relay) {
     const int descriptor = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor >= 0) {
       ::close(descriptor);
@@ -142,6 +148,18 @@ class RoomStore::Impl {
         (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
       throw std::runtime_error(fmt::format(
           "{}: others may read or change it, and so join; it must be yours, with mode 600", file_));
+    }
+    if (for_relay) {
+      lock();
+    }
+  }
+  // SQLite's own locks are of another kind; this one says nothing to `room create`. The file stays
+  // open: see above.
+  void lock() {
+    lock_ = FileDescriptor{::open(file_.c_str(), O_RDWR | O_CLOEXEC)};
+    if (lock_.get() < 0 || ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+      throw std::runtime_error(
+          fmt::format("{}: another relay uses it; `rooms` gives each its own file", file_));
     }
   }
   void expect(int result) const {
@@ -169,10 +187,13 @@ class RoomStore::Impl {
   }
 
   std::string file_;
+  FileDescriptor lock_{
+      -1};  // closed after the database: closing it drops the process's other locks
   Database database_;
 };
 
-RoomStore::RoomStore(const std::filesystem::path& file) : impl_(std::make_unique<Impl>(file)) {}
+RoomStore::RoomStore(const std::filesystem::path& file, Open open)
+    : impl_(std::make_unique<Impl>(file, open)) {}
 RoomStore::~RoomStore() = default;
 
 bool RoomStore::create(const StoredRoom& room) {

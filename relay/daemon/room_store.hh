@@ -29,8 +29,12 @@ struct StoredRoom {
 /// Errors: std::runtime_error with the file's name and what to do. Threads: one owner.
 class RoomStore {
  public:
-  /// Opens the file, or creates an empty one; its folder must exist.
-  explicit RoomStore(const std::filesystem::path& file);
+  enum class Open : uint8_t {
+    kOrCreate,  ///< an empty one, if there is none; its folder must exist
+    kExisting,  ///< throws if there is none: a mistyped name
+    kForRelay,  ///< kOrCreate, and throws if another relay has it open
+  };
+  explicit RoomStore(const std::filesystem::path& file, Open open = Open::kOrCreate);
   ~RoomStore();
 
   /// False: a room of that name exists.

@@ -155,7 +155,7 @@ int execute(CLI::App& app, std::span<const char* const> words, std::istream& in,
   }
   Arguments arguments;
   describe_options(app, arguments);
-  app.parse(static_cast<int>(exec - words.begin()), words.data());
+  runtime::parse(app, {words.begin() + 1, exec});
   if (!arguments.link.empty() && !arguments.link_file.empty()) {
     throw std::runtime_error("either a link to join or --link-file, not both");
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "transport/base/text_file.hh"
 #include "transport/netns/address_translation.hh"
 #include "transport/netns/namespace_process.hh"
 #include "transport/runtime/address_text.hh"
@@ -168,13 +170,14 @@ LiveTunnel::LiveTunnel(const LiveTunnelOptions& options, std::ostream& out, std:
     ticks_.arm(clock_.now() + kTick);
   }
   if (options.role == secure::Role::kListener) {
-    begin(options.network);
     secure::Link link = options.link;
     link.port = socket_.local_address().port;
     if (link.host.empty()) {
       link.host = runtime::own_host(options.bind);
     }
-    out << secure::format_link(link) << std::endl;
+    // Before COMMAND begins: without the link nobody can reach it.
+    print_now(out, secure::format_link(link) + "\n");
+    begin(options.network);
   }
   watch_.emplace(loop_, [this](const runtime::NetworkChange&) {
     socket_.forget_asked_addresses();
@@ -356,6 +359,11 @@ int run_tunnel(const LiveTunnelOptions& options, std::ostream& out, std::ostream
   LiveTunnelOptions made = options;
   if (made.role == secure::Role::kListener && made.link.secret.empty()) {
     made.link.secret = secure::make_secret();
+  }
+  if (!made.command.empty()) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread begins
+    const char* const path = std::getenv("PATH");
+    netns::require_program(made.command.front(), path != nullptr ? path : "");
   }
   LiveTunnel tunnel{made, out, notes};
   return tunnel.run();

@@ -65,11 +65,11 @@ live("emulation", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Saturating
 live("emulation-cubic", "eval-cellsim-test --gtest_filter='CellsimMeasured.*Cubic*'", keep=NUMBERS, cost="7 min")
 live("tunnel-live", "eval-cellsim-test --gtest_filter='LiveTunnelMeasured*'", keep=NUMBERS, cost="15 min")
 HOSTILE = ("noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")
-live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45 --first"
+live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45s --first"
                         for kind in HOSTILE), runs=2, cost="15 min")
-live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73 "
+live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73s "
      "--first", runs=1, cost="2 min")
-live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --duration 14 --skip 4 --first --against-turn"
+live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --duration 14s --skip 4s --first --against-turn"
                      for rooms in (24, 40, 50, 70, 100)), cost="10 min")
 BENCH, ROW = "--benchmark_min_time=0.2", r" (ns|us|ms|s) +"
 live("speed-encoder", *(f"bench/{name}-bench {BENCH}" for name in ("media-rate", "media-codec", "app-call")), keep=ROW,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ostream>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -105,6 +106,22 @@ void save_text(std::string_view text, const std::filesystem::path& path) {
     ::unlink(part.c_str());
     fail(path, "cannot be put in place", rename_error);
   }
+}
+
+void print_now(std::ostream& out, std::string_view text) {
+  if (!(out << text << std::flush)) {
+    throw std::runtime_error("standard output cannot be written");
+  }
+}
+
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code ignored;
+  if (std::filesystem::exists(a, ignored) && std::filesystem::exists(b, ignored)) {
+    return std::filesystem::is_regular_file(a, ignored) &&
+           std::filesystem::equivalent(a, b, ignored);
+  }
+  return std::filesystem::weakly_canonical(a, ignored) ==
+         std::filesystem::weakly_canonical(b, ignored);
 }
 
 }  // namespace cress

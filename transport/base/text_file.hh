@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,12 @@ bool write_all(int fd, std::string_view bytes);
 /// A path that is there but no regular file (a pipe, /dev/stdout) is written directly.
 /// Throws std::runtime_error "PATH: what".
 void save_text(std::string_view text, const std::filesystem::path& path);
+
+/// For what somebody waits for, such as a link: written to `out` when this returns. Throws
+/// std::runtime_error if it cannot be written.
+void print_now(std::ostream& out, std::string_view text);
+/// Whether both are one regular file, by whatever names; one that does not exist is compared by its
+/// path. So that a program does not replace what it reads.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace cress

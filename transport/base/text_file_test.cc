@@ -134,5 +134,30 @@ TEST_F(TextFile, LinkStaysAndItsTargetIsReplaced) {
   EXPECT_EQ(load_text(folder_ / "target", DataSize{100}), "new");
 }
 
+TEST_F(TextFile, OneFileIsKnownByAllItsNames) {
+  const fs::path file = folder_ / "file";
+  save_text("x", file);
+  save_text("x", folder_ / "other");
+  fs::create_symlink(file, folder_ / "link");
+  fs::create_hard_link(file, folder_ / "hard");
+  fs::create_directory(folder_ / "below");
+  for (const fs::path& name :
+       {file, folder_ / "link", folder_ / "hard", folder_ / "below" / ".." / "file"}) {
+    EXPECT_TRUE(is_same_file(file, name)) << name;
+    EXPECT_FALSE(is_same_file(folder_ / "other", name)) << name;
+  }
+  EXPECT_TRUE(is_same_file(folder_ / "new", folder_ / "below" / ".." / "new"));
+  EXPECT_FALSE(is_same_file(folder_ / "new", file));
+  EXPECT_FALSE(is_same_file("/dev/null", "/dev/null")) << "nothing is lost there";
+}
+
+TEST_F(TextFile, WhatIsPrintedNowIsWrittenOrRefused) {
+  std::ofstream good{folder_ / "out"};
+  print_now(good, "a link");
+  EXPECT_EQ(load_text(folder_ / "out", DataSize{100}), "a link");
+  std::ofstream full{"/dev/full"};
+  EXPECT_EQ(error_of([&] { print_now(full, "a link"); }), "standard output cannot be written");
+}
+
 }  // namespace
 }  // namespace cress

@@ -3,11 +3,16 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "transport/base/address.hh"
 #include "transport/base/big_endian.hh"
+#include "transport/base/duration_text.hh"
 #include "transport/base/fifo.hh"
+#include "transport/base/near_name.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/spare_buffers.hh"
 #include "transport/base/take_front.hh"
@@ -280,6 +285,40 @@ TEST(SpareBuffers, WorkWithoutAnyToo) {
   EXPECT_EQ(spare.kept(), 1U);
   EXPECT_GE(take_buffer(&spare, 70).capacity(), 70U);
   EXPECT_EQ(spare.kept(), 0U);
+}
+
+TEST(NearName, IsMisspeltAndNotAnother) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  for (const auto& [typed, name] :
+       {Pair{"sprotu", "sprout"}, Pair{"wfii", "wifi"}, Pair{"sede", "seed"}, Pair{"gco", "gcc"},
+        Pair{"lte-fsat", "lte-fast"}, Pair{"att-lte-drvin", "att-lte-driving"},
+        Pair{"facetime", "facetime-like"}}) {
+    EXPECT_TRUE(is_near(typed, name)) << typed;
+  }
+  for (const auto& [typed, name] :
+       {Pair{"xy", "3g"}, Pair{"", "3g"}, Pair{"x", "bbr"}, Pair{"gzz", "gcc"}, Pair{"gc", "gcc"},
+        Pair{"carrot", "cubic"}, Pair{"lte-abcd", "lte-fast"}}) {
+    EXPECT_FALSE(is_near(typed, name)) << typed;
+  }
+}
+
+TEST(DurationText, IsANumberAndItsUnit) {
+  EXPECT_EQ(parse_duration("20ms"), 20ms);
+  EXPECT_EQ(parse_duration("1.5s"), 1500ms);
+  EXPECT_EQ(parse_duration("2m"), 2min);
+  EXPECT_EQ(parse_duration("12h"), 12h);
+  EXPECT_EQ(parse_duration("7d"), 7 * 24h);
+  EXPECT_EQ(parse_duration("2w"), 14 * 24h);
+  EXPECT_EQ(parse_duration("0"), Duration{});
+  EXPECT_EQ(parse_duration("0.0s"), Duration{});
+  EXPECT_EQ(parse_duration("1e9s"), 1'000'000'000s);
+}
+
+TEST(DurationText, WithoutAUnitOrWithAnotherItIsRefused) {
+  for (const char* text : {"", "s", "5", "1.5", "5S", "5sec", "5 s", " 5s", "5s ", "-1s", "nan",
+                           "nans", "infs", "1e300s", "1000000001s", "0x5s", "+5s", "5ms5"}) {
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

@@ -458,6 +458,21 @@ RouteSocket& NamespaceProcess::routes() { return impl_->routes(); }
 bool NamespaceProcess::has_ipv6() const { return impl_->has_ipv6(); }
 int NamespaceProcess::process_id() const { return impl_->process_id(); }
 
+void require_program(const std::string& name, const std::string& path) {
+  const auto is_there = [](const std::string& file) { return access(file.c_str(), F_OK) == 0; };
+  const bool is_path = name.find('/') != std::string::npos;
+  bool found = is_path && is_there(name);
+  for (size_t from = 0; from <= path.size() && !found && !is_path && !name.empty();) {
+    const size_t colon = std::min(path.find(':', from), path.size());
+    const std::string folder = path.substr(from, colon - from);
+    found = is_there((folder.empty() ? "." : folder) + "/" + name);
+    from = colon + 1;
+  }
+  if (!found) {
+    throw std::runtime_error("no such program: " + name);
+  }
+}
+
 int run_in_namespace(NamespaceOptions options) {
   NamespaceProcess process{std::move(options)};
   process.start();

@@ -81,6 +81,10 @@ class NamespaceProcess {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Throws std::runtime_error "no such program: NAME" where start() would: before a network is made
+/// and anything is said of it. `path`: $PATH, for a name without a slash.
+void require_program(const std::string& name, const std::string& path);
+
 /// Runs a command (or work) in a new network of its own and waits; returns its exit code.
 int run_in_namespace(NamespaceOptions options);
 

@@ -130,6 +130,15 @@ TEST_F(Namespaces, UnrunnableCommandIsReported) {
   EXPECT_EQ(complaint(command({"/proc"})), "cannot run /proc: Permission denied");
 }
 
+TEST(RequireProgram, FindsWhatAShellWouldFind) {
+  EXPECT_NO_THROW(require_program("sh", "/nowhere::/bin"));
+  EXPECT_NO_THROW(require_program("/bin/sh", ""));
+  EXPECT_THROW(require_program("sh", ""), std::runtime_error);
+  EXPECT_THROW(require_program("sh", "/nowhere"), std::runtime_error);
+  EXPECT_THROW(require_program("/no/such", "/bin"), std::runtime_error);
+  EXPECT_THROW(require_program("", "/bin:/usr/bin/no"), std::runtime_error);
+}
+
 TEST_F(Namespaces, SignalsThatAreBlockedHereReachTheCommand) {
   sigset_t one{};
   sigaddset(&one, SIGUSR1);

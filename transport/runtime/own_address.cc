@@ -32,6 +32,14 @@ bool is_unique_local(const Address& address) {
   return !address.is_ipv4() && (address.ip[0] & 0xfeU) == 0xfc;
 }
 
+// RFC 1918; RFC 6598: a provider's own, behind its NAT.
+bool is_private_ipv4(const Address& address) {
+  const int a = address.ip[12];
+  const int b = address.ip[13];
+  return address.is_ipv4() && (a == 10 || (a == 172 && b >= 16 && b < 32) ||
+                               (a == 192 && b == 168) || (a == 100 && b >= 64 && b < 128));
+}
+
 Address without_port(Address address) {
   address.port = 0;
   address.scope = 0;
@@ -105,6 +113,31 @@ Address best_own_address() { return best_address(interface_addresses(), routed_a
 
 std::string own_host(const Address& bind) {
   return host_of(is_specific(bind) ? bind : best_own_address());
+}
+
+const char* who_reaches(std::string_view host) {
+  // RFC 6761 §6.3: names that always mean this machine.
+  if (host == "localhost" || host.ends_with(".localhost")) {
+    return "this machine";
+  }
+  const bool is_ipv6 = host.find(':') != std::string_view::npos;
+  std::string text{host};
+  if (is_ipv6) {
+    text.insert(0, 1, '[').append("]");
+  }
+  const auto address = parse_address(text.append(":1"));
+  if (!address) {
+    return "";
+  }
+  if (!is_specific(*address)) {
+    return "nobody";
+  }
+  if (is_loopback(*address)) {
+    return "this machine";
+  }
+  const bool is_near =
+      is_of_one_wire(*address) || is_unique_local(*address) || is_private_ipv4(*address);
+  return is_near ? "its own network" : "";
 }
 
 }  // namespace cress::runtime

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transport/base/address.hh"
@@ -34,5 +35,9 @@ bool is_specific(const Address& address);
 
 /// The host part of the link of one who listens at `bind`.
 std::string own_host(const Address& bind);
+
+/// Who can reach the host of a link, where that is not everybody: "this machine", "its own network"
+/// or "nobody"; else empty, also for names that a name server must resolve. Pure.
+const char* who_reaches(std::string_view host);
 
 }  // namespace cress::runtime

@@ -126,5 +126,25 @@ TEST(OwnAddress, PrefersIpv4AndNeverTakesALinkLocalOne) {
   }
 }
 
+TEST(OwnAddress, WhoCanReachAHostIsKnownFromItsText) {
+  for (const char* host : {"localhost", "a.localhost", "127.0.0.1", "127.255.0.1", "::1"}) {
+    EXPECT_STREQ(who_reaches(host), "this machine") << host;
+  }
+  for (const char* host :
+       {"10.1.2.3", "172.16.0.1", "172.31.255.1", "192.168.0.1", "169.254.1.1", "100.64.0.1",
+        "100.127.1.1", "fe80::1", "febf::1", "fc00::1", "fdff::1"}) {
+    EXPECT_STREQ(who_reaches(host), "its own network") << host;
+  }
+  for (const char* host : {"0.0.0.0", "::"}) {
+    EXPECT_STREQ(who_reaches(host), "nobody") << host;
+  }
+  for (const char* host :
+       {"relay.example.org", "localhost.example.org", "9.255.255.255", "11.0.0.1", "172.15.0.1",
+        "172.32.0.1", "192.167.1.1", "192.169.0.1", "169.253.1.1", "100.63.1.1", "100.128.0.1",
+        "128.0.0.1", "fe00::1", "fec0::1", "2001:db8::1", "::2", "not an address", ""}) {
+    EXPECT_STREQ(who_reaches(host), "") << host;
+  }
+}
+
 }  // namespace
 }  // namespace cress::runtime

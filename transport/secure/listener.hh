@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,8 @@ struct ListenerOptions {
   /// Asked for an identity that `lookup` does not know, where handshakes are computed: with
   /// hands_out_work in another thread. May be empty.
   PskLookup late_lookup{};
+  /// Told of each joiner whose identity neither knows, and its address. May be empty.
+  std::function<void(std::string_view identity, const Address& from)> refused{};
   size_t peers_max = 1024;
   /// Handshakes in progress; when one more arrives the oldest is dropped.
   size_t pending_max = 128;

@@ -168,6 +168,9 @@ void Listener::settle_pending(TimePoint now, size_t index) {
         return;
       case Handshake::State::kWrongSecret:
         ++stats_.unknown_identity;
+        if (options_.refused) {
+          options_.refused(pending.handshake->identity(), pending.from);
+        }
         pending.forget_at = now + kRefusalKept;
         break;
       case Handshake::State::kFailed:

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/ui/kit/widgets.hh"
@@ -104,6 +105,19 @@ std::vector<BarButton> bar_of(const Ui& ui) {
   return bar;
 }
 
+float bar_width(size_t buttons) { return static_cast<float>(buttons) * kPitch + 24; }
+
+/// Those that fit, in their order: the least important ones go first, Mute and Hang up stay. What
+/// is left out has a key.
+std::vector<BarButton> fitting(std::vector<BarButton> bar, float width) {
+  for (const std::string_view id : {"full-screen", "devices", "panel", "share", "camera"}) {
+    if (bar_width(bar.size()) > width) {
+      std::erase_if(bar, [id](const BarButton& button) { return button.look.id == id; });
+    }
+  }
+  return bar;
+}
+
 void press(Ui& ui, const BarButton& b, const Rect& rect) {
   switch (b.opens) {
     case BarButton::Opens::kPanel:
@@ -121,10 +135,8 @@ void press(Ui& ui, const BarButton& b, const Rect& rect) {
   }
 }
 
-float bar_width(size_t buttons) { return static_cast<float>(buttons) * kPitch + 24; }
-
 void draw_bar(Ui& ui, const Rect& within) {
-  const std::vector<BarButton> buttons = bar_of(ui);
+  const std::vector<BarButton> buttons = fitting(bar_of(ui), within.width);
   const float width = bar_width(buttons.size());
   const Rect bar{within.center().x - width / 2, within.bottom() - kBarHeight - kBarBelow, width,
                  kBarHeight};

@@ -155,8 +155,8 @@ std::vector<Graph> graphs_of(const Ui& ui) {
         {"Forecast", t.forecast_line, forecast_of, format_rate(h.uplink_forecast)}},
        100,
        rate_label},
-      {"Safe window",
-       {{"May be on its way", t.third_line, window_of, format_size(h.window)}},
+      {"Data in transit",
+       {{"Limit", t.third_line, window_of, format_size(h.window)}},
        5000,
        size_label},
       {"Delay from them",
@@ -179,16 +179,16 @@ void draw_numbers(Ui& ui, Rect box) {
     ui.canvas.text(cell.cut_top(20), Font::kStrong, ui.theme.text, value);
   };
   number({box.x, box.y, half, 36}, "Received", format_rate(h.received));
-  number({box.x, box.y + 42, half, 36}, "Lost up", format_share(h.loss_up));
+  number({box.x, box.y + 42, half, 36}, "Lost from you", format_share(h.loss_up));
   const Rect right{box.x + half, box.y, half, 36};
   const Rect below{box.x + half, box.y + 42, half, 36};
   if (const auto& room = ui.view.room) {
     // A relay does not report its forecast of the link to here.
-    number(right, "Video wanted of you", format_rate(room->video_wanted.value_or(DataRate{})));
+    number(right, "Your video at most", format_rate(room->video_wanted.value_or(DataRate{})));
     number(below, "In the room", std::to_string(room->others.size() + 1));
   } else {
-    number(right, "Their forecast", format_rate(h.downlink_forecast));
-    number(below, "Lost down", format_share(h.loss_down));
+    number(right, "They can send", format_rate(h.downlink_forecast));
+    number(below, "Lost from them", format_share(h.loss_down));
   }
 }
 

@@ -553,6 +553,33 @@ TEST(Screens, TheLimitsOfASmallWindowAreAsCommitted) {
   expect_golden("limits", all);
 }
 
+TEST(Screens, MuteAndHangUpAreThereHoweverNarrowTheWindow) {
+  Drawer drawer{{}};
+  size_t most = 0;
+  for (float width = 190; width <= 700; width += 10) {
+    Sight sight{.view = pair_view()};
+    sight.area = {0, 0, width, 400};
+    sight.drawer = &drawer;
+    sight.state.active_at = kShownAt;
+    sight.frame();
+    for (const char* id : {"mute", "hang-up"}) {
+      const Control* control = sight.controls.find(id);
+      ASSERT_NE(control, nullptr) << id << " at " << width;
+      EXPECT_GE(control->rect.x, 0) << id << " at " << width;
+      EXPECT_LE(control->rect.right(), width) << id << " at " << width;
+    }
+    size_t buttons = 0;
+    for (const char* id : {"camera", "share", "devices", "panel", "full-screen"}) {
+      const Control* control = sight.controls.find(id);
+      buttons += control != nullptr ? 1 : 0;
+      EXPECT_TRUE(control == nullptr || control->rect.right() <= width) << id << " at " << width;
+    }
+    EXPECT_GE(buttons, most) << "a wider window has at least as many, at " << width;
+    most = buttons;
+  }
+  EXPECT_EQ(most, 5U);
+}
+
 TEST(Screens, ACallOfTwoIsDrawnAsCommitted) { expect_scenes("call", pair_scenes(), true); }
 
 TEST(Screens, ARoomIsDrawnAsCommitted) { expect_scenes("room", room_scenes(), false); }

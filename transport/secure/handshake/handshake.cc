@@ -364,7 +364,7 @@ void Handshake::export_secrets() {
 void Handshake::finish(State state) {
   state_ = state;
   repeat_at_ = kNever;
-  identity_ = std::move(engine_->identity);
+  identity_ = std::move(engine_->identity.empty() ? engine_->asked : engine_->identity);
   engine_.reset();
 }
 
