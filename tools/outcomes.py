@@ -46,9 +46,27 @@ def count(folder):
     return passed, failed, skipped
 
 
+def without_report(folder, failed):
+    """Names of ctest's failed tests, one "NUMBER:NAME" a line of `failed`, that left no report of gtest's."""
+    if not os.path.isfile(failed):
+        return []
+    with open(failed, encoding="utf-8") as lines:
+        names = [line.strip().partition(":")[2] for line in lines if ":" in line]
+    return [name for name in names if not is_report(os.path.join(folder, f"{name}-test.xml"))]
+
+
+def is_report(path):
+    try:
+        xml.etree.ElementTree.parse(path)
+    except (OSError, xml.etree.ElementTree.ParseError):
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="folder of XML reports")
+    parser.add_argument("--failed", default="", help="ctest's list of what failed, which may be missing")
     parser.add_argument("--data", default="", help="the data folder, which may be missing")
     options = parser.parse_args()
     passed, failed, skipped = count(options.folder)
@@ -56,7 +74,11 @@ def main():
         print(f"skipped {len(names)}: {reason}")
         for name in names:
             print(f"  {name}")
-    print(f"{passed} passed, {failed} failed, {sum(map(len, skipped.values()))} skipped")
+    ended = without_report(options.folder, options.failed)
+    for name in ended:
+        print(f"failed without a report (crashed, or no test of gtest's): {name}")
+    aborted = f", {len(ended)} failed without a report" if ended else ""
+    print(f"{passed} passed, {failed} failed{aborted}, {sum(map(len, skipped.values()))} skipped")
     without_data = sum(len(names) for reason, names in skipped.items() if reason.startswith(NO_DATA))
     if without_data and os.path.isdir(os.path.join(options.data, "traces/cellular")):
         print(f"{without_data} skipped for want of data, though {options.data} is there", file=sys.stderr)

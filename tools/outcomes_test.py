@@ -26,13 +26,13 @@ class Outcomes(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         os.makedirs(f"{self.folder}/reports")
-        with open(f"{self.folder}/reports/part.xml", "w", encoding="utf-8") as file:
+        with open(f"{self.folder}/reports/part-test.xml", "w", encoding="utf-8") as file:
             file.write(REPORT)
-        with open(f"{self.folder}/reports/crashed.xml", "w", encoding="utf-8") as file:
+        with open(f"{self.folder}/reports/crashed-test.xml", "w", encoding="utf-8") as file:
             file.write("<testsuites>")
 
-    def run_on(self, data):
-        return subprocess.run([sys.executable, f"{FOLDER}/outcomes.py", f"{self.folder}/reports", "--data", data],
+    def run_on(self, data, *more):
+        return subprocess.run([sys.executable, f"{FOLDER}/outcomes.py", f"{self.folder}/reports", "--data", data, *more],
                               capture_output=True, text=True, check=False)
 
     def test_skips_are_counted_by_reason(self):
@@ -47,6 +47,13 @@ class Outcomes(unittest.TestCase):
         done = self.run_on(f"{self.folder}/data")
         self.assertEqual(done.returncode, 1)
         self.assertIn("2 skipped for want of data", done.stderr)
+
+    def test_a_program_that_crashed_is_counted(self):
+        with open(f"{self.folder}/failed.log", "w", encoding="utf-8") as file:
+            file.write("3:part\n7:crashed\n9:layers\n")
+        done = self.run_on(f"{self.folder}/nowhere", "--failed", f"{self.folder}/failed.log")
+        self.assertIn("1 passed, 1 failed, 2 failed without a report, 2 skipped", done.stdout)
+        self.assertIn("gtest's): crashed\n", done.stdout)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ constexpr DataSize kSoundQueueMax{600};
 constexpr int64_t kParityOfWindow = 4;
 // Of frames, where losses come in bursts and the window has room for more parity.
 constexpr double kBurstLossTarget = 0.002;
-// What set_video_rate_max leaves unused may be made up for within this.
+// What set_video_rate_max leaves unused may be used within this time.
 constexpr Duration kRateCreditMax = 150ms;
 
 DataSize size_of(const std::vector<std::byte>& bytes) {

@@ -14,7 +14,8 @@ enum class Preference { kMotion, kBalanced, kSharp };
 /// Errors: nullopt for another text.
 std::optional<Preference> parse_preference(std::string_view text);
 
-/// What a preference means (docs/experiments/0015-motion-for-sharpness.md). The default is kSharp's.
+/// What a preference means (docs/experiments/0015-motion-for-sharpness.md). The default is
+/// kSharp's.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers.

@@ -18,6 +18,7 @@ constexpr double kMemory = 0.995;
 
 void VideoReceiver::set_playout_max(Duration most) {
   playout_.reset();
+  playout_max_ = most;
   if (most > Duration{}) {
     playout_.emplace(media::PlayoutDelayOptions{.loss_price = kLatePrice,
                                                 .margin_min = {},
@@ -32,7 +33,8 @@ TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
     playout_->observe(now - captured);
-    due = std::max(due, captured + *playout_->target());
+    // The sender's clock is peer data: whatever it says, no frame waits longer.
+    due = std::clamp(captured + *playout_->target(), now, now + playout_max_);
   }
   due += hold_;
   return decoded_.empty() ? due : std::max(due, decoded_.back().shown);

@@ -101,6 +101,7 @@ class VideoReceiver {
   std::optional<TimePoint> stuck_since_;
   std::optional<FrameReport> report_;
   std::optional<media::PlayoutDelay> playout_;
+  Duration playout_max_{};
   Duration hold_{};
   std::deque<ShownFrame> decoded_;  // drained when due: holds frames delayed by hold_
   VideoReceiverStats stats_;

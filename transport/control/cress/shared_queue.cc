@@ -27,7 +27,7 @@ constexpr double kPacket = 1500;
 // 300 kbit/s: a picture that moves.
 constexpr double kShareMin = 300e3 / 8;
 constexpr double kShareMax = 1e9 / 8;
-// Unused rate may be made up for within this.
+// Unused rate may be used within this time.
 constexpr Duration kCreditMax = 90ms;
 // It grows only while this share of it is used.
 constexpr double kUsed = 0.7;

@@ -44,7 +44,7 @@ struct CardNews {
 /// Whatever the relay replays, swaps or withholds, the worst result is a frame that does not open.
 ///
 /// A sender's key: media(epoch) and its instance. media(n+1) comes from media(n) by a one-way
-/// function. The relay numbers the epochs, because it decides who has left: no card and no frame of
+/// function. The relay numbers the epochs, because it ends memberships: no card and no frame of
 /// a member moves another member's epoch. A KID is the member's number times 256 plus the epoch
 /// modulo 256; one counter per presence never repeats, across epochs too.
 ///
