@@ -120,11 +120,11 @@ TEST(CommandLine, LinkToJoinMayComeFromAFileOrStandardInput) {
 
 TEST(CommandLine, OthersDoNotSeeTheLinkOfARunningCall) {
   const int marker = 4999;  // nobody is there; the call waits
-  Program call{"--headless --wait 3 'cress://127.0.0.1:" + std::to_string(marker) +
+  Program call{"--headless --wait 3s 'cress://127.0.0.1:" + std::to_string(marker) +
                "/#AAAAAAAAAAAAAAAAAAAAAA' 2>&1 & sleep 1; tr '\\0' ' ' < /proc/$!/cmdline; "
                "grep 'Max core file size' /proc/$!/limits; wait"};
   const std::string command = call.line();
-  EXPECT_NE(command.find("--headless --wait 3 xxxx"), std::string::npos) << command;
+  EXPECT_NE(command.find("--headless --wait 3s xxxx"), std::string::npos) << command;
   EXPECT_EQ(command.find("AAAA"), std::string::npos) << command;
 }
 

@@ -246,13 +246,13 @@ TEST_F(SaturateProgram, RefusesBadArgumentsInOneLine) {
   expect_refused({"--listen", "127.0.0.1:0", "--feedback", "a:1"}, "go with --connect");
   expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--one-way", "sideways"},
                  "not sideways");
-  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0"},
+  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0s"},
                  "--duration");
   expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "nan"},
                  "--duration");
-  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0.99"},
+  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0.99s"},
                  "--duration");
-  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--duration", "1"}, "--out PREFIX");
+  expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--duration", "1s"}, "--out PREFIX");
   expect_refused({"--listen", "127.0.0.1:0", "--packet-size", "1000"}, "--packet-size");
   expect_refused({"--listen", "127.0.0.1:0", "--out", in_folder("no/such")}, "is no folder");
   expect_refused({"--listen", "192.0.2.1:1"}, "cannot bind");

@@ -114,8 +114,8 @@ class Handshake {
   /// Of a completed handshake.
   const SessionSecrets& secrets() const;
   TimePoint began() const { return began_; }
-  /// Listener only: the identity that the joiner sent. Proven once complete; empty until it was
-  /// received.
+  /// Listener only: the identity that the joiner sent, known here or not. Proven once complete;
+  /// empty until it was received.
   const std::string& identity() const { return identity_; }
 
  private:

@@ -266,7 +266,7 @@ TEST(Handshake, UnknownLinkIsReportedInAnAlert) {
   EXPECT_EQ(alert.size(), 15U);
   EXPECT_EQ(alert.back(), std::byte{kUnknownPskIdentity});
   EXPECT_EQ(ends.asked, std::vector{link_credential(test_secret(8)).identity});
-  EXPECT_TRUE(ends.listener->identity().empty());
+  EXPECT_EQ(ends.listener->identity(), link_credential(test_secret(8)).identity);
 }
 
 TEST(Handshake, WrongProofFailsSilently) {
