@@ -17,6 +17,7 @@
 #include "app/desktop/run_desktop.hh"
 #include "app/desktop/settings.hh"
 #include "app/headless/headless.hh"
+#include "app/room_commands.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
@@ -36,6 +37,7 @@ constexpr const char* kExamples = R"(Examples:
              --stats call.jsonl --duration 60s 'cress://192.0.2.7:4433/#...'
   cress-call --headless --video-in me.y4m --video-out seen/ 'cress://relay.example:4433/ROOM#...'
   cress-call --link-file kitchen.link        the link is not seen by other users of this machine
+  cress-call room new kitchen --relay relay.example:4747 --link-file kitchen.link
 The link is in quotes because of its '#'. With "test" as input a test picture and a tone are sent.)";
 
 struct Arguments {
@@ -43,7 +45,7 @@ struct Arguments {
   bool listens = false;
   std::string size = "640x360";
   int frame_rate = 30;
-  std::string prefer = "sharp";
+  std::string prefer = "balanced";
   headless::HeadlessOptions call{};
 };
 
@@ -184,6 +186,15 @@ int execute_headless(const CLI::App& app, Arguments& arguments, std::ostream& ou
   return headless::run_headless(call, out, err);
 }
 
+/// A command ignores what is only for a call, so it does not accept it.
+void refuse_call_options(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0) {
+      throw std::runtime_error(option->get_name() + ": is for a call, not for `cress-call room`");
+    }
+  }
+}
+
 int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::ostream& out,
             std::ostream& err) {
   arguments.listens = app.count("--listen") > 0;
@@ -218,8 +229,14 @@ int run_command_line(int argc, const char* const* argv, std::istream& in, std::o
   app.set_version_flag("--version", "cress-call " CRESS_VERSION);
   Arguments arguments;
   add_options(app, arguments);
+  RoomArguments room;
+  const RoomCommands commands = add_room_commands(app, room);
   return runtime::run_command_line(app, "cress-call", out, err, [&] {
     runtime::parse(app, {argv + 1, argv + argc});
+    if (commands.room->parsed()) {
+      refuse_call_options(app);
+      return execute_room_command(commands, room, in, out, err);
+    }
     return execute(app, arguments, in, out, err);
   });
 }

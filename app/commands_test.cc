@@ -15,6 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "transport/secure/handshake/credential.hh"
+#include "transport/secure/link/link.hh"
+
 namespace cress::app {
 namespace {
 
@@ -116,6 +119,55 @@ TEST(CommandLine, LinkToJoinMayComeFromAFileOrStandardInput) {
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
   EXPECT_NE(answer({"--headless", "--link-file", file.c_str()}).err.find("chmod 600"),
             std::string::npos);
+}
+
+TEST(CommandLine, ARoomIsMadeAndItsAccessTellsNoSecret) {
+  const Answer made = answer({"room", "new", "kitchen", "--relay", "relay.example:4747"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_TRUE(made.out.starts_with("cress://relay.example:4747/kitchen#")) << made.out;
+  EXPECT_NE(answer({"room", "new", "kitchen", "--relay", "relay.example:4747"}).out, made.out);
+  const Answer access = answer({"room", "access", "-"}, made.out);
+  ASSERT_EQ(access.status, 0) << access.err;
+  const auto link = secure::parse_link(without_end(made.out));
+  ASSERT_TRUE(link);
+  EXPECT_EQ(secure::parse_room_access(without_end(access.out)),
+            (secure::RoomAccess{"kitchen", secure::derive_room(link->secret).access}));
+  EXPECT_EQ(answer({"room", "access", without_end(made.out).c_str()}).out, access.out);
+}
+
+TEST(CommandLine, ARoomsLinkFileIsItsOwnersAloneAndNeverReplaced) {
+  const std::string file = ::testing::TempDir() + "room.link";
+  fs::remove(file);
+  const std::vector<const char*> make{"room",    "new",           "kitchen",    "--relay",
+                                      "[::1]:1", "--link-file",   file.c_str()};
+  ASSERT_EQ(answer(make).status, 0) << answer(make).err;
+  EXPECT_EQ(answer(make).status, 2) << "it would lose a room's key";
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(answer({"room", "access", "--link-file", file.c_str()})
+                  .out.starts_with("cress-access://kitchen#"));
+}
+
+TEST(CommandLine, WrongRoomsAreOneClearLine) {
+  const char* const two = "cress://h:1/#AAAAAAAAAAAAAAAAAAAAAA";
+  const std::vector<std::pair<std::vector<const char*>, const char*>> cases{
+      {{"room"}, "subcommand"},
+      {{"room", "close", "x"}, "no command \"close\""},
+      {{"room", "new", "kitchen"}, "--relay"},
+      {{"room", "new", "kitchen", "--relay", "relay.example"}, "--relay relay.example"},
+      {{"room", "new", "kitchen", "--relay", "h:1/x#AAAAAAAAAAAAAAAAAAAAAA"}, "--relay h:1/x#"},
+      {{"room", "new", "kit chen", "--relay", "h:1"}, "kit chen"},
+      {{"room", "new", "kitchen", "--relay", "h:1", "--link-file", "/no/such/a"}, "/no/such/a"},
+      {{"--name", "jo", "room", "new", "kitchen", "--relay", "h:1"}, "--name"},
+      {{"room", "access"}, "--link-file"},
+      {{"room", "access", two}, "a call of two"},
+      {{"room", "access", "cress://h:1/x"}, "has no secret"}};
+  for (const auto& [arguments, word] : cases) {
+    const Answer result = answer(arguments);
+    EXPECT_EQ(result.status, 2) << word;
+    EXPECT_EQ(result.out, "") << word;
+    EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  }
 }
 
 TEST(CommandLine, OthersDoNotSeeTheLinkOfARunningCall) {

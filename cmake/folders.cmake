@@ -74,7 +74,8 @@ cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui TESTS media/source)
-cress_folder(app MAY transport/base transport/runtime transport/secure/link media/gst app/headless app/desktop)
+cress_folder(app MAY transport/base transport/runtime transport/secure/handshake transport/secure/link media/gst
+  app/headless app/desktop)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics

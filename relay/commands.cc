@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <istream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/command_line.hh"
 #include "transport/runtime/own_address.hh"
+#include "transport/runtime/own_secrets.hh"
 #include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 
@@ -26,10 +28,12 @@ constexpr const char* kExamples = R"(Examples:
   cress-relay config > relay.toml                every setting with its default and meaning
   cress-relay --config relay.toml                the relay, until SIGTERM
   cress-relay --config relay.toml room create kitchen --expires 7d --members 8
+  cress-call room access --link-file kitchen.link | cress-relay --config relay.toml room add
   cress-relay --config relay.toml room list
   cress-relay --config relay.toml room kick kitchen 3      the number is in the relay's log
 The link that `room create` prints is the room's key: it is shown once, and the relay keeps only
-what lets members in. Give it to the members with cress-call 'cress://...'.)";
+what lets members in. Give it to the members with cress-call 'cress://...'. A room that somebody
+made with `cress-call room new` is added: then this machine never had the key.)";
 
 /// A valid request that failed: exit code 1, unlike bad arguments.
 class Refused : public std::runtime_error {
@@ -79,6 +83,20 @@ uint16_t link_port(const RelayConfig& config) {
   return address.port;
 }
 
+void store_room(const RelayConfig& config, const Arguments& arguments, UnixSeconds now,
+                const secure::RoomAccess& access) {
+  StoredRoom room{.door = {.name = access.room, .access = access.key}, .created = now};
+  if (arguments.members > 0) {
+    room.door.members_max = static_cast<size_t>(arguments.members);
+  }
+  if (arguments.expires) {
+    room.expires = now + std::chrono::floor<std::chrono::seconds>(*arguments.expires).count();
+  }
+  if (!RoomStore{config.rooms}.create(room)) {
+    throw Refused("there is a room \"" + access.room + "\" already; close it first");
+  }
+}
+
 int create_room(const RelayConfig& config, const Arguments& arguments, UnixSeconds now,
                 std::ostream& out, std::ostream& err) {
   if (!secure::is_room_name(arguments.name)) {
@@ -93,23 +111,28 @@ int create_room(const RelayConfig& config, const Arguments& arguments, UnixSecon
   if (!secure::parse_link(text)) {
     throw std::runtime_error("--host " + config.host + ": neither a name nor an address");
   }
-  StoredRoom room{
-      .door = {.name = arguments.name, .access = secure::derive_room(link.secret).access},
-      .created = now};
-  if (arguments.members > 0) {
-    room.door.members_max = static_cast<size_t>(arguments.members);
-  }
-  if (arguments.expires) {
-    room.expires = now + std::chrono::floor<std::chrono::seconds>(*arguments.expires).count();
-  }
-  if (!RoomStore{config.rooms}.create(room)) {
-    throw Refused("there is a room \"" + arguments.name + "\" already; close it first");
-  }
+  store_room(config, arguments, now,
+             {.room = arguments.name, .key = secure::derive_room(link.secret).access});
   print_now(out, text + "\n");
   if (const char* who = runtime::who_reaches(config.host); *who != '\0') {
     err << "cress-relay: warning: only " << who << " can reach " << config.host
         << "; set `host` to a name or address at which members find this relay\n";
   }
+  return 0;
+}
+
+int add_room(const RelayConfig& config, const Arguments& arguments, UnixSeconds now,
+             std::istream& in) {
+  const std::string text = runtime::read_secret(in, secure::kLinkLengthMax);
+  const auto access = secure::parse_room_access(text);
+  if (!access) {
+    throw std::runtime_error(
+        text.starts_with("cress://")
+            ? "standard input: this is the link itself, which the relay must not have; make the "
+              "relay's half of it with `cress-call room access`"
+            : "standard input: not what `cress-call room access` prints (cress-access://...)");
+  }
+  store_room(config, arguments, now, *access);
   return 0;
 }
 
@@ -178,7 +201,7 @@ void add_name(CLI::App* command, Arguments& arguments) {
 
 /// Parses the arguments, and executes the command.
 int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& wall_clock,
-            std::ostream& out, std::ostream& err) {
+            std::istream& in, std::ostream& out, std::ostream& err) {
   Arguments arguments;
   app.add_option("--config", arguments.config, "TOML file; `cress-relay config` prints one");
   app.add_option("--listen", arguments.listen, "UDP ADDRESS:PORT, in place of the file's");
@@ -191,11 +214,15 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   room->require_subcommand(1);
   auto* const create = room->add_subcommand("create", "Make a room and print its link, once");
   add_name(create, arguments);
-  runtime::add_duration(*create, "--expires", arguments.expires,
-                        "30m, 12h, 7d or 2w from now; else never",
-                        {1s, 24h * 3660, "from one second to ten years"});
-  create->add_option("--members", arguments.members, "At most so many")
-      ->check(CLI::Range(1, kRoomMembersMax));
+  auto* const add = room->add_subcommand(
+      "add", "Add a room that `cress-call room new` made: its access, from standard input");
+  for (auto* const command : {create, add}) {
+    runtime::add_duration(*command, "--expires", arguments.expires,
+                          "30m, 12h, 7d or 2w from now; else never",
+                          {1s, 24h * 3660, "from one second to ten years"});
+    command->add_option("--members", arguments.members, "At most so many")
+        ->check(CLI::Range(1, kRoomMembersMax));
+  }
   auto* const list = room->add_subcommand("list", "Show all rooms");
   list->add_flag("--json", arguments.json, "As JSON");
   auto* const close = room->add_subcommand("close", "End a room for good");
@@ -217,6 +244,9 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
   if (create->parsed()) {
     return create_room(config, arguments, wall_clock(), out, err);
   }
+  if (add->parsed()) {
+    return add_room(config, arguments, wall_clock(), in);
+  }
   if (list->parsed()) {
     return list_rooms(config, arguments, out);
   }
@@ -232,13 +262,13 @@ int execute(CLI::App& app, int argc, const char* const* argv, const WallClock& w
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, const WallClock& wall_clock,
-                     std::ostream& out, std::ostream& err) {
+                     std::istream& in, std::ostream& out, std::ostream& err) {
   CLI::App app{"A relay for calls of many: it passes on what it cannot read."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-relay " CRESS_VERSION);
   return runtime::run_command_line(app, "cress-relay", out, err, [&] {
     try {
-      return execute(app, argc, argv, wall_clock, out, err);
+      return execute(app, argc, argv, wall_clock, in, out, err);
     } catch (const Refused& error) {
       err << "cress-relay: " << one_line(error.what()) << "\n";
       return 1;

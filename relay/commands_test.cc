@@ -31,17 +31,18 @@ class RelayCommands : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  Answer answer(std::vector<std::string> arguments) const {
+  Answer answer(std::vector<std::string> arguments, const std::string& input = "") const {
     arguments.insert(arguments.begin(), {"cress-relay", "--rooms", rooms_});
     std::vector<const char*> argv;
     for (const std::string& argument : arguments) {
       argv.push_back(argument.c_str());
     }
+    std::istringstream in{input};
     std::ostringstream out;
     std::ostringstream err;
     const int status = run_command_line(
-        static_cast<int>(argv.size()), argv.data(), [] { return UnixSeconds{1'700'000'000}; }, out,
-        err);
+        static_cast<int>(argv.size()), argv.data(), [] { return UnixSeconds{1'700'000'000}; }, in,
+        out, err);
     return {status, out.str(), err.str()};
   }
   /// One line, and it names the program.
@@ -74,6 +75,28 @@ TEST_F(RelayCommands, CreatePrintsTheLinkOfTheRoomThatIsKept) {
   EXPECT_EQ(rooms[0].door.access, secure::derive_room(link->secret).access);
   EXPECT_EQ(rooms[0].door.members_max, 5U);
   EXPECT_EQ(rooms[0].expires, 1'700'000'000 + 7 * 86'400);
+}
+
+TEST_F(RelayCommands, AddTakesTheAccessAloneAndNeverTheLink) {
+  const secure::Link link{
+      .host = "relay.example", .port = 4747, .secret = secure::make_secret(), .room = "kitchen"};
+  const secure::Secret key = secure::derive_room(link.secret).access;
+  const std::string access = secure::format_room_access({.room = "kitchen", .key = key}) + "\n";
+  const Answer added = answer({"room", "add", "--expires", "1h", "--members", "5"}, access);
+  EXPECT_EQ(added.status, 0) << added.err;
+  const auto rooms = RoomStore{rooms_}.rooms();
+  ASSERT_EQ(rooms.size(), 1U);
+  EXPECT_EQ(rooms[0].door.name, "kitchen");
+  EXPECT_EQ(rooms[0].door.access, key);
+  EXPECT_EQ(rooms[0].door.members_max, 5U);
+  EXPECT_EQ(rooms[0].expires, 1'700'000'000 + 3'600);
+  EXPECT_EQ(answer({"room", "add"}, access).status, 1) << "the name is taken";
+  const Answer whole = answer({"room", "add"}, secure::format_link(link) + "\n");
+  EXPECT_EQ(whole.status, 2);
+  EXPECT_NE(whole.err.find("must not have"), std::string::npos) << whole.err;
+  EXPECT_EQ(answer({"room", "add"}, "cress-access://attic#AAAA\n").status, 2);
+  EXPECT_EQ(answer({"room", "add"}).status, 2);
+  EXPECT_EQ(RoomStore{rooms_}.rooms().size(), 1U);
 }
 
 TEST_F(RelayCommands, TheSecretOfALinkIsNowhereInTheFile) {

@@ -12,5 +12,5 @@ int main(int argc, char** argv) {
             std::chrono::system_clock::now().time_since_epoch())
             .count());
   };
-  return cress::relay::run_command_line(argc, argv, wall_clock, std::cout, std::cerr);
+  return cress::relay::run_command_line(argc, argv, wall_clock, std::cin, std::cout, std::cerr);
 }

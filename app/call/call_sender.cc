@@ -145,6 +145,9 @@ std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
     interval = interval * units / kTrickleBacklog.bytes();
   }
   interval = std::clamp(interval, trade_.small_frame_interval, trade_.small_frame_interval_max);
+  if (trade_.spares_sound && backlog > sound_backlog_max()) {
+    interval = trade_.small_frame_interval_max;
+  }
   const Duration late = now - last_frame_at_ - interval;
   if (!trickles_ || late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
     return std::nullopt;

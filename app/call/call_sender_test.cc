@@ -175,6 +175,22 @@ TEST(CallSender, SmallFramesThinOutByTheSquareOfWhatIsInTheNetwork) {
   EXPECT_NEAR(sent_in_a_second(DataSize{30'000}, true), 2, 1) << "500 ms";
 }
 
+TEST(CallSender, SmallFramesLeaveTheLinkToAudioThatWaits) {
+  const auto sent_in_a_second = [](bool spares_sound) {
+    CallSenderOptions options = small_video();
+    options.trade = {.small_frame_interval = 33ms, .spares_sound = spares_sound};
+    Outgoing call{options, {.window = {}, .outstanding = DataSize{3'000}}};
+    int sent = 0;
+    for (TimePoint now = kTimeZero + 1s; now < kTimeZero + 3s; now += 33ms) {
+      sent += call.capture(now).size > DataSize{} ? 1 : 0;
+      call.transmit(now);
+    }
+    return sent / 2;
+  };
+  EXPECT_NEAR(sent_in_a_second(false), 13, 2) << "73 ms";
+  EXPECT_NEAR(sent_in_a_second(true), 2, 1) << "500 ms";
+}
+
 TEST(CallSender, AudioIsReservedForUntilItIsSixtyMillisecondsOld) {
   for (const auto& [age, counts] : {std::pair<Duration, bool>{60ms - 1us, true}, {60ms, false}}) {
     Outgoing call{small_video(), {.window = DataSize{9'000}}};

@@ -20,7 +20,10 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_interval_max = 132ms,
               .playout_max = 60ms};
     case Preference::kBalanced:
-      return {.frame_share = 0.4, .small_frame_interval = 33ms, .by_square = true};
+      return {.frame_share = 0.4,
+              .small_frame_interval = 33ms,
+              .by_square = true,
+              .spares_sound = true};
     case Preference::kSharp:
       break;
   }

@@ -53,7 +53,7 @@ struct DesktopCallOptions {
   /// Size of the pictures sent on a good link; on a bad one they get smaller automatically.
   media::PictureSize camera_size{1280, 720};
   media::FrameRate camera_rate{};
-  app::Preference prefer = app::Preference::kSharp;
+  app::Preference prefer = app::kUsualPreference;
   /// The desktop uses Wayland: programs may not capture its screen, and the user gets a message.
   bool on_wayland = false;
   /// Returns all addresses of "HOST:PORT", or throws what is wrong; called in threads of its own.

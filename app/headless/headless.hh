@@ -26,7 +26,7 @@ struct HeadlessOptions {
   std::string audio_in{};
   media::PictureSize size{640, 360};
   media::FrameRate rate{};
-  app::Preference prefer = app::Preference::kSharp;
+  app::Preference prefer = app::kUsualPreference;
   /// .y4m, .webm (with audio) or .ivf; .wav; lines of JSON, "-" for standard output.
   std::filesystem::path video_out{};
   std::filesystem::path audio_out{};

@@ -32,7 +32,6 @@ class ListeningLink {
 
  private:
   void read();
-  void write() const;
 
   Address bind_;
   std::filesystem::path file_;

@@ -23,7 +23,7 @@ struct LiveCallOptions {
   Duration connect_max = 30s;
   LiveDevicesOptions devices{};
   app::PersonState person{};
-  app::Preference prefer = app::Preference::kSharp;
+  app::Preference prefer = app::kUsualPreference;
 };
 
 /// The destinations of a call's outputs.

@@ -27,7 +27,7 @@ struct LiveRoomOptions {
   Duration rejoin_max = 5min;
   live::LiveDevicesOptions devices{};
   app::PersonState person{};
-  app::Preference prefer = app::Preference::kSharp;
+  app::Preference prefer = app::kUsualPreference;
 };
 
 /// The current state of one other member.

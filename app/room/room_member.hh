@@ -30,7 +30,7 @@ struct RoomMemberOptions {
   std::optional<room::Replacing> replaces{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
-  app::Preference prefer = app::Preference::kSharp;
+  app::Preference prefer = app::kUsualPreference;
 };
 
 /// `video` with the layers and anchors that a relay needs.

@@ -53,8 +53,7 @@ constexpr std::array kSchemes = {
          "as cress"),
     both("cress-bold", "Cress with a bolder forecast: more throughput, more delay", "as cress"),
     call("cress-motion", "Cress for motion: smaller frames, evenly displayed", "as cress"),
-    call("cress-balanced", "Cress with frames of 0.4 of the window: less delay, fewer stills",
-         "as cress"),
+    call("cress-sharp", "Cress for sharpness: a frame may fill the window", "as cress"),
     both("sprout",
          "Sprout: a Bayesian belief over the link's rate, a cautious forecast, a 100 ms safe "
          "window; as a flow, on the original program's own main loop",
@@ -174,10 +173,12 @@ std::optional<int> confidence_of(std::string_view scheme) {
 
 bool is_cress(std::string_view scheme) { return scheme.starts_with("cress"); }
 
+/// Whoever does not choose has what cress-call's users have. Sprout's calls and the omniscient one
+/// fill the window.
 app::MotionTrade trade_of(std::string_view scheme) {
-  return app::trade_of(scheme == "cress-motion"     ? app::Preference::kMotion
-                       : scheme == "cress-balanced" ? app::Preference::kBalanced
-                                                    : app::Preference::kSharp);
+  return app::trade_of(scheme == "cress-motion"                       ? app::Preference::kMotion
+                       : scheme == "cress-sharp" || !is_cress(scheme) ? app::Preference::kSharp
+                                                                      : app::kUsualPreference);
 }
 
 /// Three degrees of confidence in one forecast (docs/method.md).

@@ -101,7 +101,10 @@ inline const CLI::App* find_command(const CLI::App& app, const std::string& name
 /// CLI11 itself would only say that a command is missing.
 inline void require_known_command(const CLI::App& app, const std::string& first) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  if (first.empty() || first.front() == '-' || commands.empty()) {
+  const auto options = app.get_options();
+  const bool takes_others = std::ranges::any_of(
+      options, [](const CLI::Option* option) { return option->get_positional(); });
+  if (first.empty() || first.front() == '-' || commands.empty() || takes_others) {
     return;
   }
   if (find_command(app, first) != nullptr) {

@@ -102,4 +102,20 @@ std::string read_secret(std::istream& in, size_t size_max) {
   return std::string{line};
 }
 
+void write_secret(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::path temporary = file;
+  temporary += ".new";
+  ::unlink(temporary.c_str());  // left by a program that crashed
+  const FileDescriptor fd{
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+  const std::string line = text + "\n";
+  if (fd.get() < 0 ||
+      ::write(fd.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
+      ::fsync(fd.get()) != 0 || ::rename(temporary.c_str(), file.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    refuse(file, "cannot be written: " + std::system_category().message(error));
+  }
+}
+
 }  // namespace cress::runtime

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <istream>
 #include <string>
@@ -37,5 +38,8 @@ bool refuse_inspection();
 std::string read_secret(const std::filesystem::path& file, size_t size_max);
 /// The first line, likewise.
 std::string read_secret(std::istream& in, size_t size_max);
+/// Writes `text` as the one line of a file that only this user may read, completely or not at all;
+/// a file of that name is replaced. Throws std::runtime_error: "FILE: cannot be written: why".
+void write_secret(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace cress::runtime

@@ -466,7 +466,7 @@ std::string line_of(Sight& sight, const Scene& scene, bool with_texts) {
   const auto wake = sight.wake == kNever ? std::string{"never"}
                                          : std::to_string((sight.wake - sight.now) / 1ms) + " ms";
   std::string line = scene.name + ": " + std::to_string(drawn.vertices) + " " +
-                     drawn.shapes.substr(0, 8) + " " + golden_digest(texts).substr(0, 8) + " " +
+                     drawn.shapes + " " + golden_digest(texts).substr(0, 8) + " " +
                      golden_digest(controls).substr(0, 8) + " " + wake + asked + "\n";
   return with_texts ? line + texts : line;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "transport/base/text.hh"
 #include "transport/secure/crypto/crypto.hh"
@@ -10,6 +11,7 @@ namespace cress::secure {
 namespace {
 
 constexpr std::string_view kScheme = "cress://";
+constexpr std::string_view kAccessScheme = "cress-access://";
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -33,7 +35,7 @@ std::optional<uint16_t> parse_port(std::string_view text) {
   return port && *port != 0 ? port : std::nullopt;
 }
 
-std::string encode_base64url(const std::vector<std::byte>& bytes) {
+std::string encode_base64url(std::span<const std::byte> bytes) {
   std::string text;
   uint32_t bits = 0;
   int count = 0;
@@ -165,6 +167,28 @@ std::string host_and_port(const Link& link) {
 std::string format_link(const Link& link) {
   return std::string{kScheme} + host_and_port(link) + "/" + link.room + "#" +
          encode_base64url(link.secret);
+}
+
+std::optional<RoomAccess> parse_room_access(std::string_view text) {
+  if (!text.starts_with(kAccessScheme) || text.size() > kLinkLengthMax) {
+    return std::nullopt;
+  }
+  text.remove_prefix(kAccessScheme.size());
+  const size_t hash = text.find('#');
+  if (hash == std::string_view::npos || !is_room_name(text.substr(0, hash))) {
+    return std::nullopt;
+  }
+  const auto key = decode_base64url(text.substr(hash + 1));
+  if (!key || key->size() != Secret::kSize) {
+    return std::nullopt;
+  }
+  RoomAccess access{.room = std::string{text.substr(0, hash)}, .key = {}};
+  std::ranges::copy(*key, access.key.bytes().begin());
+  return access;
+}
+
+std::string format_room_access(const RoomAccess& access) {
+  return std::string{kAccessScheme} + access.room + "#" + encode_base64url(access.key.bytes());
 }
 
 std::vector<std::byte> make_secret() {

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "transport/base/result.hh"
+#include "transport/secure/crypto/crypto.hh"
 
 namespace cress::secure {
 
@@ -54,6 +56,18 @@ Result<Link, LinkError> parse_link(std::string_view text);
 std::string format_link(const Link& link);
 /// Where it leads: "relay.example:4433", "[2001:db8::7]:4433".
 std::string host_and_port(const Link& link);
+/// What a relay needs of a room, and all that it should have: the name, and the key with which
+/// members enter (RoomSecrets::access). What members say cannot be computed from it. As text:
+/// cress-access://ROOM#KEY, KEY being base64url of its 32 bytes.
+struct RoomAccess {
+  std::string room;
+  Secret key;
+  friend bool operator==(const RoomAccess&, const RoomAccess&) = default;
+};
+/// Total: nullopt for any text that format_room_access does not write.
+std::optional<RoomAccess> parse_room_access(std::string_view text);
+std::string format_room_access(const RoomAccess& access);
+
 /// kLinkSecretMin bytes from OpenSSL's generator. Throws std::runtime_error if it has none.
 std::vector<std::byte> make_secret();
 

@@ -169,6 +169,23 @@ TEST(Link, HostsAndRoomsHaveTheirCharactersAndNoOthers) {
   EXPECT_TRUE(is_room_name("..a"));
 }
 
+TEST(RoomAccess, ItsTextGivesItBackAndNothingElseDoes) {
+  RoomAccess access{.room = "kitchen", .key = {}};
+  access.key.bytes()[0] = std::byte{0xff};
+  access.key.bytes()[31] = std::byte{1};
+  const std::string text = format_room_access(access);
+  EXPECT_EQ(text, "cress-access://kitchen#_wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE");
+  EXPECT_EQ(parse_room_access(text), access);
+  EXPECT_FALSE(parse_room_access("")) << "empty";
+  EXPECT_FALSE(parse_room_access(text + "A")) << "33 bytes";
+  EXPECT_FALSE(parse_room_access(text.substr(0, text.size() - 1))) << "cut off";
+  EXPECT_FALSE(parse_room_access(text.substr(0, text.size() - 1) + "F")) << "a bit too many";
+  EXPECT_FALSE(parse_room_access("cress-access://kit chen" + text.substr(text.find('#'))));
+  EXPECT_FALSE(parse_room_access("cress-access://kitchen")) << "no key";
+  EXPECT_FALSE(parse_room_access("cress://h:1/kitchen" + text.substr(text.find('#'))))
+      << "a link is not for the relay";
+}
+
 TEST(Link, EveryErrorHasASentenceOfItsOwn) {
   std::vector<std::string_view> texts;
   for (int i = 0; i <= static_cast<int>(LinkError::kShortSecret); ++i) {
