@@ -138,8 +138,8 @@ TEST(CommandLine, ARoomIsMadeAndItsAccessTellsNoSecret) {
 TEST(CommandLine, ARoomsLinkFileIsItsOwnersAloneAndNeverReplaced) {
   const std::string file = ::testing::TempDir() + "room.link";
   fs::remove(file);
-  const std::vector<const char*> make{"room",    "new",           "kitchen",    "--relay",
-                                      "[::1]:1", "--link-file",   file.c_str()};
+  const std::vector<const char*> make{"room",    "new",         "kitchen",   "--relay",
+                                      "[::1]:1", "--link-file", file.c_str()};
   ASSERT_EQ(answer(make).status, 0) << answer(make).err;
   EXPECT_EQ(answer(make).status, 2) << "it would lose a room's key";
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);

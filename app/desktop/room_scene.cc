@@ -81,6 +81,10 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
         tell_(ui::Tone::kNote, "The relay is being restarted; you will be back in a moment.");
       }
       break;
+    case room::RoomEvent::Kind::kKeyChanged:
+    case room::RoomEvent::Kind::kDistrusted:
+      warn(event);
+      break;
     case room::RoomEvent::Kind::kChanged:
     case room::RoomEvent::Kind::kSpeaker:
       break;
@@ -125,6 +129,15 @@ void RoomScene::handle_there(const room::OtherMember& other, bool is_news) {
   }
 }
 
+void RoomScene::warn(const room::RoomEvent& event) {
+  const ui::Member* member = find_member(room_, event.member);
+  const std::string name = member != nullptr ? name_of(member->person) : "A member";
+  tell_(ui::Tone::kTrouble,
+        event.kind == room::RoomEvent::Kind::kKeyChanged
+            ? name + " is back with another key: ask for the code, it may be somebody else."
+            : "Somebody sent in " + name + "'s name. " + name + " is no longer shown or played.");
+}
+
 void RoomScene::handle_left(const room::RoomEvent& event) {
   if (const ui::Member* member = find_member(room_, event.member)) {
     tell_(ui::Tone::kNote, words_for(name_of(member->person), event.left));
@@ -158,6 +171,11 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
     }
     member->person = person;
     member->level_dbfs = coarse(other.member.level_dbov);
+    member->key_code = other.member.is_live ? other.member.key_code : "";
+    member->is_distrusted = other.member.is_distrusted;
+    if (member->is_distrusted) {
+      member->picture = {};
+    }
   }
   while (now - welcome_at_ >= kPlaceKept) {
     const auto former = std::ranges::find_if(
@@ -168,6 +186,7 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
     tell_(ui::Tone::kNote, name_of(former->person) + " is not back.");
     remove(former->number);
   }
+  room_.key_code = sample.key_code;
   room_.self_speaks = sample.speaker != room::kNobody && sample.speaker == sample.number;
   room_.speaker = find_member(room_, sample.speaker) != nullptr ? sample.speaker : 0;
   room_.video_wanted = sample.video_rate_max;

@@ -43,6 +43,7 @@ class RoomScene {
   /// `is_news`: joined after us.
   void handle_there(const room::OtherMember& other, bool is_news);
   void handle_left(const room::RoomEvent& event);
+  void warn(const room::RoomEvent& event);
   void remove(uint32_t number);
   void choose_large();
 

@@ -106,6 +106,30 @@ TEST_F(RoomSceneTest, MemberStateIsShown) {
   EXPECT_TRUE(scene_.room().self_speaks);
 }
 
+TEST_F(RoomSceneTest, AMemberInWhoseNameOthersSentIsNamedAndNotShown) {
+  join(2, "Ana");
+  scene_.show(2, picture());
+  sample_.key_code = "1111 2222 3333";
+  sample_.others[0].member.key_code = "4444 5555 6666";
+  run(200ms);
+  EXPECT_EQ(scene_.room().key_code, "1111 2222 3333");
+  EXPECT_EQ(scene_.room().others.at(0).key_code, "4444 5555 6666");
+  told_.clear();
+  sample_.others[0].member.is_distrusted = true;
+  tell({.kind = Kind::kDistrusted, .member = 2});
+  EXPECT_EQ(told_, Words{"Somebody sent in Ana's name. Ana is no longer shown or played."});
+  EXPECT_TRUE(scene_.room().others.at(0).is_distrusted);
+  EXPECT_EQ(scene_.room().others.at(0).picture.picture, nullptr);
+}
+
+TEST_F(RoomSceneTest, ANameThatReturnsWithAnotherKeyIsSaid) {
+  join(2, "Ana");
+  told_.clear();
+  tell({.kind = Kind::kKeyChanged, .member = 2});
+  EXPECT_EQ(told_,
+            Words{"Ana is back with another key: ask for the code, it may be somebody else."});
+}
+
 TEST_F(RoomSceneTest, PinnedMemberIsLargeOtherwiseAScreenSharer) {
   join(2, "Ana");
   join(3, "Ben");

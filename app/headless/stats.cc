@@ -56,6 +56,8 @@ ordered_json member_json(const room::LiveRoomMember& view) {
           {"camera_off", member.person.camera_off},
           {"shares_screen", member.person.shares_screen},
           {"live", member.is_live},
+          {"key_code", member.key_code},
+          {"distrusted", member.is_distrusted},
           {"level_dbov", rounded(member.level_dbov)},
           {"frame_delay_p50_ms", milliseconds(view.frame_delay_p50)},
           {"frame_delay_p95_ms", milliseconds(view.frame_delay_p95)},
@@ -84,6 +86,10 @@ const char* describe(room::RoomEvent::Kind kind) {
       return "joined";
     case room::RoomEvent::Kind::kChanged:
       return "changed";
+    case room::RoomEvent::Kind::kKeyChanged:
+      return "key_changed";
+    case room::RoomEvent::Kind::kDistrusted:
+      return "distrusted";
     case room::RoomEvent::Kind::kLeft:
       return "left";
     case room::RoomEvent::Kind::kSpeaker:
@@ -107,6 +113,7 @@ std::string room_line(const room::LiveRoomSample& sample) {
   ordered_json line = sample_json(sample.session);
   line["room"] = sample.room;
   line["number"] = sample.number;
+  line["key_code"] = sample.key_code;
   line["speaker"] = sample.speaker;
   line["video_rate_max_kbps"] =
       sample.video_rate_max ? ordered_json(kbps(*sample.video_rate_max)) : ordered_json(nullptr);

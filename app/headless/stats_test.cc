@@ -80,15 +80,18 @@ TEST(Stats, ARoomsSampleListsItsMembers) {
   room.session = sample();
   room.room = "lab";
   room.number = 3;
+  room.key_code = "1234 5678 9012";
   room.speaker = 4;
   EXPECT_EQ(room_line(room),
             std::string{"{"} + kSample +
-                R"(,"room":"lab","number":3,"speaker":4,"video_rate_max_kbps":null,"members":[]})");
+                R"(,"room":"lab","number":3,"key_code":"1234 5678 9012","speaker":4,)"
+                R"("video_rate_max_kbps":null,"members":[]})");
   room.video_rate_max = kbps(250);
   room::LiveRoomMember member;
   member.member.number = 4;
   member.member.person = {.name = "Ben", .muted = true, .camera_off = false, .shares_screen = true};
   member.member.is_live = true;
+  member.member.key_code = "0000 1111 2222";
   member.member.level_dbov = -20.04;
   member.frame_delay_p50 = 5ms;
   member.member.frames_shown = 6;
@@ -102,9 +105,10 @@ TEST(Stats, ARoomsSampleListsItsMembers) {
   EXPECT_EQ(
       room_line(room),
       std::string{"{"} + kSample +
-          R"(,"room":"lab","number":3,"speaker":4,"video_rate_max_kbps":250.0,"members":[)"
+          R"(,"room":"lab","number":3,"key_code":"1234 5678 9012","speaker":4,)"
+          R"("video_rate_max_kbps":250.0,"members":[)"
           R"({"number":4,"name":"Ben","muted":true,"camera_off":false,"shares_screen":true,)"
-          R"("live":true,"level_dbov":-20.0,"frame_delay_p50_ms":5.0,"frame_delay_p95_ms":null,)"
+          R"("live":true,"key_code":"0000 1111 2222","distrusted":false,"level_dbov":-20.0,"frame_delay_p50_ms":5.0,"frame_delay_p95_ms":null,)"
           R"("frames_shown":6,"frames_unopened":7,"frames_undecodable":8,"frames_over_budget":18,)"
           R"("key_frames_asked":9,)"
           R"("sound_played":10,"sound_concealed":11}]})");
@@ -122,6 +126,8 @@ TEST(Stats, EveryEventOfARoomHasItsWord) {
   EXPECT_EQ(word(Kind::kPresent), line("present"));
   EXPECT_EQ(word(Kind::kJoined), line("joined"));
   EXPECT_EQ(word(Kind::kChanged), line("changed"));
+  EXPECT_EQ(word(Kind::kKeyChanged), line("key_changed"));
+  EXPECT_EQ(word(Kind::kDistrusted), line("distrusted"));
   EXPECT_EQ(word(Kind::kLeft), line("left"));
   EXPECT_EQ(word(Kind::kSpeaker), line("speaker"));
   EXPECT_EQ(word(Kind::kFarewell), line("farewell"));

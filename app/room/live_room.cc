@@ -110,6 +110,7 @@ LiveRoomSample LiveRoom::room_sample() const {
   }
   sample.room = current->welcome() ? current->welcome()->room : "";
   sample.number = current->number();
+  sample.key_code = current->key_code();
   sample.speaker = current->speaker();
   sample.video_rate_max = current->video_rate_max();
   for (OtherMember& other : current->others()) {

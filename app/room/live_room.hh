@@ -44,6 +44,7 @@ struct LiveRoomSample {
   live::LiveSample session{};
   std::string room{};             ///< its name, as given by the relay; empty before the welcome
   MemberNumber number = kNobody;  ///< own
+  std::string key_code{};         ///< of the own key, to be read out to others
   MemberNumber speaker = kNobody;
   std::optional<DataRate> video_rate_max{};  ///< as requested by the relay
   std::vector<LiveRoomMember> others{};

@@ -183,6 +183,8 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
     handle_member(now, *news);
   } else if (const auto* left = std::get_if<room::MemberLeft>(&*message)) {
     handle_left(now, *left);
+  } else if (const auto* proof = std::get_if<room::MemberProof>(&*message)) {
+    handle_proof(now, *proof);
   } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&*message)) {
     handle_speaker(*speaker);
   } else if (const auto* rate = std::get_if<room::VideoRate>(&*message)) {
@@ -197,7 +199,8 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
     return;
   }
   welcome_ = welcome;
-  keys_.emplace(options_.media, welcome.number, secure::RoomKeysOptions{.epoch = welcome.epoch});
+  keys_.emplace(options_.media, welcome.number,
+                secure::RoomKeysOptions{.epoch = welcome.epoch, .identity = options_.identity});
   seal_.emplace(*keys_);
   sender_.emplace(
       now,
@@ -282,14 +285,44 @@ void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   audience_changed_ = audience_changed_ || card->is_live != other->view.is_live;
   other->view.person = std::move(person);
   other->view.is_live = card->is_live;
+  other->key = card->key;
+  other->view.key_code = secure::key_code(card->key);
   if (card->is_live && !std::exchange(other->is_announced, true)) {
     const bool was_there = std::erase(welcome_->present, news.number) > 0;
     events_.push_back({.kind = was_there ? RoomEvent::Kind::kPresent : RoomEvent::Kind::kJoined,
                        .member = news.number});
+    note_key(*other);
   } else if (other->is_announced && is_changed) {
     events_.push_back({.kind = RoomEvent::Kind::kChanged, .member = news.number});
   }
   open_waiting(now, *other);
+}
+
+// Trust on first use: whoever comes back under a name should have the key it had.
+void RoomMember::note_key(const Other& other) {
+  const std::string& name = other.view.person.name;
+  const bool is_namesake = std::ranges::any_of(others_, [&](const auto& entry) {
+    const Other& one = entry.second;
+    return &one != &other && one.is_announced && one.view.person.name == name;
+  });
+  if (name.empty() || is_namesake) {
+    return;
+  }
+  KnownKeys& known = options_.known_keys;
+  const auto before = known.find(name);
+  if (before == known.end() && known.size() == kKnownKeysMax) {
+    return;
+  }
+  if (before != known.end() && before->second != other.key) {
+    events_.push_back({.kind = RoomEvent::Kind::kKeyChanged, .member = other.view.number});
+  }
+  known[name] = other.key;
+}
+
+void RoomMember::handle_proof(TimePoint now, const room::MemberProof& news) {
+  if (!keys_->handle_proof(now, news.number, news.proof.bytes)) {
+    ++stats_.proofs_refused;
+  }
 }
 
 // Frames that arrived before the proof of their sender's presence.
@@ -342,12 +375,17 @@ void RoomMember::handle_farewell(const room::Farewell& farewell) {
 
 void RoomMember::settle_others(TimePoint now) {
   for (auto& [number, other] : others_) {
+    if (keys_ && !other.view.is_distrusted && keys_->is_distrusted(number)) {
+      other.view.is_distrusted = true;
+      events_.push_back({.kind = RoomEvent::Kind::kDistrusted, .member = number});
+    }
     other.receiver.settle(now);
     while (auto frame = other.receiver.poll_shown()) {
       ++other.view.frames_shown;
       shown_.push_back({number, *std::move(frame)});
     }
-    if (other.view.is_live && other.receiver.poll_key_frame_request(now)) {
+    if (other.view.is_live && !other.view.is_distrusted &&
+        other.receiver.poll_key_frame_request(now)) {
       ++other.view.key_frames_asked;
       outbox_.put(room::KeyFrameWanted{number});
     }
@@ -408,6 +446,19 @@ void RoomMember::tell_audience() {
   outbox_.put(audience);
 }
 
+void RoomMember::tell_proofs(TimePoint now) {
+  while (keys_ && !farewell_) {
+    auto proof = keys_->poll_proof(now);
+    if (!proof) {
+      return;
+    }
+    // Refused where several wait already: the link is down, and the frames did not arrive either.
+    (void)outbox_.put(room::Proof{.serial = ++proof_serial_,
+                                  .of_video = proof->kind == secure::MediaKind::kVideo,
+                                  .bytes = std::move(proof->bytes)});
+  }
+}
+
 void RoomMember::drain(TimePoint now) {
   now_ = now;
   while (const auto message = endpoint_.poll_message()) {
@@ -422,6 +473,7 @@ void RoomMember::drain(TimePoint now) {
   settle_others(now);
   tell_card();
   tell_audience();
+  tell_proofs(now);
   outbox_.flush(now, endpoint_);
 }
 
@@ -458,6 +510,7 @@ std::optional<std::vector<std::byte>> RoomMember::poll_transmit(TimePoint now) {
 
 TimePoint RoomMember::poll_timeout() const {
   TimePoint next = std::min(endpoint_.poll_timeout(), outbox_.poll_timeout());
+  next = std::min(next, keys_ && !farewell_ ? keys_->proof_timeout() : kNever);
   if (!options_.paced_by_sound_card) {
     next = std::min(next, next_play_.value_or(kNever));
   }

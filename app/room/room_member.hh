@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/call/call_receiver.hh"
@@ -19,13 +20,20 @@
 
 namespace cress::room {
 
+/// By name: at most RoomMember::kKnownKeysMax.
+using KnownKeys = std::map<std::string, secure::PublicKey>;
+
 struct RoomMemberOptions {
   session::EndpointOptions endpoint{};
+  /// Signs what this member sends: the same one for each join of one program.
+  secure::SigningKey identity{};
   /// How this member's camera is encoded; empty: it only receives. See room_video().
   std::optional<app::VideoSenderOptions> video{};
   /// From the room's link (secure::derive_room).
   secure::Secret media{};
   app::PersonState person{};
+  /// The key last seen under each name, of joins before.
+  KnownKeys known_keys{};
   /// This member was in the room before: that presence ends.
   std::optional<room::Replacing> replaces{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
@@ -43,6 +51,12 @@ struct OtherMember {
   /// Proven to be present now, with the room's link. Before that the member is unidentified: none
   /// of its media is displayed or played, and none of ours is forwarded to it.
   bool is_live = false;
+  /// To be compared by voice with what the member reads as its own (secure::key_code); empty before
+  /// a card has come.
+  std::string key_code{};
+  /// Frames have come in this member's name that it did not send, or that nothing shows to be its
+  /// own: no more of them is displayed or played.
+  bool is_distrusted = false;
   /// Level of the audio played last, dBov: 0 loudest, -127 silence.
   double level_dbov = -127;
   uint64_t frames_shown = 0;
@@ -62,8 +76,10 @@ struct RoomEvent {
     kJoined,   ///< likewise, after us
     kChanged,  ///< name, muted, camera off
     kLeft,
-    kSpeaker,   ///< `member` speaks, or none does
-    kFarewell,  ///< out of the room; no event follows
+    kSpeaker,     ///< `member` speaks, or none does
+    kFarewell,    ///< out of the room; no event follows
+    kKeyChanged,  ///< joined under the name of somebody who has left, with another key
+    kDistrusted,  ///< see OtherMember::is_distrusted
   };
   Kind kind = Kind::kWelcome;
   MemberNumber member = kNobody;
@@ -82,6 +98,7 @@ struct RoomMemberStats {
   uint64_t from_unknown = 0;    ///< audio and fragments from members whose card is unknown
   uint64_t cards_refused = 0;   ///< old, forged, or from another room
   uint64_t others_refused = 0;  ///< beyond kOthersMax
+  uint64_t proofs_refused = 0;  ///< not signed by the member in whose name they came
 };
 
 /// One member of a room, without I/O: a session with the relay, which sends the own camera and
@@ -97,6 +114,7 @@ class RoomMember {
   static constexpr size_t kOthersMax = 64;
   /// Encrypted frames of a member whose proof of presence is in transit, kept until it arrives.
   static constexpr size_t kWaitingMax = 32;
+  static constexpr size_t kKnownKeysMax = 256;
   /// Room messages that arrived before the welcome.
   static constexpr size_t kEarlyMax = 256;
 
@@ -134,6 +152,10 @@ class RoomMember {
   MemberNumber number() const { return welcome_ ? welcome_->number : kNobody; }
   const std::optional<room::Welcome>& welcome() const { return welcome_; }
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
+  /// Of the own key: see OtherMember::key_code.
+  std::string key_code() const { return secure::key_code(options_.identity.public_key()); }
+  /// For the next join.
+  const KnownKeys& known_keys() const { return options_.known_keys; }
   MemberNumber speaker() const { return speaker_.number; }
   /// As requested by the relay; nullopt: no request yet, and no video is sent.
   std::optional<DataRate> video_rate_max() const { return video_rate_max_; }
@@ -150,6 +172,7 @@ class RoomMember {
     bool is_known = false;      // by a card
     bool is_announced = false;  // by an event: it is identified
     OtherMember view;
+    secure::PublicKey key{};
     app::CallReceiver receiver;
     std::deque<media::EncodedFrame> waiting{};  // encrypted; at most kWaitingMax
   };
@@ -160,6 +183,8 @@ class RoomMember {
   void handle_control(TimePoint now, std::span<const std::byte> bytes);
   void handle_welcome(TimePoint now, const room::Welcome& welcome);
   void handle_member(TimePoint now, const room::MemberNews& news);
+  void handle_proof(TimePoint now, const room::MemberProof& news);
+  void note_key(const Other& other);
   void handle_left(TimePoint now, const room::MemberLeft& left);
   void handle_speaker(const room::SpeakerNews& speaker);
   void handle_video_rate(TimePoint now, const room::VideoRate& rate);
@@ -170,6 +195,7 @@ class RoomMember {
   void settle_others(TimePoint now);
   void tell_card();
   void tell_audience();
+  void tell_proofs(TimePoint now);
 
   RoomMemberOptions options_;
   session::Endpoint endpoint_;
@@ -184,6 +210,7 @@ class RoomMember {
   std::optional<app::CallSender> sender_;
   uint32_t card_revision_ = 0;
   bool card_changed_ = false;
+  uint32_t proof_serial_ = 0;
   uint32_t audience_revision_ = 0;
   bool audience_changed_ = false;
   room::View view_;

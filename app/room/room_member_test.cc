@@ -115,6 +115,7 @@ TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
     for (const OtherMember& other : viewer->member->others()) {
       EXPECT_EQ(other.frames_undecodable, 0U);
       EXPECT_EQ(other.frames_unopened, 0U);
+      EXPECT_FALSE(other.is_distrusted);
       EXPECT_LE(other.key_frames_asked, 4U) << other.person.name;
     }
   }
@@ -221,6 +222,14 @@ TEST(RoomMember, TheRelaysFarewellIsTheLastEvent) {
   }
 }
 
+std::vector<RoomEvent> events_of(RoomMember& member) {
+  std::vector<RoomEvent> events;
+  while (const auto event = member.poll_event()) {
+    events.push_back(*event);
+  }
+  return events;
+}
+
 // ---- A relay of our own making: frames modified in transit are not displayed.
 
 /// The relay's end of a leg together with the keys of a member with the room's link.
@@ -266,7 +275,7 @@ class LyingRelay {
     return frame;
   }
   media::EncodedFrame seal(media::EncodedFrame frame) {
-    frame.data = helper_.seal(now_, frame_metadata(frame), frame.data);
+    frame.data = helper_.seal(now_, secure::MediaKind::kVideo, frame_metadata(frame), frame.data);
     return frame;
   }
   void exchange() {
@@ -355,6 +364,79 @@ TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   expect_refused("cut", [](auto& frame) { frame.data.pop_back(); });
   // Later complete frames are displayed again, because the sender's encoder has continued.
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
+}
+
+/// A frame sealed in the helper's name by somebody else with the link.
+media::EncodedFrame forge(const secure::RoomKeys& owner, uint64_t counter,
+                          media::EncodedFrame frame) {
+  std::string label = "cress sender";
+  label.append(reinterpret_cast<const char*>(owner.instance().data()), owner.instance().size());
+  secure::SFrameKey key{secure::SFrameSuite::kAes128GcmSha256, secure::Use::kSeal,
+                        uint64_t{owner.member()} * 256,
+                        secure::expand(test_media(), label).bytes()};
+  frame.data = key.seal(counter, frame_metadata(frame), frame.data);
+  return frame;
+}
+
+TEST(RoomMember, FramesInAnothersNameAreFoundAndThenNoneIsDisplayed) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  relay.send_frame(relay.seal(relay.code(0)));
+  const media::EncodedFrame forged = relay.code(1);
+  (void)relay.seal(forged);  // its owner's frame with this counter does not arrive
+  media::EncodedFrame changed = forged;
+  changed.capture_time += 1ms;
+  relay.send_frame(forge(relay.helper(), 1, changed));
+  ASSERT_EQ(relay.shown().size(), 2U) << "as long as nothing contradicts it";
+  EXPECT_FALSE(relay.member().others().front().is_distrusted);
+  const auto proof = relay.helper().poll_proof(relay.now() + 2s);
+  ASSERT_TRUE(proof);
+  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
+  relay.exchange();
+  EXPECT_TRUE(relay.member().others().front().is_distrusted);
+  relay.send_frame(relay.seal(relay.code(2)));
+  EXPECT_EQ(relay.shown().size(), 2U);
+  EXPECT_EQ(relay.member().stats().proofs_refused, 0U);
+  const auto events = events_of(relay.member());
+  EXPECT_EQ(events.back().kind, RoomEvent::Kind::kDistrusted);
+  EXPECT_EQ(events.back().member, 2);
+}
+
+TEST(RoomMember, AProofThatItsSenderDidNotSignChangesNothing) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  relay.send_frame(relay.seal(relay.code(0)));
+  const auto forged = secure::build_frame_proof(
+      {.kind = secure::MediaKind::kVideo, .first = 0, .frames = {secure::FrameHash{}}},
+      secure::SigningKey{}, {});
+  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = forged}});
+  relay.tell(room::MemberProof{7, {.serial = 1, .of_video = true, .bytes = forged}});
+  relay.exchange();
+  EXPECT_EQ(relay.member().stats().proofs_refused, 2U);
+  relay.send_frame(relay.seal(relay.code(1)));
+  EXPECT_EQ(relay.shown().size(), 2U);
+}
+
+TEST(RoomMember, WhoComesBackWithAnotherKeyIsAnnounced) {
+  SimulatedRoom room;
+  const secure::SigningKey cems;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  Seat& cem = room.join({.name = "Cem", .seed = 3, .identity = cems});
+  room.run_until(kTimeZero + 2s);
+  EXPECT_EQ(ada.other("Ben")->key_code, ben.member->key_code());
+  EXPECT_NE(ada.other("Ben")->key_code, ada.other("Cem")->key_code);
+  room.leave(ben);
+  room.leave(cem);
+  room.run_until(kTimeZero + 3s);
+  const Seat& other_ben = room.join({.name = "Ben", .seed = 4});
+  const Seat& same_cem = room.join({.name = "Cem", .seed = 5, .identity = cems});
+  room.run_until(kTimeZero + 5s);
+  EXPECT_TRUE(ada.has(RoomEvent::Kind::kKeyChanged, other_ben.number));
+  EXPECT_TRUE(ada.has(RoomEvent::Kind::kJoined, same_cem.number));
+  EXPECT_FALSE(ada.has(RoomEvent::Kind::kKeyChanged, same_cem.number));
 }
 
 TEST(RoomMember, ReplayedOrMisattributedFrameIsNotDisplayed) {

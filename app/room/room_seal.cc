@@ -53,7 +53,7 @@ DataSize RoomSeal::frame_growth() const {
 }
 
 void RoomSeal::seal_frame(media::EncodedFrame& frame) {
-  frame.data = keys_.seal(now_, frame_metadata(frame), frame.data);
+  frame.data = keys_.seal(now_, secure::MediaKind::kVideo, frame_metadata(frame), frame.data);
 }
 
 std::vector<std::byte> RoomSeal::seal_sound(std::vector<std::byte> message,
@@ -62,8 +62,8 @@ std::vector<std::byte> RoomSeal::seal_sound(std::vector<std::byte> message,
   std::vector<std::byte> metadata(1 + kSoundHeadBytes);
   metadata.front() = static_cast<std::byte>(sound_level(samples));
   std::copy_n(message.begin(), kSoundHeadBytes, metadata.begin() + 1);
-  const std::vector<std::byte> sealed =
-      keys_.seal(now_, metadata, std::span{message}.subspan(kSoundHeadBytes));
+  const std::vector<std::byte> sealed = keys_.seal(now_, secure::MediaKind::kAudio, metadata,
+                                                   std::span{message}.subspan(kSoundHeadBytes));
   return room::build_member_message(
       room::kNobody, room::build_sound_body({.level = std::to_integer<uint8_t>(metadata.front()),
                                              .clear = std::span{metadata}.subspan(1),
@@ -73,7 +73,8 @@ std::vector<std::byte> RoomSeal::seal_sound(std::vector<std::byte> message,
 Result<Unit, secure::SFrameError> open_frame(TimePoint now, secure::RoomKeys& keys,
                                              room::MemberNumber member,
                                              media::EncodedFrame& frame) {
-  auto opened = keys.open(now, member, frame_metadata(frame), frame.data);
+  auto opened =
+      keys.open(now, member, secure::MediaKind::kVideo, frame_metadata(frame), frame.data);
   if (!opened) {
     return opened.error();
   }
@@ -88,7 +89,8 @@ std::optional<std::vector<std::byte>> open_sound(TimePoint now, secure::RoomKeys
   if (!sound) {
     return std::nullopt;
   }
-  const auto rest = keys.open(now, member, body.first(1 + kSoundHeadBytes), sound->sealed);
+  const auto rest = keys.open(now, member, secure::MediaKind::kAudio,
+                              body.first(1 + kSoundHeadBytes), sound->sealed);
   if (!rest) {
     return std::nullopt;
   }

@@ -49,6 +49,7 @@ struct SeatOptions {
   double loss = 0;
   uint64_t seed = 1;
   Duration propagation = 20ms;
+  secure::SigningKey identity{};
 };
 
 inline sim::LinkOptions link_of(const SeatOptions& options, DataRate rate, uint64_t seed) {
@@ -72,6 +73,7 @@ struct Seat final : Machine {
     member_options.video = room_video({.width = kTestWidth, .height = kTestHeight});
     member_options.media = test_media();
     member_options.person.name = options.name;
+    member_options.identity = options.identity;
     member = std::make_unique<RoomMember>(now, std::move(member_options), test_control());
     next_picture = now + options.seed % 7 * 5ms;
     next_sound = now + options.seed % 5 * 4ms;

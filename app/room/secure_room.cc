@@ -90,11 +90,18 @@ void SecureRoom::handle_connected(TimePoint now) {
   give_up_at_ = kNever;
 }
 
+void SecureRoom::drop_member() {
+  if (member_) {
+    options_.member.known_keys = member_->known_keys();
+  }
+  member_.reset();
+}
+
 void SecureRoom::handle_closed(TimePoint now, secure::CloseReason reason) {
   if (std::exchange(heard_farewell_, false) || hung_up_) {
     return;  // by us
   }
-  member_.reset();
+  drop_member();
   if (was_in_ &&
       (reason == secure::CloseReason::kTimedOut || reason == secure::CloseReason::kNoAnswer)) {
     rejoin(now, kRejoinAfter);
@@ -165,7 +172,7 @@ void SecureRoom::drain(TimePoint now) {
 
 // The relay has sent all its messages: we leave before it must repeat the last.
 void SecureRoom::handle_farewell(TimePoint now, room::Farewell farewell) {
-  member_.reset();
+  drop_member();
   heard_farewell_ = connection_->is_connected();
   connection_->hang_up(now);
   if (farewell.reason == room::FarewellReason::kDraining) {
@@ -253,7 +260,7 @@ void SecureRoom::hang_up(TimePoint now) {
   }
   connection_->hang_up(now);
   drain(now);
-  member_.reset();
+  drop_member();
   finish({secure::CloseReason::kHungUp});
 }
 

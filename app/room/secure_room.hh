@@ -97,6 +97,7 @@ class SecureRoom final : public live::LiveMachine {
   void drain(TimePoint now);
   void drain_events(TimePoint now);
   void drain_member();
+  void drop_member();
   void handle_connected(TimePoint now);
   void handle_closed(TimePoint now, secure::CloseReason reason);
   void handle_farewell(TimePoint now, room::Farewell farewell);

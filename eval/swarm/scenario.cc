@@ -135,9 +135,10 @@ std::unique_ptr<Person> Scenario::make_person(const Seat& seat) {
   const TimePoint local = now() + seat.clock_offset;
   const uint64_t seed = seed_ * 1000 + 10 * seat.id + seat.starts;
   if (kind_ == Kind::kRoom) {
-    return std::make_unique<Person>(
-        local, seat.name, room::SecureRoomOptions{.secret = secret(), .relay = address_of(0)},
-        seed);
+    room::SecureRoomOptions options;
+    options.secret = secret();
+    options.relay = address_of(0);
+    return std::make_unique<Person>(local, seat.name, std::move(options), seed);
   }
   live::SecureCallOptions options;
   options.connection.secret = secret();

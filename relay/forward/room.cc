@@ -365,6 +365,7 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
       ++stats_.sounds_left_out;
       return;
     }
+    from.source.heard_at = now;
     member.leg.send_sound(now, message, body->level >= options_.speaker.floor_level);
     touch(member);
   });
@@ -461,6 +462,8 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     }
   } else if (const auto* audience = std::get_if<room::Audience>(&*parsed)) {
     handle_audience(from, *audience);
+  } else if (const auto* proof = std::get_if<room::Proof>(&*parsed)) {
+    handle_proof(now, from, *proof);
   } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {
     handle_replacing(from, *replacing);
   } else if (std::holds_alternative<room::Leaving>(*parsed)) {

@@ -14,6 +14,8 @@ namespace {
 // later than this after the join, so that nobody can put off the plans of others.
 constexpr Duration kFirstPlan = 50ms;
 constexpr Duration kFirstPlanMax = 1s;
+// A proof comes at most 1.5 s after the frames, later where it had to be repeated.
+constexpr Duration kProofAfter = 3s;
 
 }  // namespace
 
@@ -47,6 +49,23 @@ void Room::handle_audience(Member& from, const room::Audience& audience) {
   }
   if (from.audience != before) {
     to_plan_ |= (before ^ from.audience) | uint64_t{1} << from.slot();
+  }
+}
+
+// To those who may have got the frames that it proves.
+void Room::handle_proof(TimePoint now, const Member& from, const room::Proof& proof) {
+  const bool was_heard = from.source.heard_at > now - kProofAfter;
+  for (const auto& other : slots_) {
+    if (!other || !other->is_in() || !from.may_reach(other->slot())) {
+      continue;
+    }
+    const bool hears = was_heard && (other->hears >> from.slot() & 1U) != 0;
+    const bool sees = other->leg.level(from.slot()) > FrameKind::kNone ||
+                      other->leg.lowered_at(from.slot()) > now - kProofAfter;
+    if (proof.of_video ? sees : hears) {
+      (void)other->leg.outbox().put(room::MemberProof{from.number(), proof});
+      touch(*other);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "transport/room/outbox.hh"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cress::room {
 namespace {
@@ -26,14 +27,32 @@ Outbox::Subject Outbox::subject_of(const RoomMessage& message) {
   if (const auto* left = std::get_if<MemberLeft>(&message)) {
     return {kind_of<MemberNews>(), left->number};
   }
+  if (const auto* proof = std::get_if<Proof>(&message)) {
+    return {message.index(), kNobody, proof->of_video, proof->serial};
+  }
+  if (const auto* proof = std::get_if<MemberProof>(&message)) {
+    return {message.index(), proof->number, proof->proof.of_video, proof->proof.serial};
+  }
   return {message.index(), kNobody};
+}
+
+bool Outbox::has_room_for(const Subject& subject) const {
+  const bool is_proof = subject.kind == kind_of<Proof>() || subject.kind == kind_of<MemberProof>();
+  if (!is_proof) {
+    return news_.size() < options_.news_max;
+  }
+  const auto [kind, about, of_video, serial] = subject;
+  const auto first = news_.lower_bound({kind, about, of_video, 0});
+  const auto last = news_.upper_bound({kind, about, of_video, UINT32_MAX});
+  return news_.size() < options_.news_max &&
+         static_cast<size_t>(std::distance(first, last)) < options_.proofs_max;
 }
 
 bool Outbox::put(const RoomMessage& message) {
   const Subject subject = subject_of(message);
   const auto known = news_.find(subject);
   if (known == news_.end()) {
-    if (news_.size() >= options_.news_max) {
+    if (!has_room_for(subject)) {
       return false;
     }
   } else if (known->second.on_its_way) {
@@ -97,8 +116,8 @@ void Outbox::flush(TimePoint now, session::Endpoint& endpoint) {
 }
 
 bool Outbox::delivered(size_t kind) const {
-  const auto at = news_.lower_bound(Subject{kind, kNobody});
-  return at == news_.end() || at->first.first != kind;
+  const auto at = news_.lower_bound(Subject{kind});
+  return at == news_.end() || at->first.kind != kind;
 }
 
 }  // namespace cress::room

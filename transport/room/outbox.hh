@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "transport/base/time.hh"
@@ -21,6 +20,8 @@ struct OutboxOptions {
   /// News are handed to the session while less than this of the flow waits there: the session's own
   /// queue drops what exceeds its bound.
   DataSize queued_max{2400};
+  /// More proofs of one member's audio, or video, do not wait: behind an outage they would be many.
+  size_t proofs_max = 4;
   /// News dropped by our own queue are retried after this.
   Duration retry_after_drop = 100ms;
 };
@@ -54,8 +55,14 @@ class Outbox {
   bool delivered(size_t kind) const;
 
  private:
-  /// The kind, then the member it is about: a join and a leave of one member are one subject.
-  using Subject = std::pair<size_t, MemberNumber>;
+  /// A join and a leave of one member are one subject; each proof is one of its own.
+  struct Subject {
+    size_t kind = 0;
+    MemberNumber about = kNobody;
+    bool of_video = false;
+    uint32_t serial = 0;
+    friend auto operator<=>(const Subject&, const Subject&) = default;
+  };
   struct News {
     std::vector<std::byte> bytes;
     std::optional<session::MessageId> on_its_way;
@@ -63,6 +70,7 @@ class Outbox {
   };
 
   static Subject subject_of(const RoomMessage& message);
+  bool has_room_for(const Subject& subject) const;
 
   OutboxOptions options_;
   std::map<Subject, News> news_;                // at most news_max

@@ -43,10 +43,16 @@ PresenceToken random_token(Rng& rng) {
   return token;
 }
 
+Proof random_proof(Rng& rng) {
+  return {.serial = static_cast<uint32_t>(rng.next()),
+          .of_video = rng.chance(0.5),
+          .bytes = std::vector<std::byte>(rng.below(kProofSizeMax + 1), std::byte{7})};
+}
+
 RoomMessage random_message(Rng& rng) {
   const auto revision = static_cast<uint32_t>(rng.next());
   const DataRate rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.below(1U << 30U)));
-  switch (rng.below(12)) {
+  switch (rng.below(14)) {
     case 0:
       return random_card(rng);
     case 1:
@@ -82,6 +88,10 @@ RoomMessage random_message(Rng& rng) {
       return Audience{.revision = revision, .members = random_numbers(rng, kPresentMax)};
     case 10:
       return Replacing{random_number(rng), random_token(rng)};
+    case 11:
+      return random_proof(rng);
+    case 12:
+      return MemberProof{.number = random_number(rng), .proof = random_proof(rng)};
     default:
       return Farewell{.reason = static_cast<FarewellReason>(1 + rng.below(5)),
                       .again_in = std::chrono::milliseconds{rng.below(86'400'001)}};
@@ -94,7 +104,7 @@ TEST(RoomMessage, ParseReturnsWhatWasBuilt) {
     const RoomMessage message = random_message(rng);
     const auto bytes = build_room_message(message);
     EXPECT_EQ(bytes[0], kRoomMessageByte);
-    EXPECT_LE(bytes.size(), 600U);
+    EXPECT_LE(bytes.size(), 900U) << "fits a datagram";
     const auto parsed = parse_room_message(bytes);
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, message);
@@ -139,8 +149,8 @@ TEST(RoomMessage, EachFieldBeyondItsRangeIsRefused) {
   EXPECT_EQ(parse_room_message(raw({0x1A, 4, 0x08, 0x80, 0x80, 0x04})).error(), kOutOfRange);
   EXPECT_EQ(parse_room_message(raw({0x92, 0x01, 4, 0x08, 1, 0x10, 4})).error(), kOutOfRange);
   EXPECT_EQ(parse_room_message(raw({0xAA, 0x01, 0})).error(), kOutOfRange);
-  std::vector<std::byte> card = raw({0x0A, 0x84, 0x04, 0x12, 0x81, 0x04});  // 513 bytes sealed
-  card.resize(card.size() + 513);
+  std::vector<std::byte> card = raw({0x0A, 0x84, 0x05, 0x12, 0x81, 0x05});  // 641 bytes sealed
+  card.resize(card.size() + 641);
   EXPECT_EQ(parse_room_message(card).error(), kOutOfRange);
 }
 
@@ -171,8 +181,20 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
   const Field fields[]{
       {"card size",
        {},
-       512,
+       640,
        [](auto& m, uint32_t v) { m.mutable_card()->set_sealed(std::string(v, 'x')); }},
+      {"proof size",
+       {},
+       875,
+       [](auto& m, uint32_t v) { m.mutable_proof()->set_proof(std::string(v, 'x')); }},
+      {"proven", 1, 65535, [](auto& m, uint32_t v) { m.mutable_member_proof()->set_number(v); }},
+      {"member's proof size",
+       {},
+       875,
+       [](auto& m, uint32_t v) {
+         m.mutable_member_proof()->set_number(1);
+         m.mutable_member_proof()->mutable_proof()->set_proof(std::string(v, 'x'));
+       }},
       {"pinned", {}, 65535, [](auto& m, uint32_t v) { m.mutable_view()->set_pinned(v); }},
       {"of", 1, 65535, [](auto& m, uint32_t v) { m.mutable_key_frame_request()->set_member(v); }},
       {"welcome", 1, 65535, [](auto& m, uint32_t v) { m.mutable_welcome()->set_number(v); }},
@@ -221,7 +243,7 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
       {"news", 1, 65535, [](auto& m, uint32_t v) { m.mutable_member()->set_number(v); }},
       {"news size",
        {},
-       512,
+       640,
        [](auto& m, uint32_t v) {
          m.mutable_member()->set_number(1);
          m.mutable_member()->set_sealed(std::string(v, 'x'));
@@ -417,6 +439,19 @@ TEST_F(OutboxTest, NewerNewsReplaceOlderAndArriveLast) {
   EXPECT_EQ(
       std::ranges::count(heard_, RoomMessage{MemberNews{.number = 7, .card = {.revision = 1}}}), 0);
   EXPECT_NE(std::ranges::find(heard_, RoomMessage{MemberLeft{.number = 7}}), heard_.end());
+}
+
+TEST_F(OutboxTest, EachProofIsSentAndFourOfAKindMayWait) {
+  const auto proof = [](MemberNumber of, bool of_video, uint32_t serial) {
+    return MemberProof{.number = of, .proof = {.serial = serial, .of_video = of_video}};
+  };
+  for (uint32_t serial = 1; serial <= 5; ++serial) {
+    EXPECT_EQ(outbox_.put(proof(1, false, serial)), serial <= 4) << serial;
+    EXPECT_EQ(outbox_.put(proof(1, true, serial)), serial <= 4) << serial;
+    EXPECT_EQ(outbox_.put(proof(2, false, serial)), serial <= 4) << serial;
+    EXPECT_EQ(outbox_.put(Proof{.serial = serial}), serial <= 4) << "own";
+  }
+  EXPECT_EQ(outbox_.size(), 16U);
 }
 
 TEST_F(OutboxTest, TheWelcomeComesFirst) {

@@ -23,7 +23,7 @@ uint32_t kbps_of(DataRate rate) {
 }
 
 std::string to_string(std::span<const std::byte> bytes) {
-  check(bytes.size() <= kCardSizeMax, "room message: card too long");
+  check(bytes.size() <= std::max(kCardSizeMax, kProofSizeMax), "room message: too long");
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
   return text;
@@ -117,6 +117,16 @@ void fill(pb::RoomMessage& out, const Farewell& farewell) {
   out.mutable_farewell()->set_again_ms(static_cast<uint32_t>(
       std::chrono::floor<std::chrono::milliseconds>(farewell.again_in).count()));
 }
+void fill(pb::Proof& to, const Proof& proof) {
+  to.set_serial(proof.serial);
+  to.set_of_video(proof.of_video);
+  to.set_proof(to_string(proof.bytes));
+}
+void fill(pb::RoomMessage& out, const Proof& proof) { fill(*out.mutable_proof(), proof); }
+void fill(pb::RoomMessage& out, const MemberProof& news) {
+  out.mutable_member_proof()->set_number(news.number);
+  fill(*out.mutable_member_proof()->mutable_proof(), news.proof);
+}
 
 Parsed parse(const pb::Card& from) {
   if (from.sealed().size() > kCardSizeMax) {
@@ -209,6 +219,24 @@ Parsed parse(const pb::Farewell& from) {
   return RoomMessage{
       Farewell{.reason = static_cast<FarewellReason>(from.reason()), .again_in = again_in}};
 }
+std::optional<Proof> to_proof(const pb::Proof& from) {
+  if (from.proof().size() > kProofSizeMax) {
+    return std::nullopt;
+  }
+  return Proof{
+      .serial = from.serial(), .of_video = from.of_video(), .bytes = to_bytes(from.proof())};
+}
+Parsed parse(const pb::Proof& from) {
+  auto proof = to_proof(from);
+  return proof ? Parsed{RoomMessage{*std::move(proof)}} : kOutOfRange;
+}
+Parsed parse(const pb::MemberProof& from) {
+  auto proof = to_proof(from.proof());
+  if (!is_number(from.number()) || !proof) {
+    return kOutOfRange;
+  }
+  return RoomMessage{MemberProof{static_cast<MemberNumber>(from.number()), *std::move(proof)}};
+}
 
 }  // namespace
 
@@ -257,6 +285,10 @@ Parsed parse_room_message(std::span<const std::byte> bytes) {
       return parse(message.video_rate());
     case pb::RoomMessage::kFarewell:
       return parse(message.farewell());
+    case pb::RoomMessage::kProof:
+      return parse(message.proof());
+    case pb::RoomMessage::kMemberProof:
+      return parse(message.member_proof());
     case pb::RoomMessage::MESSAGE_NOT_SET:
       return RoomMessageError::kMalformed;
   }

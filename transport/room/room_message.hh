@@ -21,7 +21,8 @@ namespace cress::room {
 /// A control message that begins with this byte or above is a room message; one below it is a call
 /// message.
 inline constexpr std::byte kRoomMessageByte{16};
-inline constexpr size_t kCardSizeMax = 512;
+inline constexpr size_t kCardSizeMax = 640;
+inline constexpr size_t kProofSizeMax = 875;
 inline constexpr size_t kRoomNameSizeMax = 64;
 inline constexpr int kPresentMax = 64;
 /// Bounds on a request for video: the number of members listed and the frame height; larger values
@@ -70,6 +71,13 @@ struct Replacing {
   MemberNumber number = kNobody;
   PresenceToken token{};
   friend bool operator==(const Replacing&, const Replacing&) = default;
+};
+/// A member's signature of frames that it sent, for those who received them.
+struct Proof {
+  uint32_t serial = 0;    ///< each is another message: none replaces the one before
+  bool of_video = false;  ///< else of audio
+  std::vector<std::byte> bytes{};
+  friend bool operator==(const Proof&, const Proof&) = default;
 };
 
 // From the relay to a member.
@@ -120,9 +128,15 @@ struct Farewell {
   Duration again_in{};  ///< sent in whole milliseconds; at most kAgainInMax
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
+struct MemberProof {
+  MemberNumber number = kNobody;
+  Proof proof{};
+  friend bool operator==(const MemberProof&, const MemberProof&) = default;
+};
 
-using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome,
-                                 MemberNews, MemberLeft, SpeakerNews, VideoRate, Farewell>;
+using RoomMessage =
+    std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome, MemberNews,
+                 MemberLeft, SpeakerNews, VideoRate, Farewell, Proof, MemberProof>;
 
 enum class RoomMessageError {
   kNotARoomMessage,  ///< does not begin with kRoomMessageByte
@@ -130,8 +144,8 @@ enum class RoomMessageError {
   kOutOfRange,       ///< a field beyond what the layout allows
 };
 
-/// The message with kRoomMessageByte before it. A card or name beyond its size, or a number, rate
-/// or duration that cannot be encoded, is a check failure: it is our own data.
+/// The message with kRoomMessageByte before it. A card, proof or name beyond its size, or a number,
+/// rate or duration that cannot be encoded, is a check failure: it is our own data.
 std::vector<std::byte> build_room_message(const RoomMessage& message);
 /// Total: any bytes give a message or one error. The members validate the content of a card.
 Result<RoomMessage, RoomMessageError> parse_room_message(std::span<const std::byte> bytes);

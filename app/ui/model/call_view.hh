@@ -79,12 +79,15 @@ struct Member {
   Person person{};
   ShownPicture picture{};
   float level_dbfs = kSilenceDbfs;  ///< in coarse steps, because each change causes a redraw
+  std::string key_code{};           ///< shown while the panel is open; empty: not known
+  bool is_distrusted = false;       ///< nothing of it is shown any more
   friend bool operator==(const Member&, const Member&) = default;
 };
 
 /// A room at a relay. Numbers are those of `others`, or 0 for none.
 struct Room {
   std::string name{};
+  std::string key_code{};        ///< own
   std::vector<Member> others{};  ///< in the order of joining
   uint32_t speaker = 0;
   bool self_speaks = false;

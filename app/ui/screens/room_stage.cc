@@ -48,6 +48,11 @@ void draw_pin(Ui& ui, const Rect& tile, bool pinned) {
             behind);
 }
 
+// People read their codes to each other with the panel open.
+std::string with_code(const Ui& ui, const std::string& name, const std::string& code) {
+  return ui.state.panel_open && !code.empty() ? name + "   " + code : name;
+}
+
 void draw_member(Ui& ui, const Rect& tile, const Member& member) {
   const Room& room = *ui.view.room;
   const bool pinned = member.number == room.pinned;
@@ -66,7 +71,11 @@ void draw_member(Ui& ui, const Rect& tile, const Member& member) {
                .texture = texture_of(ui, member),
                .captured_at = member.picture.captured_at},
               kTileRadius);
-  draw_tile_name(ui, tile, {.words = who, .muted = member.person.muted, .dbfs = member.level_dbfs});
+  const std::string words = member.is_distrusted ? who + " (not trusted)" : who;
+  draw_tile_name(ui, tile,
+                 {.words = with_code(ui, words, member.key_code),
+                  .muted = member.person.muted,
+                  .dbfs = member.level_dbfs});
   const TimePoint rests_at = ui.state.active_at + kHideAfter;
   const bool is_meant = (state.hovered && ui.now < rests_at) || state.shows_ring;
   if (pinned || is_meant) {
@@ -79,7 +88,10 @@ void draw_member(Ui& ui, const Rect& tile, const Member& member) {
 void draw_own_tile(Ui& ui, const Rect& tile) {
   draw_own(ui, tile, kTileRadius);
   const bool heard = !ui.view.self.muted || ui.view.push_to_talk;
-  draw_tile_name(ui, tile, {.words = "You", .muted = !heard, .dbfs = ui.view.microphone_dbfs});
+  draw_tile_name(ui, tile,
+                 {.words = with_code(ui, "You", ui.view.room->key_code),
+                  .muted = !heard,
+                  .dbfs = ui.view.microphone_dbfs});
   const bool is_alone = ui.view.room->others.empty();
   draw_frame(ui, tile, ui.view.room->self_speaks && !is_alone, false);
 }

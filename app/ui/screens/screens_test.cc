@@ -160,7 +160,7 @@ CallView pair_view() {
 
 CallView room_of(uint32_t others) {
   CallView view = pair_view();
-  view.room = Room{.name = "kitchen"};
+  view.room = Room{.name = "kitchen", .key_code = "0117 5482 1993"};
   constexpr std::array<const char*, 5> kOthers{"Ben", "", "Gertrude-Maria von Hohenfels", "Đorđe",
                                                "Ines"};
   for (uint32_t number = 1; number <= others; ++number) {
@@ -170,6 +170,8 @@ CallView room_of(uint32_t others) {
     member.person.shares_screen = number % 14 == 6;
     member.picture.captured_at = kShownAt - (number == 2 ? 1500ms : 20ms);
     member.level_dbfs = number == 1 ? -18.0F : kSilenceDbfs;
+    member.key_code = number == 1 ? "4821 9930 1175" : "";
+    member.is_distrusted = number == 3;
     view.room->others.push_back(member);
   }
   return view;
@@ -465,8 +467,8 @@ std::string line_of(Sight& sight, const Scene& scene, bool with_texts) {
   }
   const auto wake = sight.wake == kNever ? std::string{"never"}
                                          : std::to_string((sight.wake - sight.now) / 1ms) + " ms";
-  std::string line = scene.name + ": " + std::to_string(drawn.vertices) + " " +
-                     drawn.shapes + " " + golden_digest(texts).substr(0, 8) + " " +
+  std::string line = scene.name + ": " + std::to_string(drawn.vertices) + " " + drawn.shapes + " " +
+                     golden_digest(texts).substr(0, 8) + " " +
                      golden_digest(controls).substr(0, 8) + " " + wake + asked + "\n";
   return with_texts ? line + texts : line;
 }

@@ -7,33 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "transport/base/check.hh"
 #include "transport/secure/crypto/aead_cipher.hh"
+#include "transport/secure/crypto/openssl.hh"
 
 namespace cress::secure {
-namespace {
-
-// OpenSSL takes bytes as unsigned char.
-const unsigned char* raw(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* raw_out(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
-}
-
-void require(bool condition, const char* what) {
-  if (!condition) {
-    throw std::runtime_error(std::string{"OpenSSL cannot "} + what +
-                             ": is this a build of it without that?");
-  }
-}
-
-}  // namespace
-
 Secret::~Secret() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 
 void fill_random(std::span<std::byte> out) {
@@ -58,6 +38,20 @@ Secret expand(const Secret& secret, std::string_view label) {
 
 Secret extract(std::span<const std::byte> input, std::string_view salt) {
   return hmac(std::as_bytes(std::span{salt}), input);
+}
+
+std::array<std::byte, 32> sha256(std::span<const std::byte> first,
+                                 std::span<const std::byte> second) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
+                                                                        &EVP_MD_CTX_free};
+  std::array<std::byte, 32> out{};
+  const bool ok = context != nullptr &&
+                  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1 &&
+                  EVP_DigestUpdate(context.get(), first.data(), first.size()) == 1 &&
+                  EVP_DigestUpdate(context.get(), second.data(), second.size()) == 1 &&
+                  EVP_DigestFinal_ex(context.get(), raw_out(out), nullptr) == 1;
+  require(ok, "compute SHA-256");
+  return out;
 }
 
 std::vector<std::byte> hkdf(Hash hash, std::string_view salt, std::span<const std::byte> input,

@@ -43,6 +43,10 @@ Secret expand(const Secret& secret, std::string_view label);
 /// HKDF-Extract (§2.2) of any input; the default salt is that of two-party links.
 Secret extract(std::span<const std::byte> input, std::string_view salt = "cress link 1");
 
+/// SHA-256 (FIPS 180-4) of one text after the other.
+std::array<std::byte, 32> sha256(std::span<const std::byte> first,
+                                 std::span<const std::byte> second = {});
+
 enum class Hash : uint8_t { kSha256, kSha512 };
 /// HKDF-Extract and HKDF-Expand of `info` to at most one block of the hash, as other protocols
 /// prescribe.

@@ -8,7 +8,10 @@
 namespace cress::secure {
 namespace {
 
-constexpr size_t kFixed = 2 + 1;  // member, number of greetings
+constexpr size_t kKeyAt = 2;
+constexpr size_t kCounterAt = kKeyAt + sizeof(PublicKey);
+constexpr size_t kGreetingsAt = kCounterAt + 8;
+constexpr size_t kFixed = kGreetingsAt + 1;
 constexpr size_t kGreetingSize = sizeof(CardGreeting);
 
 }  // namespace
@@ -17,21 +20,28 @@ void append_card_text(const CardText& text, std::vector<std::byte>& out) {
   check(text.greetings.size() <= kRoomOthersMax && text.body.size() <= kCardBodyMax,
         "a card's text is small");
   append_number(text.member, 2, out);
+  out.insert(out.end(), text.key.begin(), text.key.end());
+  append_number(text.next_counter, 8, out);
   append_number(text.greetings.size(), 1, out);
   for (const CardGreeting& greeting : text.greetings) {
     out.insert(out.end(), greeting.begin(), greeting.end());
   }
   out.insert(out.end(), text.body.begin(), text.body.end());
+  out.insert(out.end(), text.signature.begin(), text.signature.end());
 }
 
 Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
-  if (bytes.size() < kFixed) {
+  if (bytes.size() < kFixed + sizeof(Signature)) {
     return CardError::kMalformed;
   }
   CardText text;
   text.member = static_cast<uint16_t>(number_at(bytes, 0, 2));
-  const size_t greetings = number_at(bytes, 2, 1);
-  std::span<const std::byte> rest = bytes.subspan(kFixed);
+  std::copy_n(bytes.begin() + kKeyAt, text.key.size(), text.key.begin());
+  text.next_counter = number_at(bytes, kCounterAt, 8);
+  std::copy_n(bytes.end() - sizeof(Signature), sizeof(Signature), text.signature.begin());
+  const size_t greetings = number_at(bytes, kGreetingsAt, 1);
+  std::span<const std::byte> rest =
+      bytes.subspan(kFixed, bytes.size() - kFixed - sizeof(Signature));
   if (greetings > kRoomOthersMax || rest.size() < greetings * kGreetingSize ||
       rest.size() > greetings * kGreetingSize + kCardBodyMax) {
     return CardError::kMalformed;

@@ -13,11 +13,11 @@ namespace cress::secure {
 namespace {
 
 // docs/protocol/wire.md, "Member cards"
-constexpr std::byte kCardVersion{2};
+constexpr std::byte kCardVersion{3};
 constexpr size_t kInstanceOffset = 1;
 constexpr size_t kCounterOffset = 17;
 constexpr size_t kCardHeader = 25;
-constexpr size_t kCardFixed = 2 + 1;  // member, number of greetings
+constexpr size_t kCardFixed = 2 + sizeof(PublicKey) + 8 + 1 + sizeof(Signature);
 static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) + kCardBodyMax +
                   kTagSize <=
               kCardSizeMax);
@@ -45,6 +45,19 @@ InstanceId random_instance() {
   InstanceId instance{};
   fill_random(instance);
   return instance;
+}
+
+ProofContext proof_context(uint16_t member, const InstanceId& instance) {
+  ProofContext context{};
+  put_number(context, 0, 2, member);
+  std::ranges::copy(instance, context.begin() + 2);
+  return context;
+}
+
+/// What a card's signature covers: its header, and its text up to the signature.
+std::vector<std::byte> signed_card(std::span<const std::byte> header,
+                                   std::span<const std::byte> text) {
+  return labelled("cress card 3", {header, text.first(text.size() - sizeof(Signature))});
 }
 
 CardGreeting greeting_of(const InstanceId& instance) {
@@ -87,12 +100,19 @@ std::vector<std::byte> RoomKeys::make_card(std::span<const std::byte> body) {
   card.insert(card.end(), instance_.begin(), instance_.end());
   const uint64_t counter = next_card_++;
   append_number(counter, 8, card);
-  CardText text{.member = member_, .greetings = {}, .body = {}};
+  CardText text{.member = member_,
+                .key = options_.identity.public_key(),
+                .next_counter = next_counter_,
+                .greetings = {},
+                .body = {}};
   for (const auto& [number, greeted] : members_) {
     text.greetings.push_back(greeting_of(greeted.instance));
   }
   text.body.assign(body.begin(), body.end());
   append_card_text(text, card);
+  const Signature signature = options_.identity.sign(
+      signed_card(std::span{card}.first(kCardHeader), std::span{card}.subspan(kCardHeader)));
+  std::ranges::copy(signature, card.end() - sizeof(Signature));
   card.resize(card.size() + kTagSize);
   const std::span<std::byte> all{card};
   card_key(Use::kSeal, card_root_, instance_)
@@ -125,6 +145,10 @@ Result<RoomKeys::Card, CardError> RoomKeys::open_card(std::span<const std::byte>
     return parsed.error();
   }
   card.text = std::move(parsed).value();
+  if (!is_signed_by(card.text.key, signed_card(bytes.first(kCardHeader), text),
+                    card.text.signature)) {
+    return CardError::kBadSignature;
+  }
   return card;
 }
 
@@ -151,7 +175,8 @@ Result<CardNews, CardError> RoomKeys::handle_card(uint16_t member,
   }
   const bool is_live = greets_us(card);
   auto known = members_.find(member);
-  const bool is_new = known == members_.end() || known->second.instance != card.instance;
+  const bool is_new = known == members_.end() || known->second.instance != card.instance ||
+                      known->second.key != card.text.key;
   if (!is_new && card.counter < known->second.card_counter) {
     return CardError::kStale;
   }
@@ -168,12 +193,15 @@ Result<CardNews, CardError> RoomKeys::handle_card(uint16_t member,
   Member& entry = members_[member];
   if (is_new) {
     entry.instance = card.instance;
+    entry.key = card.text.key;
+    entry.checker = FrameChecker{card.text.next_counter};
     card_due_ = true;
   }
+  entry.checker.handle_counter(card.text.next_counter);
   entry.is_live = entry.is_live || is_live;
   entry.card_counter = card.counter;
   entry.body = card.text.body;
-  return CardNews{entry.instance, entry.body, entry.is_live, is_new};
+  return CardNews{entry.instance, entry.key, entry.body, entry.is_live, is_new};
 }
 
 void RoomKeys::end_presence(const Presence& presence) {
@@ -270,7 +298,8 @@ SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instanc
 
 // ---- frames
 
-std::vector<std::byte> RoomKeys::seal(TimePoint now, std::span<const std::byte> metadata,
+std::vector<std::byte> RoomKeys::seal(TimePoint now, MediaKind kind,
+                                      std::span<const std::byte> metadata,
                                       std::span<const std::byte> plain) {
   forget_past(now);
   if (sealed_with_key_ == options_.frames_per_key && sealing_ahead_ < kEpochsAhead) {
@@ -278,10 +307,41 @@ std::vector<std::byte> RoomKeys::seal(TimePoint now, std::span<const std::byte> 
     renew_sealing();
   }
   ++sealed_with_key_;
-  return sealing_.seal(next_counter_++, metadata, plain);
+  auto frame = sealing_.seal(next_counter_, metadata, plain);
+  prover_.add(now, kind, next_counter_++, hash_frame(metadata, frame));
+  return frame;
+}
+
+std::optional<RoomKeys::BuiltProof> RoomKeys::poll_proof(TimePoint now) {
+  const auto proof = prover_.poll(now);
+  if (!proof) {
+    return std::nullopt;
+  }
+  return BuiltProof{
+      proof->kind, build_frame_proof(*proof, options_.identity, proof_context(member_, instance_))};
+}
+
+bool RoomKeys::handle_proof(TimePoint now, uint16_t member, std::span<const std::byte> bytes) {
+  const auto known = members_.find(member);
+  if (known == members_.end() || !known->second.is_live) {
+    return false;
+  }
+  Member& sender = known->second;
+  auto proof = open_frame_proof(bytes, sender.key, proof_context(member, sender.instance));
+  if (!proof) {
+    return false;
+  }
+  sender.checker.handle_proof(now, *std::move(proof));
+  return true;
+}
+
+bool RoomKeys::is_distrusted(uint16_t member) const {
+  const auto known = members_.find(member);
+  return known != members_.end() && known->second.checker.is_distrusted();
 }
 
 Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16_t member,
+                                                           MediaKind kind,
                                                            std::span<const std::byte> metadata,
                                                            std::span<const std::byte> frame) {
   forget_past(now);
@@ -296,23 +356,29 @@ Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16
     return SFrameError::kUnknownKey;
   }
   Member& sender = known->second;
-  if (!sender.seen.is_new(parsed->header.counter)) {
+  const uint64_t counter = parsed->header.counter;
+  if (!sender.seen.is_new(counter)) {
     return SFrameError::kReplayed;
   }
-  const auto cached = std::find_if(sender.keys.begin(), sender.keys.end(),
-                                   [&](const OpenKey& key) { return key.epoch == *epoch; });
-  if (cached != sender.keys.end()) {
-    auto plain = cached->key.open(*parsed, metadata, frame);
-    if (plain) {
-      sender.seen.insert(parsed->header.counter);
-    }
+  if (sender.checker.is_distrusted() || !sender.checker.is_plausible(counter)) {
+    return SFrameError::kNotProven;
+  }
+  auto key = std::find_if(sender.keys.begin(), sender.keys.end(),
+                          [&](const OpenKey& open) { return open.epoch == *epoch; });
+  std::optional<SFrameKey> fresh;
+  if (key == sender.keys.end()) {
+    fresh = make_key(Use::kOpen, member, sender.instance, *epoch);
+  }
+  auto plain = (fresh ? *fresh : key->key).open(*parsed, metadata, frame);
+  if (!plain) {
     return plain;
   }
-  SFrameKey key = make_key(Use::kOpen, member, sender.instance, *epoch);
-  auto plain = key.open(*parsed, metadata, frame);
-  if (plain) {
-    sender.seen.insert(parsed->header.counter);
-    sender.keys.push_back({*epoch, std::move(key)});
+  if (fresh) {
+    sender.keys.push_back({*epoch, *std::move(fresh)});
+  }
+  sender.seen.insert(counter);
+  if (!sender.checker.check(now, kind, counter, hash_frame(metadata, frame))) {
+    return SFrameError::kNotProven;
   }
   return plain;
 }

@@ -13,6 +13,8 @@
 #include "transport/base/result.hh"
 #include "transport/base/time.hh"
 #include "transport/secure/crypto/crypto.hh"
+#include "transport/secure/crypto/signature.hh"
+#include "transport/secure/group/frame_proof.hh"
 #include "transport/secure/group/member_card.hh"
 #include "transport/secure/group/sframe.hh"
 #include "transport/secure/records/replay_window.hh"
@@ -26,10 +28,13 @@ struct RoomKeysOptions {
   /// After this many frames of our own our next key begins, at most kEpochsAhead times (days). Far
   /// below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
   uint64_t frames_per_key = 1U << 24U;
+  /// Signs our cards and frames. The same one after a rejoin shows that it is the same program.
+  SigningKey identity{};
 };
 
 struct CardNews {
   InstanceId instance{};
+  PublicKey key{};              ///< that of its member
   std::vector<std::byte> body;  ///< as its member supplied it, at most kCardBodyMax
   /// The sender of the card has seen our card, so it is present now and the card is not a replay.
   /// Before that none of its frames open.
@@ -51,8 +56,13 @@ struct CardNews {
 /// A presence is an instance under a number: a card with the instance of another member is another
 /// presence, and its end changes nothing for that member.
 ///
+/// Everybody with the link can compute a sender's key. So a member signs its card, and then what it
+/// sealed, every 1.5 s; frames are opened at once, and a sender in whose name somebody else turns
+/// out to have sent is distrusted from then on: none of its frames opens.
+///
 /// After handle_card and handle_left, if card_due(), send make_card() to all members through the
-/// relay. Peer data never fails a check. Threads: none inside; one owner. `now` never goes back.
+/// relay; likewise each poll_proof(). Peer data never fails a check. Threads: none inside; one
+/// owner. `now` never goes back.
 class RoomKeys {
  public:
   /// Created at each join, once the relay has assigned a number (1..65535).
@@ -71,15 +81,27 @@ class RoomKeys {
 
   /// `metadata` travels with the frame, unencrypted. The metadata of two kinds of frames must not
   /// be confusable.
-  std::vector<std::byte> seal(TimePoint now, std::span<const std::byte> metadata,
+  std::vector<std::byte> seal(TimePoint now, MediaKind kind, std::span<const std::byte> metadata,
                               std::span<const std::byte> plain);
   /// A frame that the relay attributes to `member`. Total.
-  Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member,
+  Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member, MediaKind kind,
                                                    std::span<const std::byte> metadata,
                                                    std::span<const std::byte> frame);
+  struct BuiltProof {
+    MediaKind kind = MediaKind::kAudio;
+    std::vector<std::byte> bytes;  ///< at most kProofSizeMax
+  };
+  /// Proof of frames that we sealed, when it is due (FrameProver::kInterval): for all who got them.
+  std::optional<BuiltProof> poll_proof(TimePoint now);
+  TimePoint proof_timeout() const { return prover_.poll_timeout(); }
+  /// A proof that the relay attributes to `member`. Total. False: it is not that member's.
+  bool handle_proof(TimePoint now, uint16_t member, std::span<const std::byte> bytes);
+  /// Somebody has sent in this member's name: see FrameChecker.
+  bool is_distrusted(uint16_t member) const;
 
   uint16_t member() const { return member_; }
   const InstanceId& instance() const { return instance_; }
+  const PublicKey& public_key() const { return options_.identity.public_key(); }
   /// The room's.
   uint32_t epoch() const { return epoch_; }
   /// That of the next frame that we seal.
@@ -100,11 +122,13 @@ class RoomKeys {
   };
   struct Member {
     InstanceId instance{};
+    PublicKey key{};
     bool is_live = false;
     uint64_t card_counter = 0;
     std::vector<std::byte> body;
     std::vector<OpenKey> keys;  // of the current epoch and those in past_
     ReplayWindow seen{kReplayKept};
+    FrameChecker checker{};
   };
   struct Presence {
     uint16_t member = 0;
@@ -145,6 +169,7 @@ class RoomKeys {
   uint64_t next_counter_ = 0;
   uint64_t sealed_with_key_ = 0;
   SFrameKey sealing_;
+  FrameProver prover_;
 
   std::map<uint16_t, Member> members_;
   std::deque<Presence> over_;  // oldest first

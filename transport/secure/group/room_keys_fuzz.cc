@@ -44,9 +44,9 @@ struct Room {
     }
   }
   void require_heard(RoomKeys& from, RoomKeys& at) {
-    const auto frame = from.seal(now, {}, {});
-    require(at.open(now, from.member(), {}, frame).has_value());
-    require(!at.open(now, from.member(), {}, frame));
+    const auto frame = from.seal(now, MediaKind::kAudio, {}, {});
+    require(at.open(now, from.member(), MediaKind::kAudio, {}, frame).has_value());
+    require(!at.open(now, from.member(), MediaKind::kAudio, {}, frame));
   }
 };
 
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     RoomKeys& source = rest[1] % 2 == 0 ? friendly : third;
     if (rest[2] != 255) {
       bytes = is_card ? source.make_card(given.first(std::min(given.size(), kCardBodyMax)))
-                      : source.seal(room.now, {}, given);
+                      : source.seal(room.now, MediaKind::kAudio, {}, given);
       bytes[rest[2] % bytes.size()] ^= std::byte{1};
     }
     room.now += std::chrono::milliseconds{what};
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       // A flipped bit is a forgery; so is arbitrary input.
       require(!victim.handle_card(member, bytes));
     } else if (what % 4 == 2) {
-      require(!victim.open(room.now, member, {}, bytes));
+      require(!victim.open(room.now, member, MediaKind::kAudio, {}, bytes));
     } else if (member != friendly.member()) {
       victim.handle_left(room.now, member, room.members[0]->epoch() + 1);
     }

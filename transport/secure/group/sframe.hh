@@ -28,6 +28,7 @@ enum class SFrameError {
   kUnknownKey,  ///< no member's key, or of an epoch that is over or has not begun
   kReplayed,    ///< its counter was used, or is too old to decide
   kBadTag,      ///< not from the sender, or modified in transit
+  kNotProven,   ///< somebody with the link sealed it, but its sender did not sign it
 };
 
 struct SFrameHeader {
