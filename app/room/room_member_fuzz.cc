@@ -122,7 +122,8 @@ class HostileRelay {
     const auto clear = input.take(10);
     head.insert(head.end(), clear.begin(), clear.end());
     head.resize(11);
-    const auto sealed = helper_.seal(now, head, input.take(input.next() % 100));
+    const auto sealed =
+        helper_.seal(now, secure::MediaKind::kAudio, head, input.take(input.next() % 100));
     send(now, session::kAudioFlow,
          room::build_member_message(
              number, room::build_sound_body({.level = std::to_integer<uint8_t>(head.front()),
@@ -137,7 +138,7 @@ class HostileRelay {
     frame.temporal_layer = frame.key_frame || frame.anchor ? 0 : static_cast<int>(flags / 4 % 3);
     frame.reference_id = frame.key_frame ? frame.id : frame.id - 1 - input.next() % frame.id;
     frame.data = input.take(1 + input.next());
-    frame.data = helper_.seal(now, frame_metadata(frame), frame.data);
+    frame.data = helper_.seal(now, secure::MediaKind::kVideo, frame_metadata(frame), frame.data);
     frame.capture_time = now - (flags >= 128 ? 1ms : 0ms);  // half of them modified in transit
     for (const auto& message : media::fragment(frame, DataSize{900})) {
       send(now, session::kVideoFlow, room::build_member_message(number, message));
