@@ -170,7 +170,7 @@ class Witness final : public Machine {
   }
   void handle_message(TimePoint now, const session::MessageReceived& message) {
     if (message.flow == session::kControlFlow) {
-      handle_control(message.bytes);
+      handle_control(now, message.bytes);
     } else if (const auto media = room::parse_member_message(message.bytes); media && keys_) {
       if (message.flow == session::kVideoFlow) {
         handle_fragment(now, *media);
@@ -180,7 +180,7 @@ class Witness final : public Machine {
       }
     }
   }
-  void handle_control(std::span<const std::byte> bytes) {
+  void handle_control(TimePoint now, std::span<const std::byte> bytes) {
     const auto message = room::parse_room_message(bytes);
     if (!message) {
       return;
@@ -189,6 +189,9 @@ class Witness final : public Machine {
       if (!keys_) {
         keys_.emplace(secrets_.media, welcome->number);
       }
+    } else if (const auto* share = std::get_if<room::MemberShare>(&*message);
+               share != nullptr && keys_) {
+      (void)keys_->handle_share(now, share->number, share->bytes);
     } else if (const auto* news = std::get_if<room::MemberNews>(&*message);
                news != nullptr && keys_) {
       (void)keys_->handle_card(news->number, news->card.sealed);

@@ -141,8 +141,10 @@ bool RoomMember::open(MemberNumber number, media::EncodedFrame& frame) {
     return true;
   }
   Other& other = others_.at(number);
-  if (opened.error() == secure::SFrameError::kUnknownKey && !other.view.is_live &&
-      other.waiting.size() < kWaitingMax) {
+  const bool may_open_later =
+      opened.error() == secure::SFrameError::kNoSecretYet ||
+      (opened.error() == secure::SFrameError::kUnknownKey && !other.view.is_live);
+  if (may_open_later && other.waiting.size() < kWaitingMax) {
     other.waiting.push_back(std::move(frame));
   } else {
     ++other.view.frames_unopened;
@@ -183,6 +185,8 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
     handle_member(now, *news);
   } else if (const auto* left = std::get_if<room::MemberLeft>(&*message)) {
     handle_left(now, *left);
+  } else if (const auto* share = std::get_if<room::MemberShare>(&*message)) {
+    handle_share(now, *share);
   } else if (const auto* proof = std::get_if<room::MemberProof>(&*message)) {
     handle_proof(now, *proof);
   } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&*message)) {
@@ -319,6 +323,16 @@ void RoomMember::note_key(const Other& other) {
   known[name] = other.key;
 }
 
+void RoomMember::handle_share(TimePoint now, const room::MemberShare& news) {
+  if (!keys_->handle_share(now, news.number, news.bytes)) {
+    ++stats_.shares_refused;
+    return;
+  }
+  if (const auto other = others_.find(news.number); other != others_.end()) {
+    open_waiting(now, other->second);
+  }
+}
+
 void RoomMember::handle_proof(TimePoint now, const room::MemberProof& news) {
   if (!keys_->handle_proof(now, news.number, news.proof.bytes)) {
     ++stats_.proofs_refused;
@@ -446,6 +460,21 @@ void RoomMember::tell_audience() {
   outbox_.put(audience);
 }
 
+void RoomMember::tell_shares() {
+  room::Shares shares;
+  while (auto share = keys_ && !farewell_ ? keys_->poll_share() : std::nullopt) {
+    shares.shares.push_back({share->to, std::move(share->bytes)});
+    if (shares.shares.size() == room::kSharesMax) {
+      shares.serial = ++share_serial_;
+      outbox_.put(std::exchange(shares, {}));
+    }
+  }
+  if (!shares.shares.empty()) {
+    shares.serial = ++share_serial_;
+    outbox_.put(shares);
+  }
+}
+
 void RoomMember::tell_proofs(TimePoint now) {
   while (keys_ && !farewell_) {
     auto proof = keys_->poll_proof(now);
@@ -473,6 +502,7 @@ void RoomMember::drain(TimePoint now) {
   settle_others(now);
   tell_card();
   tell_audience();
+  tell_shares();
   tell_proofs(now);
   outbox_.flush(now, endpoint_);
 }

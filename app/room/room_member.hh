@@ -98,6 +98,7 @@ struct RoomMemberStats {
   uint64_t from_unknown = 0;    ///< audio and fragments from members whose card is unknown
   uint64_t cards_refused = 0;   ///< old, forged, or from another room
   uint64_t others_refused = 0;  ///< beyond kOthersMax
+  uint64_t shares_refused = 0;  ///< not sealed by that member for this one
   uint64_t proofs_refused = 0;  ///< not signed by the member in whose name they came
 };
 
@@ -112,7 +113,8 @@ class RoomMember {
  public:
   /// Further members are neither displayed nor played.
   static constexpr size_t kOthersMax = 64;
-  /// Encrypted frames of a member whose proof of presence is in transit, kept until it arrives.
+  /// Encrypted frames of a member whose proof of presence, or secret, is in transit, kept until it
+  /// arrives.
   static constexpr size_t kWaitingMax = 32;
   static constexpr size_t kKnownKeysMax = 256;
   /// Room messages that arrived before the welcome.
@@ -183,6 +185,7 @@ class RoomMember {
   void handle_control(TimePoint now, std::span<const std::byte> bytes);
   void handle_welcome(TimePoint now, const room::Welcome& welcome);
   void handle_member(TimePoint now, const room::MemberNews& news);
+  void handle_share(TimePoint now, const room::MemberShare& news);
   void handle_proof(TimePoint now, const room::MemberProof& news);
   void note_key(const Other& other);
   void handle_left(TimePoint now, const room::MemberLeft& left);
@@ -195,6 +198,7 @@ class RoomMember {
   void settle_others(TimePoint now);
   void tell_card();
   void tell_audience();
+  void tell_shares();
   void tell_proofs(TimePoint now);
 
   RoomMemberOptions options_;
@@ -210,6 +214,7 @@ class RoomMember {
   std::optional<app::CallSender> sender_;
   uint32_t card_revision_ = 0;
   bool card_changed_ = false;
+  uint32_t share_serial_ = 0;
   uint32_t proof_serial_ = 0;
   uint32_t audience_revision_ = 0;
   bool audience_changed_ = false;

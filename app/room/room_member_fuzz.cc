@@ -84,6 +84,9 @@ class HostileRelay {
         send_sound(now, number, input);
         break;
       case 9:
+        tell(now, room::MemberShare{number, input.take(input.next() % 64)});
+        tell(now, room::MemberProof{number, {.bytes = input.take(input.next())}});
+        break;
       case 10:
         send_frame(now, number, input);
         break;
@@ -95,6 +98,12 @@ class HostileRelay {
   }
 
   void exchange(TimePoint now, RoomMember& member) {
+    while (const auto share = helper_.poll_share()) {
+      tell(now, room::MemberShare{helper_.member(), share->bytes});
+    }
+    if (const auto proof = helper_.poll_proof(now)) {
+      tell(now, room::MemberProof{helper_.member(), {.bytes = proof->bytes}});
+    }
     while (const auto bytes = endpoint_.poll_transmit(now)) {
       (void)member.handle_datagram(now, *bytes);
     }
@@ -103,6 +112,11 @@ class HostileRelay {
     }
     while (const auto message = endpoint_.poll_message()) {
       const auto parsed = room::parse_room_message(message->bytes);
+      if (const auto* shares = parsed ? std::get_if<room::Shares>(&*parsed) : nullptr) {
+        for (const room::Share& share : shares->shares) {
+          (void)helper_.handle_share(now, member.number(), share.bytes);
+        }
+      }
       if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
         (void)helper_.handle_card(member.number(), card->sealed);
       }

@@ -232,6 +232,12 @@ std::vector<RoomEvent> events_of(RoomMember& member) {
 
 // ---- A relay of our own making: frames modified in transit are not displayed.
 
+secure::Secret helpers_secret() {
+  secure::Secret secret;
+  secret.bytes()[5] = std::byte{5};
+  return secret;
+}
+
 /// The relay's end of a leg together with the keys of a member with the room's link.
 class LyingRelay {
  public:
@@ -255,6 +261,7 @@ class LyingRelay {
     for (const auto& card : cards_) {
       (void)helper_.handle_card(1, card);
     }
+    exchange();
   }
   void tell(const room::RoomMessage& message) {
     endpoint_.send(now_, session::kControlFlow, room::build_room_message(message),
@@ -280,6 +287,9 @@ class LyingRelay {
   }
   void exchange() {
     for (int round = 0; round < 3; ++round) {
+      while (const auto share = helper_.poll_share()) {
+        tell(room::MemberShare{2, share->bytes});
+      }
       now_ += 1ms;
       member_->handle_timeout(now_);
       while (const auto bytes = endpoint_.poll_transmit(now_)) {
@@ -290,7 +300,11 @@ class LyingRelay {
       }
       while (const auto message = endpoint_.poll_message()) {
         const auto parsed = room::parse_room_message(message->bytes);
-        if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
+        if (const auto* shares = parsed ? std::get_if<room::Shares>(&*parsed) : nullptr) {
+          for (const room::Share& share : shares->shares) {
+            (void)helper_.handle_share(now_, 1, share.bytes);
+          }
+        } else if (const auto* card = parsed ? std::get_if<room::Card>(&*parsed) : nullptr) {
           cards_.push_back(card->sealed);
         } else if (const auto* audience =
                        parsed ? std::get_if<room::Audience>(&*parsed) : nullptr) {
@@ -313,7 +327,7 @@ class LyingRelay {
   TimePoint now_ = kTimeZero;
   session::Endpoint endpoint_;
   std::unique_ptr<RoomMember> member_;
-  secure::RoomKeys helper_{test_media(), 2};
+  secure::RoomKeys helper_{test_media(), 2, {.draw_secret = helpers_secret}};
   media::SyntheticCamera camera_{{.width = kTestWidth, .height = kTestHeight}};
   media::AdaptiveEncoder encoder_{
       {.width = kTestWidth, .height = kTestHeight, .temporal_layers = 3, .anchor_interval = 4}};
@@ -366,14 +380,18 @@ TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
-/// A frame sealed in the helper's name by somebody else with the link.
+/// A frame sealed in the helper's name by another member, who has its secret as all have.
 media::EncodedFrame forge(const secure::RoomKeys& owner, uint64_t counter,
                           media::EncodedFrame frame) {
   std::string label = "cress sender";
   label.append(reinterpret_cast<const char*>(owner.instance().data()), owner.instance().size());
+  const secure::Secret media = test_media();
+  const secure::Secret secret = helpers_secret();
+  std::vector<std::byte> both(media.bytes().begin(), media.bytes().end());
+  both.insert(both.end(), secret.bytes().begin(), secret.bytes().end());
   secure::SFrameKey key{secure::SFrameSuite::kAes128GcmSha256, secure::Use::kSeal,
                         uint64_t{owner.member()} * 256,
-                        secure::expand(test_media(), label).bytes()};
+                        secure::expand(secure::extract(both, "cress frame 1"), label).bytes()};
   frame.data = key.seal(counter, frame_metadata(frame), frame.data);
   return frame;
 }

@@ -39,7 +39,11 @@ std::string describe(const RoomOver& over) {
 }
 
 SecureRoom::SecureRoom(TimePoint start, SecureRoomOptions options) : options_(std::move(options)) {
-  options_.member.media = secure::derive_room(options_.secret).media;
+  const secure::RoomSecrets secrets = secure::derive_room(options_.secret);
+  access_ = secrets.access;
+  options_.member.media = secrets.media;
+  secure::wipe(options_.secret);
+  options_.secret.clear();
   options_.control.datagram_overhead += secure::kRecordOverhead;
   connect(start, options_.connect_max);
 }
@@ -48,7 +52,7 @@ void SecureRoom::connect(TimePoint now, Duration for_at_most) {
   rejoin_at_ = kNever;
   secure::ConnectionOptions connection;
   connection.role = secure::Role::kJoiner;
-  connection.credential = secure::room_credential(secure::derive_room(options_.secret).access);
+  connection.credential = secure::room_credential(access_);
   connection.listener = options_.relay;
   connection.other_listeners = options_.other_relays;
   connection.connect_max = for_at_most;

@@ -18,7 +18,7 @@
 namespace cress::room {
 
 struct SecureRoomOptions {
-  /// The secret of the room's link.
+  /// The secret of the room's link; wiped once the room's keys are derived.
   std::vector<std::byte> secret{};
   Address relay{};
   /// Other possible addresses: see secure::ConnectionOptions.
@@ -106,6 +106,7 @@ class SecureRoom final : public live::LiveMachine {
   void finish(RoomOver over);
 
   SecureRoomOptions options_;
+  secure::Secret access_;
   std::optional<View> view_;
   std::optional<room::Replacing> presence_;  // the last one
   std::unique_ptr<secure::Connection> connection_;

@@ -462,6 +462,8 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     }
   } else if (const auto* audience = std::get_if<room::Audience>(&*parsed)) {
     handle_audience(from, *audience);
+  } else if (const auto* shares = std::get_if<room::Shares>(&*parsed)) {
+    handle_shares(from, *shares);
   } else if (const auto* proof = std::get_if<room::Proof>(&*parsed)) {
     handle_proof(now, from, *proof);
   } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {

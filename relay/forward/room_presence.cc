@@ -52,6 +52,15 @@ void Room::handle_audience(Member& from, const room::Audience& audience) {
   }
 }
 
+void Room::handle_shares(const Member& from, const room::Shares& shares) {
+  for (const room::Share& share : shares.shares) {
+    Member* const to = find(share.to);
+    if (to != nullptr && to != &from && to->is_in()) {
+      tell(*to, room::MemberShare{from.number(), share.bytes});
+    }
+  }
+}
+
 // To those who may have got the frames that it proves.
 void Room::handle_proof(TimePoint now, const Member& from, const room::Proof& proof) {
   const bool was_heard = from.source.heard_at > now - kProofAfter;

@@ -27,6 +27,12 @@ Outbox::Subject Outbox::subject_of(const RoomMessage& message) {
   if (const auto* left = std::get_if<MemberLeft>(&message)) {
     return {kind_of<MemberNews>(), left->number};
   }
+  if (const auto* shares = std::get_if<Shares>(&message)) {
+    return {message.index(), kNobody, false, shares->serial};
+  }
+  if (const auto* share = std::get_if<MemberShare>(&message)) {
+    return {message.index(), share->number};
+  }
   if (const auto* proof = std::get_if<Proof>(&message)) {
     return {message.index(), kNobody, proof->of_video, proof->serial};
   }
@@ -59,7 +65,13 @@ bool Outbox::put(const RoomMessage& message) {
     sent_.erase(*known->second.on_its_way);
   }
   news_[subject] = {
-      .bytes = build_room_message(message), .on_its_way = {}, .not_before = kTimeZero};
+      .bytes = build_room_message(message),
+      // Audio does not wait for the window either, and cannot be opened without them.
+      .leave = subject.kind == kind_of<Shares>() || subject.kind == kind_of<MemberShare>()
+                   ? session::Leave::kNow
+                   : session::Leave::kWithinWindow,
+      .on_its_way = {},
+      .not_before = kTimeZero};
   has_waiting_ = true;
   return true;
 }
@@ -108,7 +120,7 @@ void Outbox::flush(TimePoint now, session::Endpoint& endpoint) {
       all_went = false;
       break;
     }
-    const session::MessageId id = endpoint.send(now, options_.flow, news.bytes);
+    const session::MessageId id = endpoint.send(now, options_.flow, news.bytes, news.leave);
     news.on_its_way = id;
     sent_.emplace(id, subject);
   }

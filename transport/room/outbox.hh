@@ -55,7 +55,8 @@ class Outbox {
   bool delivered(size_t kind) const;
 
  private:
-  /// A join and a leave of one member are one subject; each proof is one of its own.
+  /// A join and a leave of one member are one subject; each proof, and each message of shares up,
+  /// is one of its own.
   struct Subject {
     size_t kind = 0;
     MemberNumber about = kNobody;
@@ -65,6 +66,7 @@ class Outbox {
   };
   struct News {
     std::vector<std::byte> bytes;
+    session::Leave leave = session::Leave::kWithinWindow;
     std::optional<session::MessageId> on_its_way;
     TimePoint not_before = kTimeZero;
   };

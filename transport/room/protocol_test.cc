@@ -49,10 +49,18 @@ Proof random_proof(Rng& rng) {
           .bytes = std::vector<std::byte>(rng.below(kProofSizeMax + 1), std::byte{7})};
 }
 
+Shares random_shares(Rng& rng) {
+  Shares shares{.serial = static_cast<uint32_t>(rng.next())};
+  for (uint64_t left = rng.below(kSharesMax + 1); left > 0; --left) {
+    shares.shares.push_back({random_number(rng), random_bytes(rng, rng.below(kShareSizeMax + 1))});
+  }
+  return shares;
+}
+
 RoomMessage random_message(Rng& rng) {
   const auto revision = static_cast<uint32_t>(rng.next());
   const DataRate rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.below(1U << 30U)));
-  switch (rng.below(14)) {
+  switch (rng.below(16)) {
     case 0:
       return random_card(rng);
     case 1:
@@ -91,6 +99,11 @@ RoomMessage random_message(Rng& rng) {
     case 11:
       return random_proof(rng);
     case 12:
+      return random_shares(rng);
+    case 13:
+      return MemberShare{.number = random_number(rng),
+                         .bytes = random_bytes(rng, rng.below(kShareSizeMax + 1))};
+    case 14:
       return MemberProof{.number = random_number(rng), .proof = random_proof(rng)};
     default:
       return Farewell{.reason = static_cast<FarewellReason>(1 + rng.below(5)),
@@ -149,8 +162,8 @@ TEST(RoomMessage, EachFieldBeyondItsRangeIsRefused) {
   EXPECT_EQ(parse_room_message(raw({0x1A, 4, 0x08, 0x80, 0x80, 0x04})).error(), kOutOfRange);
   EXPECT_EQ(parse_room_message(raw({0x92, 0x01, 4, 0x08, 1, 0x10, 4})).error(), kOutOfRange);
   EXPECT_EQ(parse_room_message(raw({0xAA, 0x01, 0})).error(), kOutOfRange);
-  std::vector<std::byte> card = raw({0x0A, 0x84, 0x05, 0x12, 0x81, 0x05});  // 641 bytes sealed
-  card.resize(card.size() + 641);
+  std::vector<std::byte> card = raw({0x0A, 0xa4, 0x05, 0x12, 0xa1, 0x05});  // 673 bytes sealed
+  card.resize(card.size() + 673);
   EXPECT_EQ(parse_room_message(card).error(), kOutOfRange);
 }
 
@@ -181,8 +194,34 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
   const Field fields[]{
       {"card size",
        {},
-       640,
+       672,
        [](auto& m, uint32_t v) { m.mutable_card()->set_sealed(std::string(v, 'x')); }},
+      {"shares",
+       {},
+       10,
+       [](auto& m, uint32_t v) {
+         for (m.mutable_shares(); v > 0; --v) {
+           m.mutable_shares()->add_shares()->set_to(1);
+         }
+       }},
+      {"share for", 1, 65535,
+       [](auto& m, uint32_t v) { m.mutable_shares()->add_shares()->set_to(v); }},
+      {"share size",
+       {},
+       64,
+       [](auto& m, uint32_t v) {
+         m.mutable_shares()->add_shares()->set_to(1);
+         m.mutable_shares()->mutable_shares(0)->set_share(std::string(v, 'x'));
+       }},
+      {"share from", 1, 65535,
+       [](auto& m, uint32_t v) { m.mutable_member_share()->set_number(v); }},
+      {"member's share size",
+       {},
+       64,
+       [](auto& m, uint32_t v) {
+         m.mutable_member_share()->set_number(1);
+         m.mutable_member_share()->set_share(std::string(v, 'x'));
+       }},
       {"proof size",
        {},
        875,
@@ -243,7 +282,7 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
       {"news", 1, 65535, [](auto& m, uint32_t v) { m.mutable_member()->set_number(v); }},
       {"news size",
        {},
-       640,
+       672,
        [](auto& m, uint32_t v) {
          m.mutable_member()->set_number(1);
          m.mutable_member()->set_sealed(std::string(v, 'x'));

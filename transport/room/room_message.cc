@@ -117,6 +117,19 @@ void fill(pb::RoomMessage& out, const Farewell& farewell) {
   out.mutable_farewell()->set_again_ms(static_cast<uint32_t>(
       std::chrono::floor<std::chrono::milliseconds>(farewell.again_in).count()));
 }
+void fill(pb::RoomMessage& out, const Shares& shares) {
+  check(shares.shares.size() <= kSharesMax, "room message: too many shares");
+  out.mutable_shares()->set_serial(shares.serial);
+  for (const Share& share : shares.shares) {
+    pb::Share& to = *out.mutable_shares()->add_shares();
+    to.set_to(share.to);
+    to.set_share(to_string(share.bytes));
+  }
+}
+void fill(pb::RoomMessage& out, const MemberShare& share) {
+  out.mutable_member_share()->set_number(share.number);
+  out.mutable_member_share()->set_share(to_string(share.bytes));
+}
 void fill(pb::Proof& to, const Proof& proof) {
   to.set_serial(proof.serial);
   to.set_of_video(proof.of_video);
@@ -219,6 +232,23 @@ Parsed parse(const pb::Farewell& from) {
   return RoomMessage{
       Farewell{.reason = static_cast<FarewellReason>(from.reason()), .again_in = again_in}};
 }
+Parsed parse(const pb::Shares& from) {
+  Shares shares{.serial = from.serial()};
+  for (const pb::Share& share : from.shares()) {
+    if (!is_number(share.to()) || share.share().size() > kShareSizeMax ||
+        shares.shares.size() == kSharesMax) {
+      return kOutOfRange;
+    }
+    shares.shares.push_back({static_cast<MemberNumber>(share.to()), to_bytes(share.share())});
+  }
+  return RoomMessage{std::move(shares)};
+}
+Parsed parse(const pb::MemberShare& from) {
+  if (!is_number(from.number()) || from.share().size() > kShareSizeMax) {
+    return kOutOfRange;
+  }
+  return RoomMessage{MemberShare{static_cast<MemberNumber>(from.number()), to_bytes(from.share())}};
+}
 std::optional<Proof> to_proof(const pb::Proof& from) {
   if (from.proof().size() > kProofSizeMax) {
     return std::nullopt;
@@ -285,6 +315,10 @@ Parsed parse_room_message(std::span<const std::byte> bytes) {
       return parse(message.video_rate());
     case pb::RoomMessage::kFarewell:
       return parse(message.farewell());
+    case pb::RoomMessage::kShares:
+      return parse(message.shares());
+    case pb::RoomMessage::kMemberShare:
+      return parse(message.member_share());
     case pb::RoomMessage::kProof:
       return parse(message.proof());
     case pb::RoomMessage::kMemberProof:

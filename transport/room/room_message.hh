@@ -21,8 +21,10 @@ namespace cress::room {
 /// A control message that begins with this byte or above is a room message; one below it is a call
 /// message.
 inline constexpr std::byte kRoomMessageByte{16};
-inline constexpr size_t kCardSizeMax = 640;
+inline constexpr size_t kCardSizeMax = 672;
 inline constexpr size_t kProofSizeMax = 875;
+inline constexpr size_t kShareSizeMax = 64;
+inline constexpr size_t kSharesMax = 10;
 inline constexpr size_t kRoomNameSizeMax = 64;
 inline constexpr int kPresentMax = 64;
 /// Bounds on a request for video: the number of members listed and the frame height; larger values
@@ -71,6 +73,17 @@ struct Replacing {
   MemberNumber number = kNobody;
   PresenceToken token{};
   friend bool operator==(const Replacing&, const Replacing&) = default;
+};
+/// A member's secret, sealed for one other member.
+struct Share {
+  MemberNumber to = kNobody;
+  std::vector<std::byte> bytes{};
+  friend bool operator==(const Share&, const Share&) = default;
+};
+struct Shares {
+  uint32_t serial = 0;          ///< each is another message: none replaces the one before
+  std::vector<Share> shares{};  ///< at most kSharesMax
+  friend bool operator==(const Shares&, const Shares&) = default;
 };
 /// A member's signature of frames that it sent, for those who received them.
 struct Proof {
@@ -128,15 +141,20 @@ struct Farewell {
   Duration again_in{};  ///< sent in whole milliseconds; at most kAgainInMax
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
+struct MemberShare {
+  MemberNumber number = kNobody;  ///< of its sender
+  std::vector<std::byte> bytes{};
+  friend bool operator==(const MemberShare&, const MemberShare&) = default;
+};
 struct MemberProof {
   MemberNumber number = kNobody;
   Proof proof{};
   friend bool operator==(const MemberProof&, const MemberProof&) = default;
 };
 
-using RoomMessage =
-    std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome, MemberNews,
-                 MemberLeft, SpeakerNews, VideoRate, Farewell, Proof, MemberProof>;
+using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome,
+                                 MemberNews, MemberLeft, SpeakerNews, VideoRate, Farewell, Shares,
+                                 MemberShare, Proof, MemberProof>;
 
 enum class RoomMessageError {
   kNotARoomMessage,  ///< does not begin with kRoomMessageByte
@@ -144,8 +162,8 @@ enum class RoomMessageError {
   kOutOfRange,       ///< a field beyond what the layout allows
 };
 
-/// The message with kRoomMessageByte before it. A card, proof or name beyond its size, or a number,
-/// rate or duration that cannot be encoded, is a check failure: it is our own data.
+/// The message with kRoomMessageByte before it. A card, share, proof or name beyond its size, or a
+/// number, rate or duration that cannot be encoded, is a check failure: it is our own data.
 std::vector<std::byte> build_room_message(const RoomMessage& message);
 /// Total: any bytes give a message or one error. The members validate the content of a card.
 Result<RoomMessage, RoomMessageError> parse_room_message(std::span<const std::byte> bytes);

@@ -175,6 +175,8 @@ void BM_RoomFrame(benchmark::State& state) {
               sender.handle_card(2, receiver.make_card({})).has_value(),
           "bench: a card was refused");
   }
+  const auto share = sender.poll_share();
+  check(share && receiver.handle_share(kTimeZero, 1, share->bytes), "bench: a share was refused");
   const std::vector<std::byte> metadata(16);
   const std::vector<std::byte> frame(static_cast<size_t>(state.range(0)));
   for (auto _ : state) {

@@ -20,6 +20,12 @@ void fill_random(std::span<std::byte> out) {
   require(RAND_bytes(raw_out(out), narrow<int>(out.size())) == 1, "make random bytes");
 }
 
+Secret random_secret() {
+  Secret secret;
+  fill_random(secret.bytes());
+  return secret;
+}
+
 Secret hmac(std::span<const std::byte> key, std::span<const std::byte> message) {
   Secret out;
   unsigned length = 0;

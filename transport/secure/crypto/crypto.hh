@@ -36,6 +36,7 @@ class Secret {
 
 /// From OpenSSL's generator.
 void fill_random(std::span<std::byte> out);
+Secret random_secret();
 /// HMAC-SHA-256 (RFC 2104).
 Secret hmac(std::span<const std::byte> key, std::span<const std::byte> message);
 /// HKDF-Expand (RFC 5869 §2.3) of 32 bytes, the label being its info.

@@ -7,37 +7,21 @@
 namespace cress::secure {
 namespace {
 
-struct KeyDeleter {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
 struct ContextDeleter {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
-using Key = std::unique_ptr<EVP_PKEY, KeyDeleter>;
 using Context = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
-
-Secret random_seed() {
-  Secret seed;
-  fill_random(seed.bytes());
-  return seed;
-}
 
 }  // namespace
 
 struct SigningKey::Pair {
-  Key key;
+  OpensslKey key;
 };
 
-SigningKey::SigningKey() : SigningKey(random_seed()) {}
+SigningKey::SigningKey() : SigningKey(random_secret()) {}
 
-SigningKey::SigningKey(const Secret& seed)
-    : pair_(new Pair{Key{EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(seed.bytes()),
-                                                      Secret::kSize)}}) {
-  require(pair_->key != nullptr, "make an Ed25519 key");
-  size_t size = public_key_.size();
-  require(EVP_PKEY_get_raw_public_key(pair_->key.get(), raw_out(public_key_), &size) == 1 &&
-              size == public_key_.size(),
-          "derive an Ed25519 key");
+SigningKey::SigningKey(const Secret& seed) : pair_(new Pair{private_key(EVP_PKEY_ED25519, seed)}) {
+  read_public_key(*pair_->key, public_key_);
 }
 
 Signature SigningKey::sign(std::span<const std::byte> message) const {
@@ -71,7 +55,8 @@ std::vector<std::byte> labelled(std::string_view label,
 
 bool is_signed_by(const PublicKey& key, std::span<const std::byte> message,
                   const Signature& signature) {
-  const Key loaded{EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(key), key.size())};
+  const OpensslKey loaded{
+      EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(key), key.size())};
   const Context context{EVP_MD_CTX_new()};
   return loaded != nullptr && context != nullptr &&
          EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, loaded.get()) == 1 &&

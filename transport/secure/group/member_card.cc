@@ -9,7 +9,8 @@ namespace cress::secure {
 namespace {
 
 constexpr size_t kKeyAt = 2;
-constexpr size_t kCounterAt = kKeyAt + sizeof(PublicKey);
+constexpr size_t kAgreementAt = kKeyAt + sizeof(PublicKey);
+constexpr size_t kCounterAt = kAgreementAt + sizeof(AgreementPublic);
 constexpr size_t kGreetingsAt = kCounterAt + 8;
 constexpr size_t kFixed = kGreetingsAt + 1;
 constexpr size_t kGreetingSize = sizeof(CardGreeting);
@@ -21,6 +22,7 @@ void append_card_text(const CardText& text, std::vector<std::byte>& out) {
         "a card's text is small");
   append_number(text.member, 2, out);
   out.insert(out.end(), text.key.begin(), text.key.end());
+  out.insert(out.end(), text.agreement.begin(), text.agreement.end());
   append_number(text.next_counter, 8, out);
   append_number(text.greetings.size(), 1, out);
   for (const CardGreeting& greeting : text.greetings) {
@@ -37,6 +39,7 @@ Result<CardText, CardError> parse_card_text(std::span<const std::byte> bytes) {
   CardText text;
   text.member = static_cast<uint16_t>(number_at(bytes, 0, 2));
   std::copy_n(bytes.begin() + kKeyAt, text.key.size(), text.key.begin());
+  std::copy_n(bytes.begin() + kAgreementAt, text.agreement.size(), text.agreement.begin());
   text.next_counter = number_at(bytes, kCounterAt, 8);
   std::copy_n(bytes.end() - sizeof(Signature), sizeof(Signature), text.signature.begin());
   const size_t greetings = number_at(bytes, kGreetingsAt, 1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transport/base/result.hh"
+#include "transport/secure/crypto/agreement.hh"
 #include "transport/secure/crypto/signature.hh"
 
 namespace cress::secure {
@@ -18,7 +19,7 @@ using CardGreeting = std::array<std::byte, 8>;
 
 /// Space in a card in addition to keys: a name, whether the microphone is open.
 inline constexpr size_t kCardBodyMax = 128;
-inline constexpr size_t kCardSizeMax = 640;
+inline constexpr size_t kCardSizeMax = 672;
 /// The number of other members that a card can greet, and so the maximum number of others in a
 /// room.
 inline constexpr size_t kRoomOthersMax = 40;
@@ -42,6 +43,7 @@ enum class CardError {
 struct CardText {
   uint16_t member = 0;
   PublicKey key{};                      ///< of the member, with which it signs
+  AgreementPublic agreement{};          ///< with which others seal secrets for it
   uint64_t next_counter = 0;            ///< of the frame that it seals next
   std::vector<CardGreeting> greetings;  ///< at most kRoomOthersMax
   std::vector<std::byte> body;          ///< at most kCardBodyMax

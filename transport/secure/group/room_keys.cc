@@ -1,6 +1,7 @@
 #include "transport/secure/group/room_keys.hh"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -17,10 +18,17 @@ constexpr std::byte kCardVersion{3};
 constexpr size_t kInstanceOffset = 1;
 constexpr size_t kCounterOffset = 17;
 constexpr size_t kCardHeader = 25;
-constexpr size_t kCardFixed = 2 + sizeof(PublicKey) + 8 + 1 + sizeof(Signature);
+constexpr size_t kCardFixed =
+    2 + sizeof(PublicKey) + sizeof(AgreementPublic) + 8 + 1 + sizeof(Signature);
 static_assert(kCardHeader + kCardFixed + kRoomOthersMax * sizeof(CardGreeting) + kCardBodyMax +
                   kTagSize <=
               kCardSizeMax);
+
+// docs/protocol/wire.md, "Sender secrets"
+constexpr std::byte kShareVersion{1};
+constexpr size_t kShareEpochAt = 1;
+constexpr size_t kShareCounterAt = 5;
+constexpr size_t kShareHeader = 13;
 
 constexpr uint64_t kEpochsInKid = 256;
 
@@ -60,6 +68,21 @@ std::vector<std::byte> signed_card(std::span<const std::byte> header,
   return labelled("cress card 3", {header, text.first(text.size() - sizeof(Signature))});
 }
 
+/// What only the two of a pair have, and only with the room's link.
+Secret pair_secret(const Secret& agreed, const Secret& card_root) {
+  std::array<std::byte, 2 * Secret::kSize> both{};
+  std::ranges::copy(agreed.bytes(), both.begin());
+  std::ranges::copy(card_root.bytes(), both.begin() + Secret::kSize);
+  const Secret secret = extract(both, "cress share 1");
+  wipe(both);
+  return secret;
+}
+
+/// Of shares that the presence `from` makes for the other one of a pair.
+AeadKey share_key(Use use, const Secret& pair, const InstanceId& from) {
+  return {Aead::kAes128Gcm, use, expand(pair, label_with("cress share", from))};
+}
+
 CardGreeting greeting_of(const InstanceId& instance) {
   CardGreeting greeting{};
   std::copy_n(instance.begin(), greeting.size(), greeting.begin());
@@ -79,14 +102,15 @@ struct RoomKeys::Card {
 };
 
 RoomKeys::RoomKeys(const Secret& media, uint16_t member, RoomKeysOptions options)
-    : options_(options),
+    : options_(std::move(options)),
       card_root_(expand(media, "cress room card")),
       member_(member),
       instance_(random_instance()),
       media_(media_after(media, options.epoch)),
       epoch_(options.epoch),
       announced_(options.epoch),
-      sealing_(make_key(Use::kSeal, member, instance_, epoch_)) {
+      secret_(options_.draw_secret()),
+      sealing_(make_key(Use::kSeal, member, instance_, epoch_, secret_)) {
   check(member > 0, "RoomKeys: members are numbered from 1");
 }
 
@@ -102,6 +126,7 @@ std::vector<std::byte> RoomKeys::make_card(std::span<const std::byte> body) {
   append_number(counter, 8, card);
   CardText text{.member = member_,
                 .key = options_.identity.public_key(),
+                .agreement = agreement_.public_key(),
                 .next_counter = next_counter_,
                 .greetings = {},
                 .body = {}};
@@ -173,6 +198,10 @@ Result<CardNews, CardError> RoomKeys::handle_card(uint16_t member,
   if (std::find(over_.begin(), over_.end(), Presence{member, card.instance}) != over_.end()) {
     return CardError::kOver;
   }
+  const auto agreed = agreement_.agree(card.text.agreement);
+  if (!agreed) {
+    return CardError::kMalformed;
+  }
   const bool is_live = greets_us(card);
   auto known = members_.find(member);
   const bool is_new = known == members_.end() || known->second.instance != card.instance ||
@@ -195,8 +224,10 @@ Result<CardNews, CardError> RoomKeys::handle_card(uint16_t member,
     entry.instance = card.instance;
     entry.key = card.text.key;
     entry.checker = FrameChecker{card.text.next_counter};
+    entry.share_key = pair_secret(*agreed, card_root_);
     card_due_ = true;
   }
+  entry.share_due = entry.share_due || (is_live && !entry.is_live);
   entry.checker.handle_counter(card.text.next_counter);
   entry.is_live = entry.is_live || is_live;
   entry.card_counter = card.counter;
@@ -212,13 +243,20 @@ void RoomKeys::end_presence(const Presence& presence) {
 }
 
 void RoomKeys::handle_left(TimePoint now, uint16_t member, uint32_t epoch) {
+  bool had_our_secret = false;
   if (const auto known = members_.find(member); known != members_.end()) {
+    had_our_secret = known->second.is_live;
     end_presence({member, known->second.instance});
     members_.erase(known);
   }
   // Reports of several leaves may arrive in any order: each brings us closer to the newest.
   announced_ = std::max(announced_, std::min(epoch, kEpochMax));
+  const uint32_t before = epoch_;
   advance_to(now, std::min(announced_, epoch_ + kEpochsAhead));
+  if (had_our_secret && epoch_ == before && sealing_ahead_ < kEpochsAhead) {
+    ++sealing_ahead_;
+    renew_sealing();
+  }
 }
 
 bool RoomKeys::is_live(uint16_t member) const {
@@ -240,6 +278,8 @@ void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
   if (epoch <= epoch_) {
     return;
   }
+  // Never back: the number of an epoch that was sealed in stands for another secret.
+  sealing_ahead_ -= std::min(sealing_ahead_, epoch - epoch_ - 1);
   for (; epoch_ < epoch; ++epoch_) {
     if (past_.size() == kPastEpochsMax) {
       past_.pop_front();
@@ -252,7 +292,11 @@ void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
 
 void RoomKeys::renew_sealing() {
   sealed_with_key_ = 0;
-  sealing_ = make_key(Use::kSeal, member_, instance_, sealing_epoch());
+  secret_ = options_.draw_secret();
+  sealing_ = make_key(Use::kSeal, member_, instance_, sealing_epoch(), secret_);
+  for (auto& [number, member] : members_) {
+    member.share_due = member.is_live;
+  }
 }
 
 void RoomKeys::forget_past(TimePoint now) {
@@ -263,6 +307,7 @@ void RoomKeys::forget_past(TimePoint now) {
   const uint32_t oldest = past_.empty() ? epoch_ : past_.front().epoch;
   for (auto& [number, member] : members_) {
     std::erase_if(member.keys, [&](const OpenKey& key) { return key.epoch < oldest; });
+    std::erase_if(member.secrets, [&](const auto& secret) { return secret.first < oldest; });
   }
 }
 
@@ -290,10 +335,59 @@ Secret RoomKeys::media_of(uint32_t epoch) const {
   return media_after(media_, epoch - epoch_);
 }
 
-SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instance,
-                             uint32_t epoch) const {
-  const Secret base = expand(media_of(epoch), label_with("cress sender", instance));
+SFrameKey RoomKeys::make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch,
+                             const Secret& secret) const {
+  std::array<std::byte, 2 * Secret::kSize> both{};
+  std::ranges::copy(media_of(epoch).bytes(), both.begin());
+  std::ranges::copy(secret.bytes(), both.begin() + Secret::kSize);
+  const Secret base = expand(extract(both, "cress frame 1"), label_with("cress sender", instance));
+  wipe(both);
   return {options_.suite, use, member * kEpochsInKid + epoch % kEpochsInKid, base.bytes()};
+}
+
+// ---- sender secrets
+
+std::optional<RoomKeys::Share> RoomKeys::poll_share() {
+  const auto due =
+      std::ranges::find_if(members_, [](const auto& entry) { return entry.second.share_due; });
+  if (due == members_.end()) {
+    return std::nullopt;
+  }
+  auto& [number, member] = *due;
+  member.share_due = false;
+  Share share{.to = number, .bytes = std::vector<std::byte>(kShareSize)};
+  const uint64_t counter = next_share_++;
+  const std::span<std::byte> all{share.bytes};
+  all[0] = kShareVersion;
+  put_number(all, kShareEpochAt, 4, sealing_epoch());
+  put_number(all, kShareCounterAt, 8, counter);
+  std::ranges::copy(secret_.bytes(), all.begin() + kShareHeader);
+  share_key(Use::kSeal, member.share_key, instance_)
+      .seal(counter, all.first(kShareHeader), all.subspan(kShareHeader, Secret::kSize),
+            all.last<kTagSize>());
+  return share;
+}
+
+bool RoomKeys::handle_share(TimePoint now, uint16_t member, std::span<const std::byte> bytes) {
+  forget_past(now);
+  const auto known = members_.find(member);
+  if (known == members_.end() || bytes.size() != kShareSize || bytes[0] != kShareVersion) {
+    return false;
+  }
+  Member& sender = known->second;
+  Secret secret;
+  std::ranges::copy(bytes.subspan(kShareHeader, Secret::kSize), secret.bytes().begin());
+  const auto epoch = static_cast<uint32_t>(number_at(bytes, kShareEpochAt, 4));
+  if (!share_key(Use::kOpen, sender.share_key, sender.instance)
+           .open(number_at(bytes, kShareCounterAt, 8), bytes.first(kShareHeader), secret.bytes(),
+                 bytes.last<kTagSize>())) {
+    return false;
+  }
+  if (sender.secrets.size() == kSecretsMax) {
+    sender.secrets.erase(sender.secrets.begin());
+  }
+  sender.secrets.try_emplace(epoch, secret);
+  return true;
 }
 
 // ---- frames
@@ -367,7 +461,11 @@ Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16
                           [&](const OpenKey& open) { return open.epoch == *epoch; });
   std::optional<SFrameKey> fresh;
   if (key == sender.keys.end()) {
-    fresh = make_key(Use::kOpen, member, sender.instance, *epoch);
+    const auto secret = sender.secrets.find(*epoch);
+    if (secret == sender.secrets.end()) {
+      return SFrameError::kNoSecretYet;
+    }
+    fresh = make_key(Use::kOpen, member, sender.instance, *epoch, secret->second);
   }
   auto plain = (fresh ? *fresh : key->key).open(*parsed, metadata, frame);
   if (!plain) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -30,6 +31,8 @@ struct RoomKeysOptions {
   uint64_t frames_per_key = 1U << 24U;
   /// Signs our cards and frames. The same one after a rejoin shows that it is the same program.
   SigningKey identity{};
+  /// Draws our secret of each epoch; another one only in tests.
+  std::function<Secret()> draw_secret = random_secret;
 };
 
 struct CardNews {
@@ -45,13 +48,16 @@ struct CardNews {
 };
 
 /// The keys of a room at one member: cards identify the members present, frames are encrypted for
-/// all of them. All keys derive from the link's `media` secret, which the relay does not have.
-/// Whatever the relay replays, swaps or withholds, the worst result is a frame that does not open.
+/// all of them. What is sealed is for those with the link's `media` secret, which the relay does
+/// not have. Whatever the relay replays, swaps or withholds, the worst result is a frame that does
+/// not open.
 ///
-/// A sender's key: media(epoch) and its instance. media(n+1) comes from media(n) by a one-way
-/// function. The relay numbers the epochs, because it ends memberships: no card and no frame of
-/// a member moves another member's epoch. A KID is the member's number times 256 plus the epoch
-/// modulo 256; one counter per presence never repeats, across epochs too.
+/// A sender's key: media(epoch), its instance, and a random secret that it draws for each epoch and
+/// seals for each member present (X25519). So whoever left cannot compute the keys that follow, and
+/// whoever gets the link later cannot open a recorded call. media(n+1) comes from media(n) by a
+/// one-way function. The relay numbers the epochs, because it ends memberships: no card and no
+/// frame of a member moves another member's epoch. A KID is the member's number times 256 plus the
+/// epoch modulo 256; one counter per presence never repeats, across epochs too.
 ///
 /// A presence is an instance under a number: a card with the instance of another member is another
 /// presence, and its end changes nothing for that member.
@@ -61,8 +67,8 @@ struct CardNews {
 /// out to have sent is distrusted from then on: none of its frames opens.
 ///
 /// After handle_card and handle_left, if card_due(), send make_card() to all members through the
-/// relay; likewise each poll_proof(). Peer data never fails a check. Threads: none inside; one
-/// owner. `now` never goes back.
+/// relay, and each poll_share() to its member; likewise each poll_proof(). Peer data never fails a
+/// check. Threads: none inside; one owner. `now` never goes back.
 class RoomKeys {
  public:
   /// Created at each join, once the relay has assigned a number (1..65535).
@@ -87,6 +93,17 @@ class RoomKeys {
   Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member, MediaKind kind,
                                                    std::span<const std::byte> metadata,
                                                    std::span<const std::byte> frame);
+  struct Share {
+    uint16_t to = 0;
+    std::vector<std::byte> bytes;  ///< kShareSize
+  };
+  /// Our secret for the epoch in which we seal, for a member that does not have it yet.
+  std::optional<Share> poll_share();
+  /// A secret that the relay attributes to `member`. Total. False: it is not that member's, or not
+  /// for us.
+  bool handle_share(TimePoint now, uint16_t member, std::span<const std::byte> bytes);
+  static constexpr size_t kShareSize = 13 + Secret::kSize + kTagSize;
+
   struct BuiltProof {
     MediaKind kind = MediaKind::kAudio;
     std::vector<std::byte> bytes;  ///< at most kProofSizeMax
@@ -123,6 +140,9 @@ class RoomKeys {
   struct Member {
     InstanceId instance{};
     PublicKey key{};
+    Secret share_key;  // that of the two of us
+    bool share_due = false;
+    std::map<uint32_t, Secret> secrets;  // by epoch, at most kSecretsMax
     bool is_live = false;
     uint64_t card_counter = 0;
     std::vector<std::byte> body;
@@ -148,18 +168,21 @@ class RoomKeys {
   void forget_past(TimePoint now);
   std::optional<uint32_t> epoch_of(uint64_t kid) const;
   Secret media_of(uint32_t epoch) const;
-  SFrameKey make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch) const;
+  SFrameKey make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch,
+                     const Secret& secret) const;
   void end_presence(const Presence& presence);
   bool greets_us(const Card& card) const;
 
   // 2048 frames are 25 s of audio and video: a frame later than that is useless to a call.
   static constexpr size_t kReplayKept = 2048;
   static constexpr size_t kPastEpochsMax = 8;
+  static constexpr size_t kSecretsMax = 16;
 
   RoomKeysOptions options_;
   Secret card_root_;
   uint16_t member_;
   InstanceId instance_{};
+  AgreementKey agreement_;
 
   Secret media_;
   uint32_t epoch_ = 0;
@@ -168,7 +191,9 @@ class RoomKeys {
   std::deque<PastEpoch> past_;  // oldest first
   uint64_t next_counter_ = 0;
   uint64_t sealed_with_key_ = 0;
+  Secret secret_;  // for the epoch in which we seal
   SFrameKey sealing_;
+  uint64_t next_share_ = 0;
   FrameProver prover_;
 
   std::map<uint16_t, Member> members_;

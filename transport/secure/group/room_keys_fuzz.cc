@@ -42,8 +42,17 @@ struct Room {
       [[maybe_unused]] const auto one = a.handle_card(b.member(), b.make_card({}));
       [[maybe_unused]] const auto two = b.handle_card(a.member(), a.make_card({}));
     }
+    exchange_shares();
+  }
+  void exchange_shares() {
+    for (const auto& from : members) {
+      while (const auto share = from->poll_share()) {
+        (void)members.at(share->to - 1U)->handle_share(now, from->member(), share->bytes);
+      }
+    }
   }
   void require_heard(RoomKeys& from, RoomKeys& at) {
+    exchange_shares();
     const auto frame = from.seal(now, MediaKind::kAudio, {}, {});
     require(at.open(now, from.member(), MediaKind::kAudio, {}, frame).has_value());
     require(!at.open(now, from.member(), MediaKind::kAudio, {}, frame));

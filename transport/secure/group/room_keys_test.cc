@@ -48,7 +48,11 @@ std::vector<std::byte> forge_card(const InstanceId& instance, uint16_t member) {
   append_number(1, 8, card);
   const size_t header = card.size();
   const SigningKey key;
-  CardText text{.member = member, .key = key.public_key(), .greetings = {}, .body = {}};
+  CardText text{.member = member,
+                .key = key.public_key(),
+                .agreement = AgreementKey{}.public_key(),
+                .greetings = {},
+                .body = {}};
   append_card_text(text, card);
   const auto covered = std::span{card}.first(card.size() - sizeof(Signature));
   std::ranges::copy(key.sign(labelled("cress card 3", {covered})), card.end() - sizeof(Signature));
@@ -58,15 +62,25 @@ std::vector<std::byte> forge_card(const InstanceId& instance, uint16_t member) {
 
 const std::vector<std::byte> kMetadata = bytes_of("frame 7");
 
+Secret known_secret() {
+  Secret secret;
+  secret.bytes()[0] = std::byte{9};
+  return secret;
+}
+
 /// Members, and a relay that presents every member's newest card to all.
 struct Room {
   std::map<uint16_t, std::unique_ptr<RoomKeys>> members;
   std::map<uint16_t, std::vector<std::byte>> cards;
   uint32_t epoch = 0;
   TimePoint now = kTimeZero;
+  std::function<Secret()> draw_secret = random_secret;
+  bool shares_travel = true;  // before the next frame is opened
 
   RoomKeys& join(uint16_t number, const Secret& secret = media()) {
-    members[number] = std::make_unique<RoomKeys>(secret, number, RoomKeysOptions{.epoch = epoch});
+    RoomKeysOptions options{.epoch = epoch};
+    options.draw_secret = draw_secret;
+    members[number] = std::make_unique<RoomKeys>(secret, number, options);
     return *members[number];
   }
   void exchange_cards() {
@@ -86,6 +100,16 @@ struct Room {
         }
       }
     }
+    exchange_shares();
+  }
+  void exchange_shares() {
+    for (const auto& [from, keys] : members) {
+      while (const auto share = keys->poll_share()) {
+        if (const auto to = members.find(share->to); to != members.end()) {
+          EXPECT_TRUE(to->second->handle_share(now, from, share->bytes));
+        }
+      }
+    }
   }
   void leave(uint16_t number) {
     members.erase(number);
@@ -94,12 +118,16 @@ struct Room {
     for (const auto& [other, keys] : members) {
       keys->handle_left(now, number, epoch);
     }
+    exchange_shares();
   }
   std::vector<std::byte> seal(uint16_t from, std::string_view text = "picture") {
     return members.at(from)->seal(now, MediaKind::kVideo, kMetadata, bytes_of(text));
   }
   Result<std::vector<std::byte>, SFrameError> open(uint16_t at, uint16_t from,
                                                    const std::vector<std::byte>& frame) {
+    if (shares_travel) {
+      exchange_shares();
+    }
     return members.at(at)->open(now, from, MediaKind::kVideo, kMetadata, frame);
   }
   void expect_all_hear_all() {
@@ -135,6 +163,7 @@ TEST(MemberCard, OnlyWrittenCardsAreParsed) {
   for (int i = 0; i < 3000; ++i) {
     CardText text{.member = static_cast<uint16_t>(rng.below(65'536)),
                   .key = {static_cast<std::byte>(i)},
+                  .agreement = {static_cast<std::byte>(i + 1)},
                   .next_counter = rng.below(1U << 30U),
                   .greetings = std::vector<CardGreeting>(rng.below(kRoomOthersMax + 1)),
                   .body = std::vector<std::byte>(rng.below(kCardBodyMax + 1))};
@@ -152,7 +181,7 @@ TEST(MemberCard, OnlyWrittenCardsAreParsed) {
     bytes.resize(without_body + kCardBodyMax + 1);
     EXPECT_FALSE(parse_card_text(bytes)) << "too long a body";
   }
-  constexpr size_t kGreetingsAt = 42;
+  constexpr size_t kGreetingsAt = 74;
   constexpr size_t kLeast = kGreetingsAt + 1 + sizeof(Signature);
   std::vector<std::byte> text(kLeast + 8 * (kRoomOthersMax + 1));
   text[kGreetingsAt] = std::byte{kRoomOthersMax + 1};
@@ -185,13 +214,16 @@ TEST(RoomKeys, RelaysKeysOpenAndForgeNothing) {
   EXPECT_EQ(room.open(3, 1, room.seal(1)).error(), SFrameError::kUnknownKey);
 }
 
-/// What somebody with the link can seal in the name of a presence (docs/protocol/wire.md, "Sealed
-/// frames").
+/// What a member can seal in the name of a presence whose secret it was given
+/// (docs/protocol/wire.md, "Sealed frames").
 std::vector<std::byte> forge_frame(const RoomKeys& sender, uint64_t counter,
                                    std::string_view text) {
   std::string label = "cress sender";
   label.append(reinterpret_cast<const char*>(sender.instance().data()), sender.instance().size());
-  const Secret base = expand(media(), label);
+  std::vector<std::byte> both(media().bytes().begin(), media().bytes().end());
+  const Secret secret = known_secret();
+  both.insert(both.end(), secret.bytes().begin(), secret.bytes().end());
+  const Secret base = expand(extract(both, "cress frame 1"), label);
   SFrameKey key{SFrameSuite::kAes128GcmSha256, Use::kSeal, uint64_t{sender.member()} * 256,
                 base.bytes()};
   return key.seal(counter, kMetadata, bytes_of(text));
@@ -199,6 +231,7 @@ std::vector<std::byte> forge_frame(const RoomKeys& sender, uint64_t counter,
 
 TEST(RoomKeys, WhoSendsInAnothersNameIsFoundByTheNextProof) {
   Room room;
+  room.draw_secret = known_secret;
   for (uint16_t number = 1; number <= 3; ++number) {
     room.join(number);
   }
@@ -244,6 +277,7 @@ TEST(RoomKeys, NobodyElseCanProveFrames) {
 
 TEST(RoomKeys, AForgedCounterFarAheadSilencesNobody) {
   Room room;
+  room.draw_secret = known_secret;
   room.join(1);
   room.join(2);
   room.exchange_cards();
@@ -263,7 +297,11 @@ TEST(RoomKeys, ACardIsOfTheKeyInIt) {
     card.insert(card.end(), owner.instance().begin(), owner.instance().end());
     append_number(100, 8, card);
     const size_t header = card.size();
-    CardText text{.member = 1, .key = owner.public_key(), .greetings = {}, .body = {}};
+    CardText text{.member = 1,
+                  .key = owner.public_key(),
+                  .agreement = AgreementKey{}.public_key(),
+                  .greetings = {},
+                  .body = {}};
     append_card_text(text, card);
     const auto covered = std::span{card}.first(card.size() - sizeof(Signature));
     std::ranges::copy(SigningKey{}.sign(labelled("cress card 3", {covered})),
@@ -273,6 +311,80 @@ TEST(RoomKeys, ACardIsOfTheKeyInIt) {
   };
   EXPECT_EQ(room.members.at(2)->handle_card(1, signed_by_another(*room.members.at(1))).error(),
             CardError::kBadSignature);
+}
+
+TEST(RoomKeys, WhoLeftOpensNothingThatIsSealedAfterwards) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  // It keeps all that it had, and goes on to take part in everything that the relay could give it.
+  const auto former = std::move(room.members.at(3));
+  room.leave(3);
+  former->handle_left(room.now, 500, room.epoch);
+  const auto frame = room.seal(1);
+  EXPECT_TRUE(room.open(2, 1, frame));
+  EXPECT_EQ(former->epoch(), room.members.at(2)->epoch());
+  EXPECT_EQ(former->open(room.now, 1, MediaKind::kVideo, kMetadata, frame).error(),
+            SFrameError::kNoSecretYet);
+  const auto card = room.members.at(1)->make_card({});
+  EXPECT_TRUE(former->handle_card(1, card));
+  EXPECT_FALSE(room.members.at(1)->poll_share()) << "nothing is sealed for who left";
+  room.leave(2);
+  room.join(4);
+  room.exchange_cards();
+  EXPECT_FALSE(former->open(room.now, 1, MediaKind::kVideo, kMetadata, room.seal(1)));
+}
+
+TEST(RoomKeys, ASecretIsForOneMemberFromOneMember) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  for (const auto& [number, keys] : room.members) {
+    keys->handle_left(room.now, 500, 1);
+  }
+  room.shares_travel = false;
+  const auto share = room.members.at(1)->poll_share();
+  ASSERT_TRUE(share);
+  ASSERT_EQ(share->to, 2);
+  EXPECT_EQ(share->bytes.size(), RoomKeys::kShareSize);
+  EXPECT_FALSE(room.members.at(3)->handle_share(room.now, 1, share->bytes)) << "for 2";
+  EXPECT_FALSE(room.members.at(2)->handle_share(room.now, 3, share->bytes)) << "from 1";
+  EXPECT_FALSE(room.members.at(1)->handle_share(room.now, 2, share->bytes)) << "reflected";
+  EXPECT_FALSE(room.members.at(2)->handle_share(room.now, 9, share->bytes)) << "from nobody";
+  for (size_t i = 0; i < share->bytes.size(); ++i) {
+    auto changed = share->bytes;
+    changed[i] ^= std::byte{1};
+    EXPECT_FALSE(room.members.at(2)->handle_share(room.now, 1, changed)) << i;
+    EXPECT_FALSE(room.members.at(2)->handle_share(room.now, 1, std::span{share->bytes}.first(i)));
+  }
+  const auto frame = room.seal(1);
+  EXPECT_EQ(room.open(2, 1, frame).error(), SFrameError::kNoSecretYet);
+  EXPECT_TRUE(room.members.at(2)->handle_share(room.now, 1, share->bytes));
+  EXPECT_TRUE(room.members.at(2)->handle_share(room.now, 1, share->bytes)) << "again: no matter";
+  EXPECT_TRUE(room.open(2, 1, frame));
+}
+
+TEST(RoomKeys, ALeaveWithoutANewEpochChangesTheSecretToo) {
+  Room room;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  const auto former = std::move(room.members.at(3));
+  room.members.erase(3);
+  for (const auto& [number, keys] : room.members) {
+    keys->handle_left(room.now, 3, room.epoch);
+  }
+  room.exchange_shares();
+  const auto frame = room.seal(1);
+  EXPECT_FALSE(former->open(room.now, 1, MediaKind::kVideo, kMetadata, frame));
+  EXPECT_TRUE(room.open(2, 1, frame));
+  room.leave(2);
+  EXPECT_EQ(room.members.at(1)->sealing_epoch(), 2U) << "not back to an epoch sealed in before";
 }
 
 TEST(RoomKeys, OneIdentityHasOneKeyAtEveryJoin) {

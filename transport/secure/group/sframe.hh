@@ -23,12 +23,13 @@ enum class SFrameSuite : uint16_t {
 };
 
 enum class SFrameError {
-  kTruncated,   ///< shorter than its header and tag
-  kNotMinimal,  ///< a number encoded in more bytes than it needs (§4.3 forbids that)
-  kUnknownKey,  ///< no member's key, or of an epoch that is over or has not begun
-  kReplayed,    ///< its counter was used, or is too old to decide
-  kBadTag,      ///< not from the sender, or modified in transit
-  kNotProven,   ///< somebody with the link sealed it, but its sender did not sign it
+  kTruncated,    ///< shorter than its header and tag
+  kNotMinimal,   ///< a number encoded in more bytes than it needs (§4.3 forbids that)
+  kUnknownKey,   ///< no member's key, or of an epoch that is over or has not begun
+  kReplayed,     ///< its counter was used, or is too old to decide
+  kBadTag,       ///< not from the sender, or modified in transit
+  kNoSecretYet,  ///< its sender's secret for that epoch has not come
+  kNotProven,    ///< somebody with the link sealed it, but its sender did not sign it
 };
 
 struct SFrameHeader {
