@@ -176,6 +176,7 @@ void DesktopCall::sample_call(const live::LiveSample& sample) {
     view.health = health_.health();
     view.history = health_.history();
     view.status = health_.status();
+    view.code = sample.code;
   });
 }
 
@@ -228,6 +229,7 @@ void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
       view.status = {};
       view.history.clear();
       view.health = {};
+      view.code.clear();
     }
     if (screen == Screen::kEnded) {
       view.own = {};

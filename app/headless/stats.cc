@@ -102,7 +102,11 @@ const char* describe(room::RoomEvent::Kind kind) {
 
 }  // namespace
 
-std::string sample_line(const live::LiveSample& sample) { return text_of(sample_json(sample)); }
+std::string sample_line(const live::LiveSample& sample) {
+  ordered_json line = sample_json(sample);
+  line["code"] = sample.code;
+  return text_of(line);
+}
 
 std::string event_line(const live::LiveEvent& event) {
   return text_of(

@@ -55,7 +55,9 @@ std::string text_of(const fs::path& path) {
 }
 
 TEST(Stats, ASampleIsALineOfNumbersInTheirUnits) {
-  EXPECT_EQ(sample_line(sample()), std::string{"{"} + kSample + "}");
+  live::LiveSample one = sample();
+  one.code = "1111 2222 3333";
+  EXPECT_EQ(sample_line(one), std::string{"{"} + kSample + R"(,"code":"1111 2222 3333"})");
 }
 
 TEST(Stats, UnknownValuesAreNull) {

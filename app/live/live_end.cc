@@ -180,6 +180,7 @@ LiveSample LiveEnd::sample() const {
   sample.frames_late = devices_.pictures_late();
   sample.microphone_dbfs = devices_.microphone_dbfs();
   sample.speaker_dbfs = devices_.speaker_dbfs();
+  sample.code = machine_->code();
   if (const session::Endpoint* endpoint = machine_->endpoint()) {
     note_endpoint(now, *endpoint, machine_->loss(), sample);
     const app::LinkReport link = machine_->peer_link().value_or(app::LinkReport{});

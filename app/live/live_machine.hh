@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "app/call/audio_receiver.hh"
@@ -42,6 +43,8 @@ class LiveMachine : public Machine {
   virtual const session::Endpoint* endpoint() const = 0;
   /// The share (0..1) of own messages recently lost in the network.
   virtual double loss() const = 0;
+  /// In a call of two: secure::Connection::code.
+  virtual std::string code() const { return ""; }
   /// The other end's report about the link to here; a relay sends none.
   virtual std::optional<app::LinkReport> peer_link() const { return std::nullopt; }
 

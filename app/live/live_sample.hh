@@ -34,6 +34,8 @@ const char* describe(LiveEvent::Kind kind);
 struct LiveSample {
   TimePoint at{};
   bool connected = false;
+  /// In a call of two: secure::Connection::code.
+  std::string code{};
   DataRate forecast;       ///< of the link from here
   DataRate peer_forecast;  ///< of the link to here, as reported by the other end
   DataRate sent;           ///< over the last second, records as sent, without UDP and IP

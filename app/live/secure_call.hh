@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "app/call/call.hh"
 #include "app/live/live_machine.hh"
@@ -47,6 +48,7 @@ class SecureCall final : public LiveMachine {
   /// Null while no peer is connected.
   const app::Call* call() const { return call_.get(); }
   const secure::Connection& connection() const override { return connection_; }
+  std::string code() const override { return connection_.code(); }
   bool is_finished() const override { return connection_.is_finished(); }
   const session::Endpoint* endpoint() const override {
     return call_ ? &call_->endpoint() : nullptr;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "transport/base/machine.hh"
@@ -88,6 +89,8 @@ class Connection {
   TimePoint poll_timeout() const;
 
   bool is_connected() const { return peer_ != nullptr && connected_; }
+  /// What both people read when nobody with the link is between them; empty: not connected.
+  std::string code() const { return is_connected() ? peer_->code() : ""; }
   /// Closed for good, and nothing is left to send.
   bool is_finished() const { return is_finished_ && leaving_.empty(); }
   /// For the Endpoint: what fits the path in addition to the record's tag.

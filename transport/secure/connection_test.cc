@@ -45,6 +45,8 @@ TEST(Connection, IsUpAfterThreeRoundTrips) {
   EXPECT_GE(right.received.size(), 36U);
   expect_faithful(left, right);
   expect_faithful(right, left);
+  EXPECT_EQ(left.connection->code(), right.connection->code());
+  EXPECT_EQ(left.connection->code().size(), 14U);
   EXPECT_EQ(left.connection->stats().bad_tag, 0U);
   EXPECT_EQ(right.connection->stats().bad_tag, 0U);
   EXPECT_EQ(left.connection->stats().handshakes_failed, 0U);

@@ -111,6 +111,8 @@ struct CallView {
   Person self;
   /// The other person of a call of two.
   Person peer;
+  /// That both people read if nobody is between them; shown while the panel is open.
+  std::string code;
   ShownPicture remote;
   /// In a room all the others are here instead of in `peer`. After the end: the room without
   /// members.

@@ -159,6 +159,7 @@ float draw_name(Ui& ui, const Rect& stage, bool full) {
     words += "   " + format_clock(length);
     ui.wake_at(*ui.view.connected_at + (length / 1s + 1) * 1s);
   }
+  words = with_code(ui, words, ui.view.code);
   const NamePill name{.words = words, .muted = peer.muted, .dbfs = ui.view.speaker_dbfs};
   constexpr float kHeight = 36;
   const float width = std::min(name_pill_width(ui, kHeight, name), stage.width - 2 * kMargin);

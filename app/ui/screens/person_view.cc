@@ -100,6 +100,10 @@ void draw_person(Ui& ui, const Rect& stage, const Portrait& portrait, float radi
   draw_age(ui, stage, picture, radius, portrait.captured_at);
 }
 
+std::string with_code(const Ui& ui, const std::string& name, const std::string& code) {
+  return ui.state.panel_open && !code.empty() ? name + "   " + code : name;
+}
+
 void draw_name_pill(Ui& ui, const Rect& pill, const NamePill& name) {
   const float radius = pill.height / 2;
   ui.canvas.fill(pill, with_alpha(ui.theme.surface, 0.94F), radius);

@@ -27,6 +27,8 @@ struct NamePill {
   float dbfs = kSilenceDbfs;  ///< how loud they are
   Font font = Font::kBody;
 };
+/// While the panel is open, the name with the code that people read to each other.
+std::string with_code(const Ui& ui, const std::string& name, const std::string& code);
 /// A name that is readable on any picture, and whether they are muted. Text wider than it is
 /// truncated.
 void draw_name_pill(Ui& ui, const Rect& pill, const NamePill& name);

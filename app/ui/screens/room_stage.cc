@@ -48,11 +48,6 @@ void draw_pin(Ui& ui, const Rect& tile, bool pinned) {
             behind);
 }
 
-// People read their codes to each other with the panel open.
-std::string with_code(const Ui& ui, const std::string& name, const std::string& code) {
-  return ui.state.panel_open && !code.empty() ? name + "   " + code : name;
-}
-
 void draw_member(Ui& ui, const Rect& tile, const Member& member) {
   const Room& room = *ui.view.room;
   const bool pinned = member.number == room.pinned;

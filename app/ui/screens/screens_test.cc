@@ -132,6 +132,7 @@ CallView lobby_view(Screen screen) {
 CallView pair_view() {
   CallView view = lobby_view(Screen::kInCall);
   view.connected_at = kShownAt - 754'300ms;
+  view.code = "5501 0038 7764";
   view.remote.captured_at = kShownAt - 100ms;
   view.health.sent = DataRate::kilobits_per_second(1420);
   view.health.received = DataRate::kilobits_per_second(1630);
@@ -160,6 +161,7 @@ CallView pair_view() {
 
 CallView room_of(uint32_t others) {
   CallView view = pair_view();
+  view.code.clear();
   view.room = Room{.name = "kitchen", .key_code = "0117 5482 1993"};
   constexpr std::array<const char*, 5> kOthers{"Ben", "", "Gertrude-Maria von Hohenfels", "Đorđe",
                                                "Ines"};

@@ -6,6 +6,7 @@
 
 #include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
+#include "transport/secure/crypto/comparison_code.hh"
 
 namespace cress::secure {
 namespace {
@@ -103,11 +104,7 @@ std::optional<FrameProof> open_frame_proof(std::span<const std::byte> bytes, con
 
 std::string key_code(const PublicKey& key) {
   constexpr std::string_view kCodeLabel = "cress code 1";
-  const auto digest = sha256(std::as_bytes(std::span{kCodeLabel}), key);
-  const uint64_t number = number_at(digest, 0, 8) % 1'000'000'000'000;
-  std::string digits = std::to_string(number);
-  digits.insert(0, 12 - digits.size(), '0');
-  return digits.substr(0, 4) + " " + digits.substr(4, 4) + " " + digits.substr(8);
+  return comparison_code(sha256(std::as_bytes(std::span{kCodeLabel}), key));
 }
 
 // ---- the sender

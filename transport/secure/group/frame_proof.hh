@@ -52,8 +52,7 @@ std::vector<std::byte> build_frame_proof(const FrameProof& proof, const SigningK
 std::optional<FrameProof> open_frame_proof(std::span<const std::byte> bytes, const PublicKey& key,
                                            const ProofContext& context);
 
-/// A public key as two people can compare it by voice: three groups of four digits. 40 bits: who
-/// wants another key with the same digits has to find it while the two are talking.
+/// Of a public key: see comparison_code.
 std::string key_code(const PublicKey& key);
 
 /// What a sender has sealed and not yet proven. Threads: none inside. `now` never goes back.

@@ -13,6 +13,7 @@
 
 #include "transport/base/big_endian.hh"
 #include "transport/base/check.hh"
+#include "transport/secure/crypto/comparison_code.hh"
 
 namespace cress::secure {
 namespace {
@@ -355,8 +356,11 @@ void Handshake::export_secrets() {
   }
   OPENSSL_cleanse(bytes.data(), bytes.size());
   const size_t ours = role_ == Role::kJoiner ? 0 : 1;
-  secrets_ =
-      SessionSecrets{{keys[ours], keys[1 - ours]}, {keys[2 + ours], keys[3 - ours]}, {}, role_};
+  secrets_ = SessionSecrets{{keys[ours], keys[1 - ours]},
+                            {keys[2 + ours], keys[3 - ours]},
+                            {},
+                            role_,
+                            comparison_code(expand(keys[2], "cress code").bytes())};
   const Secret id = expand(keys[2], "cress id");
   std::copy_n(id.bytes().begin(), secrets_->id.size(), secrets_->id.begin());
 }

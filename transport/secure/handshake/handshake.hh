@@ -38,6 +38,8 @@ struct SessionSecrets {
   DirectionSecrets control;
   SessionId id{};
   Role role = Role::kListener;
+  /// The same at both ends of this session, and at no other (see comparison_code).
+  std::string code{};
 };
 
 /// Returns the key of an identity, if it currently has one. Called by the owner of a handshake,

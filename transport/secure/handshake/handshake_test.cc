@@ -91,6 +91,11 @@ TEST(Handshake, BothEndsHaveTheSameSecrets) {
   EXPECT_EQ(theirs.role, Role::kListener);
   EXPECT_EQ(ours.id, theirs.id);
   EXPECT_NE(ours.id, SessionId{});
+  EXPECT_EQ(ours.code, theirs.code);
+  EXPECT_EQ(ours.code.size(), 14U) << "4821 9930 1175";
+  TwoEnds others;
+  ASSERT_TRUE(others.joiner.handle_datagram(others.now, others.last_flight()));
+  EXPECT_NE(others.joiner.secrets().code, ours.code) << "of the same link";
   EXPECT_EQ(ours.records.send, theirs.records.receive);
   EXPECT_EQ(ours.records.receive, theirs.records.send);
   EXPECT_EQ(ours.control.send, theirs.control.receive);

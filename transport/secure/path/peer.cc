@@ -63,6 +63,7 @@ Peer::Peer(TimePoint now, const SessionSecrets& secrets, const Address& path, Pe
       records_(now, secrets.records),
       control_(now, secrets.control),
       id_(secrets.id),
+      code_(secrets.code),
       is_joiner_(secrets.role == Role::kJoiner),
       path_(path),
       mtu_(now, {.largest = largest_payload()}),

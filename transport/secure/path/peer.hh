@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -109,6 +110,7 @@ class Peer {
 
   const Address& path() const { return path_; }
   const SessionId& id() const { return id_; }
+  const std::string& code() const { return code_; }
   bool was_heard() const { return was_heard_; }
   TimePoint last_heard() const { return last_heard_; }
   /// The time since which data has been sent without any answer; nullopt: everything was answered.
@@ -161,6 +163,7 @@ class Peer {
   Records records_;
   ControlRecords control_;
   SessionId id_;
+  std::string code_;
   bool is_joiner_;
   Address path_;
   std::vector<Candidate> candidates_;
