@@ -44,6 +44,14 @@ struct Room {
     }
     exchange_shares();
   }
+  /// The relay reports all leaves to all in the end.
+  void exchange_leaves() {
+    for (const auto& keys : members) {
+      while (keys->epoch() < members[0]->epoch()) {
+        keys->handle_left(now, 500, members[0]->epoch());
+      }
+    }
+  }
   void exchange_shares() {
     for (const auto& from : members) {
       while (const auto share = from->poll_share()) {
@@ -93,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       victim.handle_left(room.now, member, room.members[0]->epoch() + 1);
     }
   }
+  room.exchange_leaves();
   room.require_heard(friendly, victim);
   room.exchange(victim, third);
   room.require_heard(third, victim);
