@@ -437,6 +437,24 @@ TEST(RoomMember, AProofThatItsSenderDidNotSignChangesNothing) {
   EXPECT_EQ(relay.shown().size(), 2U);
 }
 
+TEST(RoomMember, NobodyIsDistrustedBehindLossAndOutages) {
+  SimulatedRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .loss = 0.1, .seed = 2, .outage = 3s});
+  Seat& cem = room.join({.name = "Cem", .down = DataRate::kilobits_per_second(300), .seed = 3});
+  room.run_until(kTimeZero + 30s);
+  Seat& dia = room.join({.name = "Dia", .loss = 0.1, .seed = 4, .outage = 5s});
+  room.run_until(kTimeZero + 75s);
+  for (const Seat* seat : {&ada, &ben, &cem, &dia}) {
+    for (const OtherMember& other : seat->member->others()) {
+      EXPECT_TRUE(other.is_live);
+      EXPECT_FALSE(other.is_distrusted) << other.person.name;
+      EXPECT_GT(other.sound_played, 300U);
+    }
+    EXPECT_EQ(seat->member->stats().proofs_refused, 0U);
+  }
+}
+
 TEST(RoomMember, WhoComesBackWithAnotherKeyIsAnnounced) {
   SimulatedRoom room;
   const secure::SigningKey cems;

@@ -32,12 +32,15 @@ inline std::unique_ptr<control::Control> test_control() {
   return std::make_unique<control::CressControl>(control::call_control());
 }
 
-/// A link with constant rate `rate`, which divides 12 Mbit/s.
-inline std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate) {
+/// A link with constant rate `rate`, which divides 12 Mbit/s; silent for `outage` of every 12 s.
+inline std::shared_ptr<const sim::DeliveryTrace> constant_link(DataRate rate,
+                                                               Duration outage = {}) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
   const Duration every = sim::kOpportunitySize / rate;
   for (Duration at = every; at <= 60s; at += every) {
-    trace->opportunities.push_back({at});
+    if (at % 12s >= outage) {
+      trace->opportunities.push_back({at});
+    }
   }
   return trace;
 }
@@ -49,11 +52,12 @@ struct SeatOptions {
   double loss = 0;
   uint64_t seed = 1;
   Duration propagation = 20ms;
+  Duration outage{};  // see constant_link
   secure::SigningKey identity{};
 };
 
 inline sim::LinkOptions link_of(const SeatOptions& options, DataRate rate, uint64_t seed) {
-  return {.trace = constant_link(rate),
+  return {.trace = constant_link(rate, options.outage),
           .propagation = options.propagation,
           .loss = options.loss,
           .seed = seed,

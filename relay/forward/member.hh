@@ -52,6 +52,8 @@ struct Room::Member {
   std::optional<double> capacity_bps;
   /// The members, by slot, whose audio it gets.
   uint64_t hears = ~uint64_t{0};
+  /// When audio of each sender, by slot, was last forwarded to it.
+  std::array<TimePoint, kLegsMax> sound_at{};
   /// The level of each sender by slot that the last plan gave it: that of the leg, unless the two
   /// have not verified each other yet.
   std::array<FrameKind, kLegsMax> planned{};

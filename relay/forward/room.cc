@@ -365,7 +365,7 @@ void Room::handle_sound(TimePoint now, Member& from, std::vector<std::byte> mess
       ++stats_.sounds_left_out;
       return;
     }
-    from.source.heard_at = now;
+    member.sound_at.at(from.slot()) = now;
     member.leg.send_sound(now, message, body->level >= options_.speaker.floor_level);
     touch(member);
   });

@@ -63,12 +63,11 @@ void Room::handle_shares(const Member& from, const room::Shares& shares) {
 
 // To those who may have got the frames that it proves.
 void Room::handle_proof(TimePoint now, const Member& from, const room::Proof& proof) {
-  const bool was_heard = from.source.heard_at > now - kProofAfter;
   for (const auto& other : slots_) {
     if (!other || !other->is_in() || !from.may_reach(other->slot())) {
       continue;
     }
-    const bool hears = was_heard && (other->hears >> from.slot() & 1U) != 0;
+    const bool hears = other->sound_at.at(from.slot()) > now - kProofAfter;
     const bool sees = other->leg.level(from.slot()) > FrameKind::kNone ||
                       other->leg.lowered_at(from.slot()) > now - kProofAfter;
     if (proof.of_video ? sees : hears) {

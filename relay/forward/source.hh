@@ -37,7 +37,6 @@ struct Source {
   std::array<RateMeter, kFrameKinds> video{};
   RateMeter sound;
   TimePoint last_fragment = kTimeZero - 1h;
-  TimePoint heard_at = kTimeZero - 1h;  // its audio was last forwarded to somebody
 
   /// The rate limit sent to the sender.
   DataRate cap{};
