@@ -99,7 +99,9 @@ class RoomBench {
 
   void run_until(TimePoint end) {
     for (;;) {
-      while (room.poll_transmit(now)) {
+      while (const auto transmit = room.poll_transmit(now)) {
+        sent_to[transmit->to].append(reinterpret_cast<const char*>(transmit->bytes.data()),
+                                     transmit->bytes.size());
       }
       while (const auto departure = room.poll_departure()) {
         departures.push_back(*departure);
@@ -121,9 +123,15 @@ class RoomBench {
     return DataRate::bits_per_second(-1);
   }
 
+  bool was_sent(room::MemberNumber to, const std::string& mark) {
+    return sent_to[to].find(mark) != std::string::npos;
+  }
+
   TimePoint now = kTimeZero;
   Room room;
   std::vector<Departure> departures;
+  uint32_t serial = 0;
+  std::map<room::MemberNumber, std::string> sent_to;  // all datagrams, one after the other
 
  private:
   std::vector<room::MemberNumber> members_;
@@ -777,6 +785,63 @@ TEST(RoomPresence, AMemberInTheSlotOfAVerifiedOneIsNotVerified) {
     bench.room.leave(bench.now, later, room::LeaveReason::kLeft);
     bench.run_until(bench.now + 20ms);
   }
+}
+
+std::vector<std::byte> marked(std::string_view mark) {
+  const auto bytes = std::as_bytes(std::span{mark});
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(RoomPresence, ASecretIsGivenToItsMemberAlone) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber to = bench.join();
+  const room::MemberNumber other = bench.join();
+  bench.say(from, room::Shares{.serial = 1,
+                               .shares = {{to, marked("for one of them")},
+                                          {other, marked("for the other")},
+                                          {from, marked("for myself")},
+                                          {777, marked("for nobody")}}});
+  bench.run_until(bench.now + 100ms);
+  EXPECT_TRUE(bench.was_sent(to, "for one of them"));
+  EXPECT_FALSE(bench.was_sent(to, "for the other"));
+  EXPECT_TRUE(bench.was_sent(other, "for the other"));
+  EXPECT_FALSE(bench.was_sent(from, "for myself"));
+}
+
+TEST(RoomPresence, AProofOfAudioGoesToThoseWhoGotThatAudio) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join_without_camera();
+  const room::MemberNumber to = bench.join_without_camera();
+  const auto gets = [&](const std::string& mark) {
+    bench.say(from, room::Proof{.serial = ++bench.serial, .bytes = marked(mark)});
+    bench.run_until(bench.now + 100ms);
+    return bench.was_sent(to, mark);
+  };
+  bench.run_until(kTimeZero + 10s);
+  EXPECT_FALSE(gets("before any audio"));
+  bench.sound(from, DataSize{200}, 20);
+  EXPECT_TRUE(gets("of that audio"));
+  bench.run_until(bench.now + 2800ms);
+  EXPECT_TRUE(gets("late, behind an outage"));
+  bench.run_until(bench.now + 200ms);
+  EXPECT_FALSE(gets("three seconds later"));
+}
+
+TEST(RoomPresence, AProofOfVideoGoesToThoseWhoMaySeeIt) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber sees = bench.join();
+  const room::MemberNumber blind = bench.join_blind();
+  bench.run_until(bench.now + 5s);
+  bench.keep_cameras();
+  bench.run_until(bench.now + 1s);
+  ASSERT_GT(bench.room.level(sees, from), FrameKind::kNone);
+  bench.say(from, room::Proof{.serial = 1, .of_video = true, .bytes = marked("of my video")});
+  bench.run_until(bench.now + 100ms);
+  EXPECT_TRUE(bench.was_sent(sees, "of my video"));
+  EXPECT_FALSE(bench.was_sent(blind, "of my video"));
+  EXPECT_FALSE(bench.was_sent(from, "of my video"));
 }
 
 TEST(RoomPresence, OnlyItsTokenEndsAnEarlierPresence) {
