@@ -78,7 +78,7 @@ struct RoomEvent {
     kLeft,
     kSpeaker,     ///< `member` speaks, or none does
     kFarewell,    ///< out of the room; no event follows
-    kKeyChanged,  ///< joined under the name of somebody who has left, with another key
+    kKeyChanged,  ///< joined under an earlier member's name, with another key
     kDistrusted,  ///< see OtherMember::is_distrusted
   };
   Kind kind = Kind::kWelcome;

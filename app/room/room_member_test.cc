@@ -380,7 +380,7 @@ TEST(RoomMember, FrameWithAModifiedHeaderIsNeverDisplayed) {
   EXPECT_EQ(relay.member().others().front().frames_undecodable, 0U);
 }
 
-/// A frame sealed in the helper's name by another member, who has its secret as all have.
+/// A frame sealed in the helper's name by another member: all of them have its secret.
 media::EncodedFrame forge(const secure::RoomKeys& owner, uint64_t counter,
                           media::EncodedFrame frame) {
   std::string label = "cress sender";

@@ -38,7 +38,7 @@ struct SessionSecrets {
   DirectionSecrets control;
   SessionId id{};
   Role role = Role::kListener;
-  /// The same at both ends of this session, and at no other (see comparison_code).
+  /// The same at both ends, and different in every other session (see comparison_code).
   std::string code{};
 };
 
