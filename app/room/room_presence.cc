@@ -9,6 +9,10 @@
 
 namespace cress::room {
 
+// The messages of a room hold what its members make.
+static_assert(kCardSizeMax == secure::kCardSizeMax && kProofSizeMax == secure::kProofSizeMax &&
+              kShareSizeMax >= secure::RoomKeys::kShareSize);
+
 void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   if (news.number == number()) {
     return;

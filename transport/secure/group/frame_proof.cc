@@ -194,7 +194,7 @@ void FrameChecker::handle_proof(TimePoint now, FrameProof proof) {
 void FrameChecker::expect(uint64_t next_counter) { expected_ = std::max(expected_, next_counter); }
 
 void FrameChecker::forget(TimePoint now) {
-  // Counters grow with time, nearly: who is first is the oldest, or will be soon.
+  // The lowest counter is the oldest frame, but for a few that arrived late.
   while (!unproven_.empty() && unproven_.begin()->second.at < now - kProvenWithin) {
     unproven_.erase(unproven_.begin());
     debt_ += 1;
