@@ -36,6 +36,7 @@ constexpr const char* kExamples = R"(Examples:
   cress-call --headless --video-in me.y4m --audio-in me.wav --video-out them.webm \
              --stats call.jsonl --duration 60s 'cress://192.0.2.7:4433/#...'
   cress-call --headless --video-in me.y4m --video-out seen/ 'cress://relay.example:4433/ROOM#...'
+  cress-call --headless --listen --relay relay.example:4747 --video-in test   behind any NAT
   cress-call --link-file kitchen.link        the link is not seen by other users of this machine
   cress-call room new kitchen --relay relay.example:4747 --link-file kitchen.link
 The link is in quotes because of its '#'. With "test" as input a test picture and a tone are sent.)";
@@ -58,6 +59,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "ADDR: at any address")
       ->expected(0, 1)
       ->type_name("ADDR");
+  app.add_option("--relay", arguments.call.relay,
+                 "With --listen: meet the other end at this relay's HOST:PORT, so that both may be "
+                 "behind NATs; datagrams take the direct path once there is one")
+      ->type_name("HOST:PORT");
   app.add_option(
       "--link-file", arguments.call.link_file,
       "Read the link to join from this file, which only you may read. With --listen: keep "
@@ -201,6 +206,9 @@ int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::os
   headless::HeadlessOptions& call = arguments.call;
   if (!call.link.empty() && arguments.listens) {
     throw std::runtime_error("either a link to join or --listen, not both");
+  }
+  if (!call.relay.empty() && !arguments.listens) {
+    throw std::runtime_error("--relay: only with --listen; a link to join names its relay");
   }
   if (!call.link.empty() && !call.link_file.empty()) {
     throw std::runtime_error("either a link to join or --link-file, not both");

@@ -19,14 +19,11 @@ secure::Link new_link(const std::string& room, const std::string& relay) {
     throw std::runtime_error("room \"" + room +
                              "\": a name is 1 to 64 of A-Z a-z 0-9 . _ -, and not only dots");
   }
-  secure::Link link{.host = {}, .secret = secure::make_secret(), .room = room};
-  const std::string secret = secure::format_link({.host = "h", .port = 1, .secret = link.secret});
-  const auto parsed =
-      secure::parse_link("cress://" + relay + "/" + room + secret.substr(secret.find('#')));
-  if (!parsed) {
+  const auto link = secure::link_at_relay(relay, room);
+  if (!link) {
     throw std::runtime_error("--relay " + relay + ": not HOST:PORT, such as relay.example:4747");
   }
-  return *parsed;
+  return *link;
 }
 
 int make_room(const RoomArguments& arguments, std::ostream& out, std::ostream& err) {
@@ -64,7 +61,7 @@ int print_access(const RoomArguments& arguments, std::istream& in, std::ostream&
     throw std::runtime_error(std::string{secure::describe(link.error())});
   }
   if (link->room.empty()) {
-    throw std::runtime_error("this link is for a call of two, which needs no relay");
+    throw std::runtime_error("this link is for a call of two, of which a relay needs nothing");
   }
   out << secure::format_room_access(
              {.room = link->room, .key = secure::derive_room(link->secret).access})

@@ -24,11 +24,12 @@ cress_folder(transport/secure/handshake MAY transport/base transport/secure/cryp
   transport/secure)
 cress_folder(transport/secure/path MAY transport/base transport/secure/records transport/secure/handshake TESTS
   transport/secure)
+cress_folder(transport/secure/rendezvous MAY transport/base transport/secure/crypto transport/secure/handshake)
 cress_folder(transport/secure/group MAY transport/base transport/secure/crypto transport/secure/records TESTS
   transport/secure/handshake)
 cress_folder(transport/secure/link MAY transport/base transport/secure/crypto)
 cress_folder(transport/secure MAY transport/base transport/secure/crypto transport/secure/handshake
-  transport/secure/path TESTS transport/control/cress transport/session transport/secure/records
+  transport/secure/path transport/secure/rendezvous TESTS transport/control/cress transport/session transport/secure/records
   transport/secure/group transport/sim)
 cress_folder(transport/room MAY transport/base transport/session TESTS transport/control/cress)
 cress_folder(transport/runtime MAY transport/base TESTS transport/control/cress transport/session)
@@ -49,9 +50,12 @@ cress_folder(relay/forward MAY transport/base transport/control/cress transport/
 cress_folder(relay/members MAY transport/base transport/wire transport/control/cress transport/session
   transport/secure/records transport/secure/handshake transport/secure transport/room media/frame media/playout
   relay/forward)
+cress_folder(relay/calls MAY transport/base transport/secure/crypto transport/secure/handshake
+  transport/secure/rendezvous TESTS transport/secure transport/sim)
 cress_folder(relay/daemon MAY transport/base transport/secure/crypto transport/secure/records
-  transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/runtime relay/forward TESTS transport/wire
-  transport/room transport/sim relay/members)
+  transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/runtime
+  relay/calls relay/forward TESTS transport/wire transport/room transport/sim relay/members
+  transport/secure/rendezvous)
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
   transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
   TESTS transport/sim)

@@ -87,7 +87,9 @@ void DesktopCall::join(const secure::Link& link, const std::vector<Address>& add
   }
   const std::vector<Address> others(addresses.begin() + 1, addresses.end());
   const bool is_open =
-      link.room.empty()
+      link.is_relayed
+          ? open_call({.role = secure::Role::kJoiner, .secret = link.secret, .relays = addresses})
+      : link.room.empty()
           ? open_call({.role = secure::Role::kJoiner,
                        .secret = link.secret,
                        .listener = addresses.front(),

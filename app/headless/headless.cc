@@ -254,17 +254,24 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   std::optional<live::ListeningLink> own_link;
   if (options.link.empty()) {
     const std::string& where = options.listen;
-    own_link.emplace(where.empty() ? Address{} : runtime::resolve(where).front(),
-                     options.link_file);
+    own_link.emplace(where.empty() ? Address{} : runtime::resolve(where).front(), options.link_file,
+                     options.relay);
     call.secret = own_link->secret();
     call.bind = own_link->bind();
+    if (const std::string relay = own_link->relay(); !relay.empty()) {
+      call.relays = runtime::resolve(relay);
+    }
   } else {
     const secure::Link link = parsed_link(options.link);
     const std::vector<Address> addresses = runtime::resolve(secure::host_and_port(link));
     call.role = secure::Role::kJoiner;
     call.secret = link.secret;
-    call.listener = addresses.front();
-    call.other_listeners.assign(addresses.begin() + 1, addresses.end());
+    if (link.is_relayed) {
+      call.relays = addresses;
+    } else {
+      call.listener = addresses.front();
+      call.other_listeners.assign(addresses.begin() + 1, addresses.end());
+    }
   }
   live::LiveOutputs outputs;
   set_outputs(outputs);

@@ -17,6 +17,9 @@ struct HeadlessOptions {
   std::string link{};
   /// Where to listen: ADDRESS:PORT; empty: any address, any port.
   std::string listen{};
+  /// HOST:PORT of a relay at which a listener waits, so that it can be called behind NATs; empty:
+  /// none, or that of the kept link.
+  std::string relay{};
   /// The file that keeps a listener's link over restarts; empty: each call has a new link.
   std::filesystem::path link_file{};
   /// The name that the other end sees.

@@ -105,6 +105,7 @@ const char* describe(room::RoomEvent::Kind kind) {
 std::string sample_line(const live::LiveSample& sample) {
   ordered_json line = sample_json(sample);
   line["code"] = sample.code;
+  line["path"] = !sample.connected ? "" : sample.is_relayed ? "relay" : "direct";
   return text_of(line);
 }
 

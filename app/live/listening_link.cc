@@ -13,15 +13,34 @@ namespace {
   throw std::runtime_error(file.string() + ": " + what);
 }
 
+secure::Link new_link(const std::string& relay) {
+  if (relay.empty()) {
+    secure::Link link;
+    link.secret = secure::make_secret();
+    return link;
+  }
+  const auto link = secure::link_at_relay(relay, "");
+  if (!link) {
+    throw std::runtime_error("relay " + relay + ": not HOST:PORT, such as relay.example:4747");
+  }
+  return *link;
+}
+
 }  // namespace
 
-ListeningLink::ListeningLink(const Address& bind, std::filesystem::path file)
+ListeningLink::ListeningLink(const Address& bind, std::filesystem::path file,
+                             const std::string& relay)
     : bind_(bind), file_(std::move(file)) {
   if (!file_.empty()) {
     read();
   }
   if (!is_kept_) {
-    link_.secret = secure::make_secret();
+    link_ = new_link(relay);
+  } else if (link_.is_relayed ? !relay.empty() && relay != this->relay() : !relay.empty()) {
+    refuse(file_, "its link is for " + (link_.is_relayed ? "relay " + this->relay() : "no relay") +
+                      ", not for relay " + relay + "; remove the file for a new link");
+  } else if (link_.is_relayed) {
+    return;  // its port is the relay's
   } else if (bind_.port == 0) {
     bind_.port = link_.port;
   } else if (bind_.port != link_.port) {
@@ -45,8 +64,10 @@ void ListeningLink::read() {
 
 const secure::Link& ListeningLink::opened(const std::string& host, uint16_t port) {
   if (!is_kept_) {
-    link_.host = host;
-    link_.port = port;
+    if (!link_.is_relayed) {
+      link_.host = host;
+      link_.port = port;
+    }
     if (!file_.empty()) {
       runtime::write_secret(file_, secure::format_link(link_));
       is_kept_ = true;

@@ -20,11 +20,15 @@ class ListeningLink {
   /// `bind`: where to listen; port 0: the kept link's port, or any. `file` is empty, or the path of
   /// a file with one line; if it does not exist, opened() writes it. Throws std::runtime_error
   /// "FILE: what; what to do" if it cannot be read, holds no link, is readable by others, or names
-  /// another port than `bind`; also if no secret can be generated.
-  ListeningLink(const Address& bind, std::filesystem::path file);
+  /// another port than `bind` or another relay; also if no secret can be generated.
+  /// `relay`: where the call is to begin, "HOST:PORT"; empty: at our own address, or where the kept
+  /// link says.
+  ListeningLink(const Address& bind, std::filesystem::path file, const std::string& relay = "");
 
   const std::vector<std::byte>& secret() const { return link_.secret; }
   const Address& bind() const { return bind_; }
+  /// "HOST:PORT" of the relay; empty: none.
+  std::string relay() const { return link_.is_relayed ? secure::host_and_port(link_) : ""; }
   /// Call once the socket is open at `port`: returns the link to give away. Its host is `host`, or
   /// the one in the file, where the user may have written another name of this machine. Throws
   /// std::runtime_error if the file cannot be written.

@@ -11,6 +11,7 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   secure.connection.secret = options.secret;
   secure.connection.listener = options.listener;
   secure.connection.other_listeners = options.other_listeners;
+  secure.connection.relays = options.relays;
   secure.connection.connect_max = options.connect_max;
   secure.call.paced_by_sound_card = true;
   secure.call.trade = app::trade_of(options.prefer);

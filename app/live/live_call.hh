@@ -19,7 +19,9 @@ struct LiveCallOptions {
   Address listener{};
   /// Other possible addresses: see secure::ConnectionOptions.
   std::vector<Address> other_listeners{};
-  /// How long a joiner tries.
+  /// Addresses of a relay at which the two ends meet, instead of `listener`; empty: none.
+  std::vector<Address> relays{};
+  /// How long a joiner tries, and a listener to reach its relay.
   Duration connect_max = 30s;
   LiveDevicesOptions devices{};
   app::PersonState person{};

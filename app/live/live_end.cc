@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/own_address.hh"
 
 namespace cress::live {
 namespace {
@@ -35,7 +36,14 @@ void LiveEnd::begin() {
   machine_->on_drained([this](TimePoint now) { drained(now); });
   network_ = std::make_unique<runtime::NetworkWatch>(loop_, [this](const runtime::NetworkChange&) {
     socket_.forget_asked_addresses();
-    wake([this](TimePoint now) { machine_->handle_network_change(now); });
+    const std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
+    wake([&](TimePoint now) {
+      machine_->set_local_addresses(now, local);
+      machine_->handle_network_change(now);
+    });
+  });
+  wake([&](TimePoint now) {
+    machine_->set_local_addresses(now, runtime::candidate_addresses(socket_.local_address()));
   });
   devices_.set_muted(person_.muted);
   devices_.set_camera_off(person_.camera_off);
@@ -103,13 +111,18 @@ void LiveEnd::choose_camera(const std::string& id) {
 void LiveEnd::handle_session_event(TimePoint now, const secure::Event& event) {
   if (const auto* connected = std::get_if<secure::Connected>(&event)) {
     meter_.handle_connected(now);
-    tell(LiveEvent::Kind::kConnected, words_.connected + runtime::format_address(connected->peer));
+    tell(LiveEvent::Kind::kConnected,
+         machine_->connection().is_relayed()
+             ? "Connected through the relay"
+             : words_.connected + runtime::format_address(connected->peer));
   } else if (std::holds_alternative<secure::Unreachable>(event)) {
     tell(LiveEvent::Kind::kUnreachable, words_.unreachable);
   } else if (std::holds_alternative<secure::Reachable>(event)) {
     tell(LiveEvent::Kind::kReachable, "The network is back");
   } else if (const auto* path = std::get_if<secure::PathChanged>(&event)) {
-    tell(LiveEvent::Kind::kPathChanged, words_.moved + runtime::format_address(path->peer));
+    tell(LiveEvent::Kind::kPathChanged, machine_->connection().is_relayed()
+                                            ? "The call goes through the relay"
+                                            : words_.moved + runtime::format_address(path->peer));
   }
 }
 
@@ -181,6 +194,7 @@ LiveSample LiveEnd::sample() const {
   sample.microphone_dbfs = devices_.microphone_dbfs();
   sample.speaker_dbfs = devices_.speaker_dbfs();
   sample.code = machine_->code();
+  sample.is_relayed = machine_->connection().is_relayed();
   if (const session::Endpoint* endpoint = machine_->endpoint()) {
     note_endpoint(now, *endpoint, machine_->loss(), sample);
     const app::LinkReport link = machine_->peer_link().value_or(app::LinkReport{});

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/call/audio_receiver.hh"
 #include "app/call/control_message.hh"
@@ -30,6 +31,9 @@ class LiveMachine : public Machine {
   virtual app::PlayedAudio play(TimePoint now) = 0;
   /// The state of this person: sent at once, and to every later peer.
   virtual void set_person(TimePoint now, app::PersonState person) = 0;
+  /// Of our own socket, the most likely first, for a direct path past a relay. Before
+  /// handle_network_change.
+  virtual void set_local_addresses(TimePoint /*now*/, std::vector<Address> /*addresses*/) {}
   /// The machine's addresses changed, or it resumed from suspend.
   virtual void handle_network_change(TimePoint now) = 0;
   /// Keep polling until is_finished().

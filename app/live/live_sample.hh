@@ -36,6 +36,8 @@ struct LiveSample {
   bool connected = false;
   /// In a call of two: secure::Connection::code.
   std::string code{};
+  /// In a call of two: datagrams pass through a relay.
+  bool is_relayed = false;
   DataRate forecast;       ///< of the link from here
   DataRate peer_forecast;  ///< of the link to here, as reported by the other end
   DataRate sent;           ///< over the last second, records as sent, without UDP and IP

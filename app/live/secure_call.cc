@@ -104,6 +104,11 @@ void SecureCall::set_person(TimePoint now, app::PersonState person) {
   }
 }
 
+void SecureCall::set_local_addresses(TimePoint now, std::vector<Address> addresses) {
+  connection_.set_local_addresses(now, std::move(addresses));
+  drain(now);
+}
+
 void SecureCall::handle_network_change(TimePoint now) {
   connection_.handle_network_change(now);
   drain(now);

@@ -332,11 +332,13 @@ class Daemon::Impl {
       metrics_->publish({.members = relay_.members(),
                          .live_rooms = relay_.live_rooms(),
                          .open_rooms = relay_.open_rooms(),
+                         .calls = relay_.calls(),
                          .is_draining = not_ready_until_.has_value(),
                          .resident_bytes = resident_bytes(),
                          .rooms = relay_.room_stats(),
                          .door = relay_.listener_stats(),
                          .joins_refused = relay_.joins_refused(),
+                         .call_stats = relay_.call_stats(),
                          .network = driver_.stats(),
                          .wait = watched_.wait()});
     }

@@ -95,6 +95,22 @@ void add_joins(Families& out, const JoinsRefused& refused) {
                 {"draining", refused.draining}});
 }
 
+void add_calls(Families& out, const CallRelayStats& calls) {
+  out.counter("calls_begun_total", "both ends have met", calls.begun);
+  out.counter("call_datagrams_forwarded_total", "of calls of two", calls.datagrams);
+  out.counter("call_bytes_forwarded_total", "of calls of two, UDP payload", calls.bytes);
+  out.counters("call_refused_total", "datagrams and requests of calls that were not taken",
+               "reason",
+               {{"over_rate", calls.over_rate},
+                {"over_time", calls.over_time},
+                {"without_other", calls.without_other},
+                {"bad_signature", calls.bad_signature},
+                {"malformed", calls.malformed},
+                {"rate_limited", calls.rate_limited},
+                {"busy", calls.refused_busy},
+                {"full", calls.refused_full}});
+}
+
 void add_rooms(Families& out, const RoomStats& rooms) {
   out.counter("joins_total", "members let in", rooms.joins);
   out.counter("leaves_total", "members gone", rooms.leaves);
@@ -141,12 +157,14 @@ std::string format_metrics(const RelayMetrics& metrics) {
   out.gauge("members", "in all rooms", static_cast<double>(metrics.members));
   out.gauge("live_rooms", "with somebody in them", static_cast<double>(metrics.live_rooms));
   out.gauge("open_rooms", "that may be entered", static_cast<double>(metrics.open_rooms));
+  out.gauge("calls", "of two, with at least one end here", static_cast<double>(metrics.calls));
   out.gauge("draining", "1: members are being told to come back later", metrics.is_draining);
   out.gauge("resident_bytes", "memory of the process", static_cast<double>(metrics.resident_bytes));
   out.histogram("wait_seconds", "from the kernel's receipt of a datagram until it is looked at",
                 metrics.wait);
   add_door(out, metrics.door);
   add_joins(out, metrics.joins_refused);
+  add_calls(out, metrics.call_stats);
   add_rooms(out, metrics.rooms);
   add_network(out, metrics.network);
   return out.text();

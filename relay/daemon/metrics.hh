@@ -34,11 +34,13 @@ struct RelayMetrics {
   size_t members = 0;
   size_t live_rooms = 0;
   size_t open_rooms = 0;
+  size_t calls = 0;
   bool is_draining = false;
   uint64_t resident_bytes = 0;
   RoomStats rooms{};
   secure::ListenerStats door{};
   JoinsRefused joins_refused{};
+  CallRelayStats call_stats{};
   runtime::DriverStats network{};
   /// From the kernel's receipt of a datagram to its processing.
   DurationHistogram wait{};

@@ -17,7 +17,10 @@ namespace cress::relay {
 namespace {
 
 // A key, where it lives, what it means: parsing and printing are made of the same list.
-using Field = std::variant<size_t*, int64_t*, double*, Duration*, DataRate*, DataSize*>;
+struct Minutes {
+  Duration* value;
+};
+using Field = std::variant<size_t*, int64_t*, double*, Duration*, Minutes, DataRate*, DataSize*>;
 struct NumberKey {
   const char* table;
   const char* name;  // ends in its unit
@@ -55,6 +58,12 @@ constexpr NumberKey kNumbers[] = {
      0, 3'600'000, [](RelayConfig& c) -> Field { return &c.not_ready; }},
     {"drain", "again_in_ms", "members of a relay that ends are told to come back after this", 0,
      3'600'000, [](RelayConfig& c) -> Field { return &c.drain_again_in; }},
+    {"calls", "calls", "of two, through this relay, at once; 0: it forwards none", 0, 100'000,
+     [](RelayConfig& c) -> Field { return &c.machine.calls.calls_max; }},
+    {"calls", "call_kbps", "of one, both directions together; more is dropped unread", 100,
+     1'000'000, [](RelayConfig& c) -> Field { return &c.machine.calls.rate_max; }},
+    {"calls", "call_minutes", "that one may last here; when it is direct it goes on", 1, 100'000,
+     [](RelayConfig& c) -> Field { return Minutes{&c.machine.calls.length_max}; }},
     {"limits", "rooms", "with somebody in them, at once", 1, 100'000,
      [](RelayConfig& c) -> Field { return &c.machine.live_rooms_max; }},
     {"limits", "members", "of all rooms together", 1, 100'000,
@@ -87,6 +96,7 @@ constexpr NumberKey kNumbers[] = {
 
 struct Get {
   int64_t operator()(const Duration* value) const { return *value / 1ms; }
+  int64_t operator()(Minutes minutes) const { return *minutes.value / 1min; }
   int64_t operator()(const DataRate* value) const { return value->bits_per_second() / 1000; }
   int64_t operator()(const DataSize* value) const { return value->bytes(); }
   template <class Number>
@@ -97,6 +107,7 @@ struct Get {
 struct Set {
   int64_t number;
   void operator()(Duration* value) const { *value = number * 1ms; }
+  void operator()(Minutes minutes) const { *minutes.value = number * 1min; }
   void operator()(DataRate* value) const { *value = DataRate::kilobits_per_second(number); }
   void operator()(DataSize* value) const { *value = DataSize{number}; }
   template <class Number>

@@ -80,6 +80,7 @@ RelayMachine::RelayMachine(TimePoint start, RelayMachineOptions options)
                   };
                   return listener;
                 }()),
+      calls_(options_.calls, &spare_),
       slots_(options_.live_rooms_max),
       timers_(options_.live_rooms_max) {
   for (size_t slot = options_.live_rooms_max; slot > 0; --slot) {
@@ -188,6 +189,9 @@ void RelayMachine::drain_members(TimePoint now, Duration again_in) {
 
 void RelayMachine::handle_datagram(TimePoint now, const Address& from,
                                    std::span<const std::byte> bytes) {
+  if (calls_.handle_datagram(now, from, bytes)) {
+    return;
+  }
   listener_.handle_datagram(now, from, bytes);
   if (listener_.has_event() || opened_.size() >= kOpenedMax) {
     drain(now);
@@ -201,6 +205,7 @@ void RelayMachine::handle_timeout(TimePoint now) {
   if (listener_.poll_timeout() <= now) {
     listener_.handle_timeout(now);
   }
+  calls_.handle_timeout(now);
   // Each room once: a room that is due again at once first waits for its turn to send.
   for (size_t rooms = live_rooms_; rooms > 0 && timers_.next_due() <= now; --rooms) {
     const size_t slot = timers_.next();
@@ -409,6 +414,9 @@ void RelayMachine::retire(size_t slot) {
 std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
   handle_opened(now);
   for (;;) {
+    if (auto forwarded = calls_.poll_transmit()) {
+      return forwarded;
+    }
     if (auto transmit = listener_.poll_transmit(now)) {
       return transmit;
     }
@@ -426,7 +434,7 @@ std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
 }
 
 TimePoint RelayMachine::poll_timeout() const {
-  return std::min(listener_.poll_timeout(), timers_.next_due());
+  return std::min({listener_.poll_timeout(), calls_.poll_timeout(), timers_.next_due()});
 }
 
 void RelayMachine::note(RelayEvent event) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "relay/calls/call_relay.hh"
 #include "relay/forward/room.hh"
 #include "transport/base/fifo.hh"
 #include "transport/base/machine.hh"
@@ -34,6 +35,8 @@ struct RelayMachineOptions {
   RoomOptions room{};
   /// Rooms with at least one member, at the same time.
   size_t live_rooms_max = 1024;
+  /// Calls of two.
+  CallRelayOptions calls{};
 };
 
 /// What a relay knows of a room: everything except the data of its members.
@@ -70,11 +73,11 @@ struct JoinsRefused {
   friend bool operator==(const JoinsRefused&, const JoinsRefused&) = default;
 };
 
-/// A relay without I/O: a Listener for all rooms, and a Room for each room with members. Rooms take
-/// turns to send, so that none delays another by more than a turn; the cost of a datagram depends
-/// on its own room, not on the number of rooms. Rooms can be opened and closed while it runs. A
-/// peer without a room's link gets no further than the Listener. Threads: none inside; one owner.
-/// `now` never goes back. Peer data never fails a check.
+/// A relay without I/O: a Listener for all rooms, a Room for each room with members, and a
+/// CallRelay for calls of two. Rooms take turns to send, so that none delays another by more than a
+/// turn; the cost of a datagram depends on its own room, not on the number of rooms. Rooms can be
+/// opened and closed while it runs. A peer without a room's link gets no further than the Listener.
+/// Threads: none inside; one owner. `now` never goes back. Peer data never fails a check.
 class RelayMachine : public Machine {
  public:
   RelayMachine(TimePoint start, RelayMachineOptions options);
@@ -116,6 +119,9 @@ class RelayMachine : public Machine {
   RoomStats room_stats() const;
   const secure::ListenerStats& listener_stats() const { return listener_.stats(); }
   const JoinsRefused& joins_refused() const { return joins_refused_; }
+  /// Calls of two that have at least one end here.
+  size_t calls() const { return calls_.calls(); }
+  const CallRelayStats& call_stats() const { return calls_.stats(); }
 
   static constexpr size_t kEventsMax = 1024;
   /// Closed rooms that are remembered, so that the log names them when somebody comes late; the
@@ -179,6 +185,7 @@ class RelayMachine : public Machine {
   SpareBuffers spare_;  // outlives all its users
   RelayMachineOptions options_;
   secure::Listener listener_;
+  CallRelay calls_;
   std::map<std::string, Door, std::less<>> doors_;  // by identity
   std::map<std::string, std::string> identities_;   // by name
   struct ClosedRoom {

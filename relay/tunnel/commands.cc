@@ -94,6 +94,11 @@ LiveTunnelOptions options_of(const CLI::App& app, const Arguments& arguments,
     if (!link->room.empty()) {
       throw std::runtime_error("a room's link: a tunnel has two ends");
     }
+    if (link->is_relayed) {
+      throw std::runtime_error(
+          "a link of a call through a relay: a tunnel needs one to its own "
+          "listener");
+    }
     options.role = secure::Role::kJoiner;
     options.link = *link;
     return options;

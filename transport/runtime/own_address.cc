@@ -111,6 +111,25 @@ Address best_address(std::span<const InterfaceAddress> all, std::span<const Addr
 
 Address best_own_address() { return best_address(interface_addresses(), routed_addresses()); }
 
+std::vector<Address> candidate_addresses(const Address& local) {
+  std::vector<Address> candidates;
+  if (is_specific(local)) {
+    candidates.push_back(local);
+  } else {
+    candidates = routed_addresses();
+    for (const InterfaceAddress& one : interface_addresses()) {
+      if (!one.loopback && !is_of_one_wire(one.address) &&
+          std::ranges::find(candidates, one.address) == candidates.end()) {
+        candidates.push_back(one.address);
+      }
+    }
+  }
+  for (Address& candidate : candidates) {
+    candidate.port = local.port;
+  }
+  return candidates;
+}
+
 std::string own_host(const Address& bind) {
   return host_of(is_specific(bind) ? bind : best_own_address());
 }

@@ -19,13 +19,6 @@ constexpr HandshakeLimits::Options kLimits{.hellos = {.per_second = 40'000, .bur
                                            .handshakes_of_network = {.per_second = 5, .burst = 10},
                                            .networks = 64};
 
-/// While a call is silent: 400 bytes per second, and a listener that is back is found within a
-/// second for round trips of up to 100 ms.
-constexpr Duration kRejoinRepeat = 500ms;
-/// After a refusal. Not at once: its cause takes time to disappear.
-constexpr Duration kRejoinSpacing = 1s;
-/// A listener admits a newcomer, or reports that it is busy, in far less.
-constexpr Duration kNextMax = 10s;
 /// A connected peer from which a datagram arrives this long after a newcomer is alive.
 constexpr Duration kAliveAfter = 500ms;
 constexpr Duration kLinger = 3s;
@@ -41,7 +34,12 @@ Connection::Connection(TimePoint start, ConnectionOptions options)
       door_(kLimits, kOutMax, stats_),
       last_now_(start),
       no_rejoin_before_(start) {
-  if (options_.role == Role::kJoiner) {
+  if (!options_.relays.empty()) {
+    give_up_at_ = start + options_.connect_max;
+    rendezvous_ = std::make_unique<RendezvousClient>(
+        start, RendezvousOptions{options_.role, options_.secret, options_.relays});
+    settle_rendezvous(start);
+  } else if (options_.role == Role::kJoiner) {
     give_up_at_ = start + options_.connect_max;
     begin_joining(start);
   }
@@ -60,6 +58,12 @@ void Connection::handle_datagram(TimePoint now, const Address& from,
     handle_session(now, from, bytes);
   } else if (kind == Door::Kind::kHandshake) {
     handle_handshake(now, from, bytes);
+  } else if (kind == Door::Kind::kRendezvous) {
+    if (rendezvous_ != nullptr && rendezvous_->handle_datagram(now, from, bytes)) {
+      settle_rendezvous(now);
+    } else {
+      ++stats_.unknown_kind;
+    }
   }
 }
 
@@ -161,81 +165,6 @@ void Connection::begin_handshake(TimePoint now, const Address& from,
   settle_pending(now, pending_.back());
 }
 
-// ---- the joiner's side of a handshake
-
-void Connection::begin_joining(TimePoint now) {
-  std::vector<Address> listeners = options_.other_listeners;
-  listeners.insert(listeners.begin(), options_.listener);
-  if (peer_ != nullptr) {
-    listeners.insert(listeners.begin(), peer_->path());  // it may have moved since
-  }
-  joining_ = std::make_unique<Joining>(now, context_, listeners,
-                                       peer_ != nullptr ? kRejoinRepeat : kLastRepeat);
-  settle_joining(now);
-}
-
-void Connection::settle_joining(TimePoint now) {
-  while (auto transmit = joining_->poll_transmit()) {
-    door_.send(*std::move(transmit));
-  }
-  const Joining::Counts counts = joining_->take_counts();
-  stats_.handshakes_begun += counts.begun;
-  stats_.handshakes_failed += counts.failed;
-  if (joining_->state() == Joining::State::kComplete) {
-    // Kept apart from Connected: the listener may still be busy.
-    auto peer =
-        std::make_unique<Peer>(now, joining_->secrets(), joining_->listener(), options_.peer);
-    joining_.reset();
-    peer->handle_timeout(now);
-    next_until_ = now + kNextMax;
-    (peer_ == nullptr ? peer_ : next_) = std::move(peer);
-  } else if (joining_->state() == Joining::State::kWrongSecret) {
-    ++stats_.wrong_secret;
-    if (peer_ == nullptr) {
-      finish(CloseReason::kWrongSecret);
-    } else {
-      // The sender has not proven to be the listener, so this ends no call; silence will.
-      delay_rejoin(now, CloseReason::kWrongSecret);
-    }
-  }
-}
-
-/// When to start a new handshake; kNever if none is needed, or one is in progress.
-TimePoint Connection::rejoin_at() const {
-  const bool may = options_.role == Role::kJoiner && is_connected() && joining_ == nullptr &&
-                   next_ == nullptr && peer_->unanswered_since().has_value();
-  return may ? std::max(*peer_->unanswered_since() + options_.rejoin_after, no_rejoin_before_)
-             : kNever;
-}
-
-void Connection::delay_rejoin(TimePoint now, CloseReason because) {
-  joining_.reset();
-  next_.reset();
-  no_rejoin_before_ = now + kRejoinSpacing;
-  rejoin_refusal_ = because;
-}
-
-/// The new call, next to the silent one.
-void Connection::drain_next(TimePoint now) {
-  if (next_ == nullptr) {
-    return;
-  }
-  if (next_->was_heard() && !next_->is_over()) {
-    peer_ = std::exchange(next_, nullptr);
-    joining_.reset();
-    rejoin_refusal_.reset();
-    connected_ = false;
-    drain_peer(now);  // reports it
-    return;
-  }
-  while (const auto event = next_->poll_event()) {
-    if (const auto* closed = std::get_if<Closed>(&*event)) {
-      delay_rejoin(now, closed->reason);
-      return;
-    }
-  }
-}
-
 // ---- the listener's
 
 void Connection::settle_pending(TimePoint now, Pending& pending) {
@@ -266,7 +195,7 @@ void Connection::settle_pending(TimePoint now, Pending& pending) {
 }
 
 void Connection::let_in(TimePoint now, Pending& pending) {
-  peer_ = std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer);
+  peer_ = make_peer(now, pending.handshake->secrets(), pending.from);
   connected_ = true;
   pending.complete_at.reset();
   pending.forget_at = now + kLastFlightKept;
@@ -317,6 +246,7 @@ void Connection::finish(CloseReason reason) {
     reason = CloseReason::kReplaced;
   }
   joining_.reset();
+  rendezvous_.reset();
   pending_.clear();
   peer_.reset();
   next_.reset();
@@ -393,8 +323,17 @@ void Connection::handle_timeout(TimePoint now) {
     leaving->handle_timeout(now);
   }
   if (!is_connected() && !is_finished_ && now >= give_up_at_) {
-    finish(CloseReason::kNoAnswer);
+    finish(why_not_connected());
     return;
+  }
+  if (rendezvous_ != nullptr) {
+    constexpr Duration kSilence = 250ms;
+    if (peer_ != nullptr && peer_->unanswered_since() &&
+        now >= *peer_->unanswered_since() + kSilence) {
+      rendezvous_->handle_silence(now);  // our address may be another, and nobody noticed
+    }
+    rendezvous_->handle_timeout(now);
+    settle_rendezvous(now);
   }
   if (joining_ != nullptr) {
     joining_->handle_timeout(now);
@@ -413,6 +352,10 @@ void Connection::handle_timeout(TimePoint now) {
 }
 
 void Connection::handle_network_change(TimePoint now) {
+  if (rendezvous_ != nullptr) {
+    rendezvous_->handle_network_change(now);
+    settle_rendezvous(now);
+  }
   if (peer_ != nullptr) {
     peer_->handle_network_change(now);
     drain_peer(now);
@@ -495,6 +438,9 @@ TimePoint Connection::poll_timeout() const {
   }
   if (joining_ != nullptr) {
     next = std::min(next, joining_->poll_timeout());
+  }
+  if (rendezvous_ != nullptr) {
+    next = std::min(next, rendezvous_->poll_timeout());
   }
   if (next_ != nullptr) {
     next = std::min({next, next_->poll_timeout(), next_until_});

@@ -16,6 +16,7 @@
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/handshake/joining.hh"
 #include "transport/secure/path/peer.hh"
+#include "transport/secure/rendezvous/rendezvous_client.hh"
 
 namespace cress::secure {
 
@@ -30,8 +31,11 @@ struct ConnectionOptions {
   /// Other possible addresses of the listener: each is tried too, a quarter of a second after the
   /// one before.
   std::vector<Address> other_listeners{};
+  /// Possible addresses of a relay at which the two ends meet (RendezvousClient), instead of the
+  /// listener's own; empty: none. Needs `secret`.
+  std::vector<Address> relays{};
   PeerOptions peer{};
-  /// How long a joiner tries before it gives up.
+  /// How long a joiner tries before it gives up, and a listener to reach its relay.
   Duration connect_max = 30s;
   /// After this much silence from the current peer, a newcomer with the right link replaces it:
   /// most likely the same person after a crash.
@@ -75,6 +79,10 @@ class Connection {
   /// the path, and silence says the same, reliably.
   void handle_path_error(TimePoint now, const PathError& error);
 
+  /// Addresses and port of our own socket, the most likely first: with a relay the other end tries
+  /// to reach us there.
+  void set_local_addresses(TimePoint now, std::vector<Address> addresses);
+
   /// A plaintext datagram of the Endpoint, at most datagram_max(). Dropped before Connected.
   void send(TimePoint now, std::vector<std::byte> plain);
   /// Ends the call and the listening. Keep polling until is_finished(): the close is sent three
@@ -91,6 +99,8 @@ class Connection {
   bool is_connected() const { return peer_ != nullptr && connected_; }
   /// What both people read when nobody with the link is between them; empty: not connected.
   std::string code() const { return is_connected() ? peer_->code() : ""; }
+  /// Connected, and datagrams pass through a relay.
+  bool is_relayed() const { return is_connected() && peer_->is_relayed(); }
   /// Closed for good, and nothing is left to send.
   bool is_finished() const { return is_finished_ && leaving_.empty(); }
   /// For the Endpoint: what fits the path in addition to the record's tag.
@@ -121,6 +131,11 @@ class Connection {
   TimePoint rejoin_at() const;
   void delay_rejoin(TimePoint now, CloseReason because);
   void drain_next(TimePoint now);
+  std::unique_ptr<Peer> make_peer(TimePoint now, const SessionSecrets& secrets,
+                                  const Address& path);
+  void set_own_addresses(TimePoint now);
+  void settle_rendezvous(TimePoint now);
+  CloseReason why_not_connected() const;
   void handle_close(TimePoint now, CloseReason reason);
   void settle_pending(TimePoint now, Pending& pending);
   void decide_waiting(TimePoint now);
@@ -131,6 +146,8 @@ class Connection {
   void finish(CloseReason reason);
 
   static constexpr size_t kLeavingMax = 8;
+  /// A listener admits a newcomer, or reports that it is busy, in far less.
+  static constexpr Duration kNextMax = 10s;
   static constexpr size_t kOutMax = 256;
 
   ConnectionOptions options_;
@@ -138,6 +155,9 @@ class Connection {
   ConnectionStats stats_;
   Door door_;
   TimePoint last_now_;
+
+  std::unique_ptr<RendezvousClient> rendezvous_;  // null: without a relay
+  std::vector<Address> local_addresses_;
 
   // A joiner's handshakes: the first, and those started while a call has fallen silent.
   std::unique_ptr<Joining> joining_;

@@ -41,6 +41,9 @@ Door::Kind Door::handle_datagram(std::span<const std::byte> bytes) {
   if (!bytes.empty() && is_handshake_kind(bytes[0])) {
     return Kind::kHandshake;
   }
+  if (!bytes.empty() && bytes[0] == kRendezvousKind) {
+    return Kind::kRendezvous;
+  }
   ++stats_.unknown_kind;
   return Kind::kUnknown;
 }

@@ -12,11 +12,12 @@
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/handshake/handshake_limits.hh"
 #include "transport/secure/path/peer.hh"
+#include "transport/secure/rendezvous/rendezvous_message.hh"
 
 namespace cress::secure {
 
-/// The first byte of each datagram of a session lies from kRecordKind to here (RFC 6347: DTLS).
-inline constexpr std::byte kLastKind{25};
+/// The first byte of each datagram of a session lies from kRecordKind to here.
+inline constexpr std::byte kLastKind = kRendezvousKind;
 
 /// Everything that was refused, and why; and what was asked.
 struct DoorStats {
@@ -51,8 +52,8 @@ class Door {
   Door(const HandshakeLimits::Options& limits, size_t out_max, DoorStats& stats)
       : limits_(limits), out_max_(out_max), stats_(stats) {}
 
-  enum class Kind { kRecord, kHandshake, kUnknown };
-  /// Counted.
+  enum class Kind { kRecord, kHandshake, kRendezvous, kUnknown };
+  /// Counted; of kRendezvous the owner decides whether it is of a known kind.
   Kind handle_datagram(std::span<const std::byte> bytes);
   /// A handshake's datagram: nothing when it was answered or refused here. Else kNoHello, of a
   /// handshake that runs, or a hello that may begin one.

@@ -66,6 +66,8 @@ void Listener::handle_datagram(TimePoint now, const Address& from,
     handle_session(now, from, bytes);
   } else if (kind == Door::Kind::kHandshake) {
     handle_handshake(now, from, bytes);
+  } else if (kind == Door::Kind::kRendezvous) {
+    ++stats_.unknown_kind;
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kScheme = "cress://";
 constexpr std::string_view kAccessScheme = "cress-access://";
+constexpr std::string_view kRelayedCall = "@call";  // no room's name
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -143,7 +144,8 @@ Result<Link, LinkError> parse_link(std::string_view text) {
   if (!port) {
     return LinkError::kBadPort;
   }
-  if (!room.empty() && !is_room_name(room)) {
+  const bool is_relayed = room == kRelayedCall;
+  if (!room.empty() && !is_relayed && !is_room_name(room)) {
     return LinkError::kBadRoom;
   }
   if (hash == std::string_view::npos || hash + 1 == text.size()) {
@@ -156,7 +158,8 @@ Result<Link, LinkError> parse_link(std::string_view text) {
   if (secret->size() < kLinkSecretMin) {
     return LinkError::kShortSecret;
   }
-  return Link{std::string{host}, *port, *std::move(secret), std::string{room}};
+  return Link{std::string{host}, *port, *std::move(secret), is_relayed ? "" : std::string{room},
+              is_relayed};
 }
 
 std::string host_and_port(const Link& link) {
@@ -165,8 +168,16 @@ std::string host_and_port(const Link& link) {
 }
 
 std::string format_link(const Link& link) {
-  return std::string{kScheme} + host_and_port(link) + "/" + link.room + "#" +
+  return std::string{kScheme} + host_and_port(link) + "/" +
+         (link.is_relayed ? std::string{kRelayedCall} : link.room) + "#" +
          encode_base64url(link.secret);
+}
+
+std::optional<Link> link_at_relay(std::string_view relay, std::string_view room) {
+  const std::string place{room.empty() ? kRelayedCall : room};
+  const auto link = parse_link(std::string{kScheme} + std::string{relay} + "/" + place + "#" +
+                               encode_base64url(make_secret()));
+  return link ? std::optional{*link} : std::nullopt;
 }
 
 std::optional<RoomAccess> parse_room_access(std::string_view text) {

@@ -13,6 +13,7 @@
 namespace cress::secure {
 
 /// Anyone with the link may join: cress://HOST:PORT/#SECRET calls the listener there,
+/// cress://HOST:PORT/@call#SECRET meets the listener at the relay there, and
 /// cress://HOST:PORT/ROOM#SECRET enters a room of the relay there. HOST is a name, an IPv4 address
 /// or an IPv6 address in brackets; ROOM is a label for people; SECRET is base64url (RFC 4648 §5, no
 /// padding). The secret is in the fragment after '#' because programs that open links do not send
@@ -22,6 +23,7 @@ struct Link {
   uint16_t port = 0;
   std::vector<std::byte> secret;  ///< kLinkSecretMin..kLinkSecretMax bytes
   std::string room{};             ///< satisfies is_room_name, or empty: a call of two
+  bool is_relayed = false;        ///< a call of two through the relay at host and port
   friend bool operator==(const Link&, const Link&) = default;
 };
 
@@ -56,6 +58,9 @@ Result<Link, LinkError> parse_link(std::string_view text);
 std::string format_link(const Link& link);
 /// Where it leads: "relay.example:4433", "[2001:db8::7]:4433".
 std::string host_and_port(const Link& link);
+/// A link with a new secret to a place at a relay: a room, or ("") a call of two. nullopt: `relay`
+/// is not HOST:PORT. Throws as make_secret.
+std::optional<Link> link_at_relay(std::string_view relay, std::string_view room);
 /// What a relay needs of a room, and all that it should have: the name, and the key with which
 /// members enter (RoomSecrets::access). What members say cannot be computed from it. As text:
 /// cress-access://ROOM#KEY, KEY being base64url of its 32 bytes.

@@ -54,6 +54,17 @@ const char* describe(CloseReason reason) {
       return "the other end is being shut down: try again in a minute";
     case CloseReason::kRemoved:
       return "the other end has ended this call";
+    case CloseReason::kRelayFull:
+      return "the relay has no place for one more call: try again later";
+    case CloseReason::kNoCallRelay:
+      return "the relay forwards no calls of two: its operator has to allow them ([calls] in its "
+             "configuration)";
+    case CloseReason::kRelayOver:
+      return "the relay forwards this call no longer: start another one";
+    case CloseReason::kNoRelay:
+      return "the relay does not answer: is its name right, and does it run?";
+    case CloseReason::kNobodyThere:
+      return "nobody waits at the relay: is the other end running?";
   }
   return "unknown";
 }
@@ -93,8 +104,10 @@ Result<Unit, OpenError> Peer::handle_datagram(TimePoint now, const Address& from
     if (!opened) {
       return opened.error();
     }
-    handle_heard(now, from, size, opened->newest);
-    handle_message(now, from, opened->message, size);
+    if (!handle_direct(now, from, opened->message)) {
+      handle_heard(now, from, size, opened->newest);
+      handle_message(now, from, opened->message, size);
+    }
     return Unit{};
   }
   auto opened = records_.open(now, bytes, options_.spare);
@@ -130,7 +143,7 @@ void Peer::handle_heard(TimePoint now, const Address& from, DataSize size, bool 
     is_unreachable_ = false;
     events_.emplace_back(Reachable{});
   }
-  if (from == path_) {
+  if (from == path_ || is_left_behind(now, from)) {
     return;
   }
   const auto known = std::find_if(candidates_.begin(), candidates_.end(),
@@ -220,11 +233,18 @@ void Peer::handle_response(TimePoint now, const Address& from, const PathToken& 
   if (found == candidates_.end()) {
     return;
   }
-  path_ = from;
+  move_to(now, from);
+}
+
+void Peer::move_to(TimePoint now, const Address& path) {
+  path_ = path;
   candidates_.clear();
   events_.emplace_back(PathChanged{path_});
   mtu_.handle_path_change(now, largest_payload());
   note_mtu();
+  if (is_relayed()) {
+    search_direct_again(now);
+  }
 }
 
 // ---- sending
@@ -306,7 +326,9 @@ void Peer::handle_network_change(TimePoint now) {
   ping_at_ = now;
   mtu_.handle_path_change(now, largest_payload());
   note_mtu();
+  direct_again_after_ = kDirectAgainFirst;
   send_pings(now);
+  send_direct(now);
 }
 
 void Peer::handle_too_big(TimePoint now, DataSize size) {
@@ -399,6 +421,7 @@ void Peer::handle_timeout(TimePoint now) {
   send_challenges(now);
   send_pings(now);
   send_probes(now);
+  send_direct(now);
 }
 
 // ---- outputs
@@ -421,7 +444,8 @@ TimePoint Peer::poll_timeout() const {
   if (closing_) {
     return closing_->left > 0 ? std::min(closing_->next, closing_->until) : closing_->until;
   }
-  TimePoint next = std::min({ping_at_, last_heard_ + options_.silence_max, search_at()});
+  TimePoint next =
+      std::min({ping_at_, last_heard_ + options_.silence_max, search_at(), direct_timeout()});
   if (!is_unreachable_ && unanswered_since_) {
     next = std::min(next, *unanswered_since_ + options_.unreachable_after);
   }

@@ -15,6 +15,7 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/secure/handshake/handshake.hh"
+#include "transport/secure/path/direct_path.hh"
 #include "transport/secure/path/mtu_search.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
@@ -32,6 +33,11 @@ enum class CloseReason : uint8_t {
   kFull,         ///< the other end has no free place
   kGoingAway,    ///< the other end's program is ending
   kRemoved,      ///< the other end's owner ended the session
+  kRelayFull,    ///< the relay between the ends has no place for one more call
+  kNoCallRelay,  ///< it forwards no calls of two at all
+  kRelayOver,    ///< it forwards this one no longer
+  kNoRelay,      ///< it does not answer
+  kNobodyThere,  ///< the other end has not come to the relay (joiner)
 };
 /// One clear sentence for a person.
 const char* describe(CloseReason reason);
@@ -88,6 +94,12 @@ class Peer {
   /// Our own address changed, or the machine resumed from suspend.
   void handle_network_change(TimePoint now);
   void handle_too_big(TimePoint now, DataSize size);
+  /// Datagrams from and to `relay` pass through a relay: a direct path is searched from now on, and
+  /// used while datagrams pass there in both directions. The joiner decides when; the listener
+  /// follows. Either returns to the relay when the direct path is silent.
+  void set_relay(TimePoint now, const Address& relay);
+  /// Where the other end may find us (DirectPath::set_own); without effect before set_relay().
+  void set_own_addresses(TimePoint now, std::vector<Address> addresses);
   /// Encrypts a datagram of the Endpoint. When more than kOutMax wait, the oldest is dropped.
   /// Returns whether poll_timeout may be sooner now.
   bool send(TimePoint now, std::vector<std::byte> plain);
@@ -109,6 +121,8 @@ class Peer {
   TimePoint poll_timeout() const;
 
   const Address& path() const { return path_; }
+  /// Whether datagrams pass through the relay of set_relay().
+  bool is_relayed() const { return direct_ && path_ == direct_->relay(); }
   const SessionId& id() const { return id_; }
   const std::string& code() const { return code_; }
   bool was_heard() const { return was_heard_; }
@@ -144,6 +158,14 @@ class Peer {
   void handle_heard(TimePoint now, const Address& from, DataSize size, bool newest);
   void handle_message(TimePoint now, const Address& from, const ControlMessage& message,
                       DataSize size);
+  bool handle_direct(TimePoint now, const Address& from, const ControlMessage& message);
+  void handle_found(TimePoint now, const Address& path);
+  void send_direct(TimePoint now);
+  bool is_silent(TimePoint now) const;
+  void search_direct_again(TimePoint now);
+  bool is_left_behind(TimePoint now, const Address& from) const;
+  TimePoint direct_timeout() const;
+  void move_to(TimePoint now, const Address& path);
   void handle_close(CloseCode code);
   void handle_response(TimePoint now, const Address& from, const PathToken& token);
   void consider(TimePoint now, const Address& from, DataSize size);
@@ -158,6 +180,8 @@ class Peer {
 
   static constexpr size_t kCandidatesMax = 4;
   static constexpr size_t kControlMax = 64;
+  /// From the return to the relay to the next search of a direct path; twice as long each time.
+  static constexpr Duration kDirectAgainFirst = 5s;
 
   PeerOptions options_;
   Records records_;
@@ -167,6 +191,9 @@ class Peer {
   bool is_joiner_;
   Address path_;
   std::vector<Candidate> candidates_;
+  std::optional<DirectPath> direct_;
+  std::optional<TimePoint> moved_at_;  // to a direct path, by our own decision
+  Duration direct_again_after_ = kDirectAgainFirst;
   MtuSearch mtu_;
   DataSize mtu_told_;
 

@@ -1,6 +1,7 @@
 #include "transport/secure/records/control_record.hh"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "transport/base/big_endian.hh"
@@ -22,7 +23,13 @@ enum class Type : uint8_t {
   kMtuAcknowledgement = 5,
   kPing = 6,
   kPong = 7,
+  kPathCandidates = 8,
+  kCandidatesAcknowledgement = 9,
+  kPathProbe = 10,
+  kPathProbeAnswer = 11,
 };
+
+constexpr size_t kAddressSize = 16 + 2;  // an IPv6 address, IPv4 as ::ffff:a.b.c.d, and a port
 
 class Writer {
  public:
@@ -32,6 +39,12 @@ class Writer {
   template <class T>
   void number(T value) {
     append_number(value, sizeof(T), out_);
+  }
+  void address(const Address& at) {
+    for (const uint8_t byte : at.ip) {
+      number(byte);
+    }
+    number(at.port);
   }
   void pad_to(DataSize size) { out_.resize(static_cast<size_t>(size.bytes())); }
 
@@ -65,6 +78,27 @@ class Writer {
     number(m.id);
     number(m.large_received);
   }
+  void operator()(const PathCandidates& m) {
+    check(m.addresses.size() <= PathCandidates::kMax, "PathCandidates: too many");
+    type(Type::kPathCandidates);
+    number(m.revision);
+    for (const Address& at : m.addresses) {
+      address(at);
+    }
+  }
+  void operator()(const CandidatesAcknowledgement& m) {
+    type(Type::kCandidatesAcknowledgement);
+    number(m.revision);
+  }
+  void operator()(const PathProbe& m) {
+    type(Type::kPathProbe);
+    token(m.token);
+    address(m.to);
+  }
+  void operator()(const PathProbeAnswer& m) {
+    type(Type::kPathProbeAnswer);
+    token(m.token);
+  }
   void operator()(const UnknownControl& /*m*/) { number(uint8_t{255}); }
 
  private:
@@ -75,6 +109,27 @@ PathToken token_of(std::span<const std::byte> body) {
   PathToken token{};
   std::copy_n(body.begin(), token.size(), token.begin());
   return token;
+}
+
+Address address_at(std::span<const std::byte> body, size_t offset) {
+  Address address;
+  std::ranges::transform(body.subspan(offset, address.ip.size()), address.ip.begin(),
+                         [](std::byte byte) { return std::to_integer<uint8_t>(byte); });
+  address.port = static_cast<uint16_t>(number_at(body, offset + address.ip.size(), 2));
+  return address;
+}
+
+std::optional<PathCandidates> parse_candidates(std::span<const std::byte> body) {
+  constexpr size_t kFixed = sizeof(uint32_t);
+  if (body.size() < kFixed || (body.size() - kFixed) % kAddressSize != 0 ||
+      body.size() > kFixed + PathCandidates::kMax * kAddressSize) {
+    return std::nullopt;
+  }
+  PathCandidates candidates{.revision = static_cast<uint32_t>(number_at(body, 0, kFixed))};
+  for (size_t at = kFixed; at < body.size(); at += kAddressSize) {
+    candidates.addresses.push_back(address_at(body, at));
+  }
+  return candidates;
 }
 
 /// Exact lengths, except for a probe, whose size is that of its record.
@@ -116,6 +171,26 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
       if (body.size() == 8) {
         return Pong{static_cast<uint32_t>(number_at(body, 0, 4)),
                     static_cast<uint32_t>(number_at(body, 4, 4))};
+      }
+      break;
+    case Type::kPathCandidates:
+      if (auto candidates = parse_candidates(body)) {
+        return *std::move(candidates);
+      }
+      break;
+    case Type::kCandidatesAcknowledgement:
+      if (body.size() == 4) {
+        return CandidatesAcknowledgement{static_cast<uint32_t>(number_at(body, 0, 4))};
+      }
+      break;
+    case Type::kPathProbe:
+      if (body.size() == sizeof(PathToken) + kAddressSize) {
+        return PathProbe{token_of(body), address_at(body, sizeof(PathToken))};
+      }
+      break;
+    case Type::kPathProbeAnswer:
+      if (body.size() == sizeof(PathToken)) {
+        return PathProbeAnswer{token_of(body)};
       }
       break;
   }

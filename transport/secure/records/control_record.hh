@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "transport/base/address.hh"
 #include "transport/base/result.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
@@ -70,13 +71,39 @@ struct Pong {
   uint32_t large_received = 0;
   friend bool operator==(const Pong&, const Pong&) = default;
 };
+/// In a call through a relay: where the sender may be reached directly. Repeated until it is
+/// acknowledged.
+struct PathCandidates {
+  static constexpr size_t kMax = 8;
+  uint32_t revision = 0;  ///< of this list: 1, 2, ...
+  std::vector<Address> addresses{};
+  friend bool operator==(const PathCandidates&, const PathCandidates&) = default;
+};
+struct CandidatesAcknowledgement {
+  uint32_t revision = 0;
+  friend bool operator==(const CandidatesAcknowledgement&,
+                         const CandidatesAcknowledgement&) = default;
+};
+/// Does a datagram pass between us on this path, in both directions? Opens the NAT on the way, too.
+struct PathProbe {
+  PathToken token{};
+  /// Where it is sent: a probe that somebody passed on bears another address than the receiver's.
+  Address to{};
+  friend bool operator==(const PathProbe&, const PathProbe&) = default;
+};
+struct PathProbeAnswer {
+  PathToken token{};
+  friend bool operator==(const PathProbeAnswer&, const PathProbeAnswer&) = default;
+};
 /// A type that this version does not know; authentic, and ignored.
 struct UnknownControl {
   friend bool operator==(const UnknownControl&, const UnknownControl&) = default;
 };
 
-using ControlMessage = std::variant<PathChallenge, PathResponse, Close, MtuProbe,
-                                    MtuAcknowledgement, Ping, Pong, UnknownControl>;
+using ControlMessage =
+    std::variant<PathChallenge, PathResponse, Close, MtuProbe, MtuAcknowledgement, Ping, Pong,
+                 PathCandidates, CandidatesAcknowledgement, PathProbe, PathProbeAnswer,
+                 UnknownControl>;
 
 /// Kind, key phase, counter and tag around a message.
 inline constexpr DataSize kControlOverhead{1 + 1 + 8 + kTagSize};

@@ -520,21 +520,39 @@ TEST(ControlRecords, MessagesOfAnotherLengthThanTheirsAreIgnored) {
     size_t length;
     size_t index;
   };
-  const std::vector<Kind> kinds{{1, 8, 0}, {2, 8, 1}, {3, 1, 2}, {5, 2, 4}, {6, 4, 5}, {7, 8, 6}};
+  const std::vector<Kind> kinds{{1, 8, 0}, {2, 8, 1}, {3, 1, 2},   {5, 2, 4},  {6, 4, 5},
+                                {7, 8, 6}, {9, 4, 8}, {10, 26, 9}, {11, 8, 10}};
+  constexpr size_t kUnknown = 11;
   for (const Kind& kind : kinds) {
-    for (size_t length = 0; length <= 12; ++length) {
+    for (size_t length = 0; length <= 30; ++length) {
       ControlPair pair;
       std::vector<std::byte> text(1 + length, std::byte{1});
       text[0] = static_cast<std::byte>(kind.type);
       const auto opened = pair.right.open(kTimeZero, control_of(text));
       ASSERT_TRUE(opened);
-      EXPECT_EQ(opened->message.index(), length == kind.length ? kind.index : 7U)
+      EXPECT_EQ(opened->message.index(), length == kind.length ? kind.index : kUnknown)
           << kind.type << " of " << length;
     }
   }
-  for (const auto& text : {std::vector<std::byte>{}, {std::byte{0}}, {std::byte{8}}}) {
+  for (const auto& text : {std::vector<std::byte>{}, {std::byte{0}}, {std::byte{12}}}) {
     ControlPair pair;
-    EXPECT_EQ(pair.right.open(kTimeZero, control_of(text))->message.index(), 7U);
+    EXPECT_EQ(pair.right.open(kTimeZero, control_of(text))->message.index(), kUnknown);
+  }
+}
+
+TEST(ControlRecords, ListsOfCandidatesHaveZeroToEightAddresses) {
+  for (size_t length = 0; length <= 4 + 10 * 18; ++length) {
+    ControlPair pair;
+    std::vector<std::byte> text(1 + length, std::byte{8});
+    const auto opened = pair.right.open(kTimeZero, control_of(text));
+    ASSERT_TRUE(opened);
+    const auto* candidates = std::get_if<PathCandidates>(&opened->message);
+    const bool is_list = length >= 4 && (length - 4) % 18 == 0 && (length - 4) / 18 <= 8;
+    ASSERT_EQ(candidates != nullptr, is_list) << length;
+    if (is_list) {
+      EXPECT_EQ(candidates->revision, 0x08080808U);
+      EXPECT_EQ(candidates->addresses.size(), (length - 4) / 18);
+    }
   }
 }
 
@@ -578,6 +596,15 @@ TEST(ControlRecords, AreWrittenAsDocumented) {
   EXPECT_EQ(text_of_message(MtuAcknowledgement{DataSize{0x0102}}, 0), "050102");
   EXPECT_EQ(text_of_message(Ping{0x01020304}, 0), "0601020304");
   EXPECT_EQ(text_of_message(Pong{0x01020304, 0x05060708}, 0), "070102030405060708");
+  Address address;
+  address.ip = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9};
+  address.port = 0x1234;
+  const std::string text = "20010db80000000000000000000000091234";
+  EXPECT_EQ(text_of_message(PathCandidates{0x01020304, {address, address}}, 0),
+            "0801020304" + text + text);
+  EXPECT_EQ(text_of_message(CandidatesAcknowledgement{0x01020304}, 0), "0901020304");
+  EXPECT_EQ(text_of_message(PathProbe{token, address}, 0), "0a0102030405060708" + text);
+  EXPECT_EQ(text_of_message(PathProbeAnswer{token}, 0), "0b0102030405060708");
   EXPECT_EQ(text_of_message(UnknownControl{}, 0), "ff");
 }
 
