@@ -59,9 +59,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "ADDR: at any address")
       ->expected(0, 1)
       ->type_name("ADDR");
-  app.add_option("--relay", arguments.call.relay,
-                 "With --listen: meet the other end at this relay's HOST:PORT, so that both may be "
-                 "behind NATs; datagrams take the direct path once there is one")
+  app.add_option(
+         "--relay", arguments.call.relay,
+         "With --listen or a window: calls begin at this relay's HOST:PORT, so that both ends "
+         "may be behind NATs; datagrams take the direct path once there is one")
       ->type_name("HOST:PORT");
   app.add_option(
       "--link-file", arguments.call.link_file,
@@ -142,6 +143,7 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
         arguments.call.listen.empty() ? Address{} : runtime::resolve(arguments.call.listen).front();
   }
   options.call.link_file = arguments.call.link_file;
+  given("--relay", options.call.relay);
   if (app.count("--size") > 0) {
     options.call.camera_size = parse_size(arguments.size);
   }
@@ -207,7 +209,8 @@ int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::os
   if (!call.link.empty() && arguments.listens) {
     throw std::runtime_error("either a link to join or --listen, not both");
   }
-  if (!call.relay.empty() && !arguments.listens) {
+  const bool joins = !call.link.empty() || (!call.link_file.empty() && !arguments.listens);
+  if (!call.relay.empty() && (joins || (arguments.headless && !arguments.listens))) {
     throw std::runtime_error("--relay: only with --listen; a link to join names its relay");
   }
   if (!call.link.empty() && !call.link_file.empty()) {

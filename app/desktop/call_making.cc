@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "app/desktop/desktop_call.hh"
-#include "app/live/listening_link.hh"
 #include "app/ui/model/format.hh"
 #include "transport/runtime/own_address.hh"
 
@@ -27,26 +26,57 @@ void DesktopCall::listen(const Address& bind) {
     after_leaving_ = [this, bind] { listen(bind); };
     return;
   }
-  std::optional<live::ListeningLink> link;
+  std::shared_ptr<live::ListeningLink> link;
   try {
-    link.emplace(bind, options_.link_file);
+    link = std::make_shared<live::ListeningLink>(bind, options_.link_file, settings_.relay);
   } catch (const std::runtime_error& error) {
     notify(Tone::kTrouble, sentence(error.what()));
+    return;
+  }
+  if (!link->relay().empty()) {
+    listen_at_relay(link);
     return;
   }
   if (!open_call(
           {.role = secure::Role::kListener, .secret = link->secret(), .bind = link->bind()})) {
     return;
   }
+  wait_for_peer(*link, runtime::own_host(bind));
+}
+
+void DesktopCall::listen_at_relay(const std::shared_ptr<live::ListeningLink>& link) {
+  look_up(link->relay(), [this, link](const std::vector<Address>& relays) {
+    if (open_call({.role = secure::Role::kListener,
+                   .secret = link->secret(),
+                   .bind = link->bind(),
+                   .relays = relays})) {
+      wait_for_peer(*link, "");
+    } else {
+      show_screen(Screen::kStart);
+    }
+  });
+}
+
+/// The link to give away, and what is wrong with it.
+void DesktopCall::wait_for_peer(live::ListeningLink& own, const std::string& host) {
   std::string text;
+  std::string warning;
   try {
-    text = secure::format_link(link->opened(runtime::own_host(bind), live_->local_address().port));
+    const secure::Link& link = own.opened(host, live_->local_address().port);
+    text = secure::format_link(link);
+    if (const std::string who = runtime::who_reaches(link.host); !who.empty()) {
+      warning = "Only " + who + " can reach the address in this link" +
+                (link.is_relayed ? "." : ": others can call you through a relay.");
+    }
   } catch (const std::runtime_error& error) {
     leave(Screen::kStart, "");
     notify(Tone::kTrouble, sentence(error.what()));
     return;
   }
-  board_.change([&](ui::CallView& view) { view.link = text; });
+  board_.change([&](ui::CallView& view) {
+    view.link = text;
+    view.link_warning = warning;
+  });
   show_screen(Screen::kWaiting);
 }
 
@@ -59,20 +89,27 @@ void DesktopCall::act(const ui::Join& wish) {
     notify(Tone::kWarning, sentence(std::string{secure::describe(link.error())}));
     return;
   }
+  look_up(secure::host_and_port(*link),
+          [this, link = *link](const std::vector<Address>& found) { join(link, found); });
+}
+
+/// Asks the name server, while the screen is that of connecting.
+void DesktopCall::look_up(const std::string& host_and_port,
+                          std::function<void(const std::vector<Address>&)> found) {
   after_leaving_ = {};
   const uint64_t join_id = ++join_;
-  const bool asked = errands_.look_up(secure::host_and_port(*link),
-                                      [this, join_id, link = *link](const Errands::Answer& answer) {
-                                        if (join_id != join_ || screen_ != Screen::kConnecting) {
-                                          return;  // the person has thought better of it
-                                        }
-                                        if (answer.addresses.empty()) {
-                                          show_screen(Screen::kStart);
-                                          notify(Tone::kWarning, sentence(answer.error));
-                                          return;
-                                        }
-                                        guarded([&] { join(link, answer.addresses); });
-                                      });
+  const bool asked = errands_.look_up(
+      host_and_port, [this, join_id, found = std::move(found)](const Errands::Answer& answer) {
+        if (join_id != join_ || screen_ != Screen::kConnecting) {
+          return;  // the person has thought better of it
+        }
+        if (answer.addresses.empty()) {
+          show_screen(Screen::kStart);
+          notify(Tone::kWarning, sentence(answer.error));
+          return;
+        }
+        guarded([&] { found(answer.addresses); });
+      });
   if (!asked) {
     notify(Tone::kWarning, "The name server does not answer; try again later.");
     return;

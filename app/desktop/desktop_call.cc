@@ -94,8 +94,17 @@ void DesktopCall::guarded(const std::function<void()>& work) {
   }
 }
 
+std::string DesktopCall::path_words(const live::LiveSample& sample) const {
+  if (!sample.connected || room_ != nullptr) {
+    return room_ != nullptr ? "Through the relay" : "";
+  }
+  return std::string{sample.is_relayed ? "Through the relay" : "Direct"} +
+         (sample.is_ipv6 ? ", IPv6" : "");
+}
+
 void DesktopCall::begin(const LoadedSettings& loaded) {
   settings_ = loaded.settings;
+  settings_.relay = options_.relay.value_or(settings_.relay);
   name_ = app::clean_name(options_.name.value_or(settings_.name));
   shelf_.choose(DeviceKind::kCamera, options_.camera.value_or(settings_.camera));
   shelf_.choose(DeviceKind::kMicrophone, options_.microphone.value_or(settings_.microphone));
@@ -103,6 +112,7 @@ void DesktopCall::begin(const LoadedSettings& loaded) {
   board_.change([this](ui::CallView& view) {
     view.theme = settings_.theme;
     view.self.name = name_;
+    view.relay = settings_.relay;
   });
   if (loaded.notice) {
     notify(Tone::kWarning, *loaded.notice);
@@ -120,6 +130,14 @@ void DesktopCall::handle(const ui::UserAction& action) {
   loop_.post([this, action] {
     guarded([&] { std::visit([this](const auto& one) { act(one); }, action); });
   });
+}
+
+void DesktopCall::act(const ui::ChooseRelay& choice) {
+  if (choice.relay.size() <= kRelayMax) {
+    settings_.relay = choice.relay;
+    keeper_->save(settings_);
+    board_.change([&](ui::CallView& view) { view.relay = choice.relay; });
+  }
 }
 
 void DesktopCall::act(const ui::ChooseTheme& choice) {
@@ -177,6 +195,7 @@ void DesktopCall::sample_call(const live::LiveSample& sample) {
     view.history = health_.history();
     view.status = health_.status();
     view.code = sample.code;
+    view.path = path_words(sample);
   });
 }
 
@@ -230,6 +249,8 @@ void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
       view.history.clear();
       view.health = {};
       view.code.clear();
+      view.path.clear();
+      view.link_warning.clear();
     }
     if (screen == Screen::kEnded) {
       view.own = {};

@@ -20,6 +20,7 @@
 #include "app/desktop/room_scene.hh"
 #include "app/desktop/settings.hh"
 #include "app/desktop/view_board.hh"
+#include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"
 #include "app/room/live_room.hh"
 #include "app/ui/model/call_view.hh"
@@ -50,6 +51,8 @@ struct DesktopCallOptions {
   /// The file that keeps the link of a call started here over restarts; empty: each call has a new
   /// link.
   std::filesystem::path link_file{};
+  /// Overrides the settings for this run: HOST:PORT of the relay at which calls begin.
+  std::optional<std::string> relay{};
   /// Size of the pictures sent on a good link; on a bad one they get smaller automatically.
   media::PictureSize camera_size{1280, 720};
   media::FrameRate camera_rate{};
@@ -122,6 +125,7 @@ class DesktopCall {
   void act(const ui::StopSharing&);
   void act(const ui::ChooseDevice& choice);
   void act(const ui::ChooseName& choice);
+  void act(const ui::ChooseRelay& choice);
   void act(const ui::ChooseTheme& choice);
   void act(const ui::SetFullScreen& wish);
   void act(const ui::HangUp&);
@@ -133,7 +137,12 @@ class DesktopCall {
   void act(const ui::Unpin&);
   void act(const ui::ShowTiles& tiles);
 
+  std::string path_words(const live::LiveSample& sample) const;
   void listen(const Address& bind);
+  void listen_at_relay(const std::shared_ptr<live::ListeningLink>& link);
+  void wait_for_peer(live::ListeningLink& own, const std::string& host);
+  void look_up(const std::string& host_and_port,
+               std::function<void(const std::vector<Address>&)> found);
   void join(const secure::Link& link, const std::vector<Address>& addresses);
   bool open_call(live::LiveCallOptions options);
   bool open_room(room::LiveRoomOptions options, const secure::Link& link);

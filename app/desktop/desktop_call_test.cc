@@ -192,6 +192,38 @@ TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
   EXPECT_NE(lea.view().link, link);
 }
 
+TEST_F(DesktopCallTest, ARelayGivesALinkThatLeadsThere) {
+  DesktopCallOptions options = test_devices("Lea");
+  options.look_up = [](std::string_view place) {
+    EXPECT_EQ(place, "relay.example:4747");
+    return std::vector{*runtime::parse_address("127.0.0.1:9")};
+  };
+  Desk lea{clock_, options};
+  lea.ask(ui::ChooseRelay{"relay.example:4747"});
+  lea.ask(ui::StartListening{});
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  EXPECT_EQ(lea.view().relay, "relay.example:4747");
+  EXPECT_TRUE(lea.view().link.starts_with("cress://relay.example:4747/@call#")) << lea.view().link;
+  EXPECT_EQ(lea.view().link_warning, "");
+  lea.ask(ui::HangUp{});
+  ASSERT_TRUE(lea.is_on(Screen::kStart));
+  lea.ask(ui::ChooseRelay{"relay.example"});
+  lea.ask(ui::StartListening{});
+  EXPECT_TRUE(lea.is_told("not HOST:PORT"));
+  lea.ask(ui::ChooseRelay{""});
+  lea.ask(ui::StartListening{});
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  EXPECT_EQ(lea.view().link.find("@call"), std::string::npos);
+}
+
+TEST_F(DesktopCallTest, ALinkThatOnlyThisMachineReachesIsWarnedAbout) {
+  Desk lea{clock_, test_listener("Lea")};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  EXPECT_EQ(lea.view().link_warning,
+            "Only this machine can reach the address in this link: others can call you through a "
+            "relay.");
+}
+
 TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
   Desk lea{clock_, test_listener("Lea")};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));

@@ -32,6 +32,14 @@ bool read_name(const Json& value, Settings& settings) {
   return true;
 }
 
+bool read_relay(const Json& value, Settings& settings) {
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > kRelayMax) {
+    return false;
+  }
+  settings.relay = value.get<std::string>();
+  return true;
+}
+
 template <std::string Settings::*field>
 bool read_id(const Json& value, Settings& settings) {
   if (!value.is_string()) {
@@ -70,6 +78,7 @@ constexpr std::array kMembers{
     Member{"voice", "echo_cancellation", read_switch<&Voice::echo_cancellation>},
     Member{"voice", "noise_suppression", read_switch<&Voice::noise_suppression>},
     Member{"voice", "gain_control", read_switch<&Voice::gain_control>},
+    Member{"", "relay", read_relay},
 };
 
 Json parse_object(std::string_view text) {
@@ -140,6 +149,7 @@ Result<Settings, SettingsError> parse_settings(std::string_view text) {
 std::string format_settings(const Settings& settings, std::string_view before) {
   Json json = parse_object(before);
   json["name"] = settings.name;
+  json["relay"] = settings.relay;
   json["theme"] = settings.theme == ui::ThemeChoice::kDark ? "dark" : "light";
   const auto group = [&json](const char* name) -> Json& {
     Json& object = json[name];

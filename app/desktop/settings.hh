@@ -26,10 +26,13 @@ struct Settings {
   std::string microphone = media::kDefaultDevice;
   std::string speaker = media::kDefaultDevice;
   media::VoiceProcessing voice{};
+  /// HOST:PORT of the relay at which calls begin; empty: none. At most kRelayMax bytes.
+  std::string relay{};
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 inline constexpr size_t kDeviceIdMax = 1024;
+inline constexpr size_t kRelayMax = 255;
 inline constexpr DataSize kSettingsFileMax{64 << 10};
 
 struct SettingsError {
@@ -47,8 +50,8 @@ std::string describe(const SettingsError& error);
 
 /// Reads {"name": "Lea", "theme": "dark" | "light", "devices": {"camera": ID, "microphone": ID,
 /// "speaker": ID}, "voice": {"echo_cancellation": true, "noise_suppression": true, "gain_control":
-/// true}}; missing members have their defaults, unknown ones are ignored. Total: any text gives
-/// settings or one error.
+/// true}, "relay": "relay.example:4747"}; missing members have their defaults, unknown ones are
+/// ignored. Total: any text gives settings or one error.
 Result<Settings, SettingsError> parse_settings(std::string_view text);
 /// The inverse: parse_settings(format_settings(s)) == s. `before`: the file's previous contents;
 /// its members that are unknown here (of a newer version) are kept.

@@ -194,6 +194,7 @@ LiveSample LiveEnd::sample() const {
   sample.microphone_dbfs = devices_.microphone_dbfs();
   sample.speaker_dbfs = devices_.speaker_dbfs();
   sample.code = machine_->code();
+  sample.is_ipv6 = machine_->connection().is_ipv6();
   sample.is_relayed = machine_->connection().is_relayed();
   if (const session::Endpoint* endpoint = machine_->endpoint()) {
     note_endpoint(now, *endpoint, machine_->loss(), sample);

@@ -38,6 +38,7 @@ struct LiveSample {
   std::string code{};
   /// In a call of two: datagrams pass through a relay.
   bool is_relayed = false;
+  bool is_ipv6 = false;
   DataRate forecast;       ///< of the link from here
   DataRate peer_forecast;  ///< of the link to here, as reported by the other end
   DataRate sent;           ///< over the last second, records as sent, without UDP and IP

@@ -101,6 +101,7 @@ class Connection {
   std::string code() const { return is_connected() ? peer_->code() : ""; }
   /// Connected, and datagrams pass through a relay.
   bool is_relayed() const { return is_connected() && peer_->is_relayed(); }
+  bool is_ipv6() const { return is_connected() && !peer_->path().is_ipv4(); }
   /// Closed for good, and nothing is left to send.
   bool is_finished() const { return is_finished_ && leaving_.empty(); }
   /// For the Endpoint: what fits the path in addition to the record's tag.

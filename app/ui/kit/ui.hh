@@ -19,6 +19,7 @@ namespace cress::ui {
 
 inline constexpr size_t kLinkBytesMax = 1024;
 inline constexpr size_t kNameBytesMax = 64;
+inline constexpr size_t kRelayBytesMax = 256;
 /// A person makes a handful per second; if nothing polls them, the oldest are dropped.
 inline constexpr size_t kActionsMax = 64;
 /// How long the pointer must rest before a call's buttons disappear, and how long that takes.
@@ -39,6 +40,7 @@ struct UiState {
 
   std::array<char, kLinkBytesMax> link{};
   std::array<char, kNameBytesMax> name{};
+  std::array<char, kRelayBytesMax> relay{};
 
   Corner own_corner = Corner::kBottomRight;
   std::optional<Rect> own_place;     ///< its last position

@@ -105,6 +105,10 @@ struct CallView {
 
   /// While waiting, in a call started here, and in a room: the link that others need to join.
   std::string link;
+  /// A sentence about who cannot use that link; empty: everybody can.
+  std::string link_warning;
+  /// HOST:PORT of the relay at which calls begin; empty: none.
+  std::string relay;
   std::string ended_reason;  ///< ended: a readable sentence
   std::optional<TimePoint> connected_at;
 
@@ -113,6 +117,8 @@ struct CallView {
   Person peer;
   /// That both people read if nobody is between them; shown while the panel is open.
   std::string code;
+  /// How a call's datagrams travel, in plain words; shown in the panel.
+  std::string path;
   ShownPicture remote;
   /// In a room all the others are here instead of in `peer`. After the end: the room without
   /// members.

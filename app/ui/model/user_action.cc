@@ -29,6 +29,7 @@ struct Describe {
     return "choose";
   }
   std::string operator()(const ChooseName& a) const { return "choose name " + a.name; }
+  std::string operator()(const ChooseRelay& a) const { return "choose relay " + a.relay; }
   std::string operator()(const ChooseTheme& a) const {
     return a.theme == ThemeChoice::kLight ? "light theme" : "dark theme";
   }

@@ -38,6 +38,10 @@ struct ChooseName {
   std::string name;  ///< the name that the other person sees
   friend bool operator==(const ChooseName&, const ChooseName&) = default;
 };
+struct ChooseRelay {
+  std::string relay;  ///< HOST:PORT at which calls begin, not validated; empty: none
+  friend bool operator==(const ChooseRelay&, const ChooseRelay&) = default;
+};
 struct ChooseTheme {
   ThemeChoice theme = ThemeChoice::kDark;
   friend bool operator==(const ChooseTheme&, const ChooseTheme&) = default;
@@ -70,10 +74,10 @@ struct DismissNotice {
 /// If the window is closed during a call, HangUp comes first.
 struct Quit {};
 
-using UserAction =
-    std::variant<StartListening, Join, CopyLink, Mute, Unmute, TalkPressed, TalkReleased, CameraOn,
-                 CameraOff, ShareScreen, StopSharing, ChooseDevice, ChooseName, ChooseTheme,
-                 SetFullScreen, Pin, Unpin, ShowTiles, HangUp, BackToStart, DismissNotice, Quit>;
+using UserAction = std::variant<StartListening, Join, CopyLink, Mute, Unmute, TalkPressed,
+                                TalkReleased, CameraOn, CameraOff, ShareScreen, StopSharing,
+                                ChooseDevice, ChooseName, ChooseRelay, ChooseTheme, SetFullScreen,
+                                Pin, Unpin, ShowTiles, HangUp, BackToStart, DismissNotice, Quit>;
 
 /// Its name and contents: "join cress://…". For logs and test messages.
 std::string describe(const UserAction& action);

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <string>
 
 #include "app/ui/kit/widgets.hh"
@@ -12,6 +14,8 @@ namespace {
 
 constexpr float kGap = 16;
 constexpr float kField = 44;
+constexpr float kRelayAreaMin =
+    480;  // of the window's height: below, the relay stays as it was set
 
 bool is_low(const Ui& ui) { return ui.canvas.area().height < 560; }
 
@@ -34,17 +38,21 @@ void lead(Ui& ui, Rect& column, const std::string& text) {
   column.cut_top(height + 20);
 }
 
+/// What the program knows replaces what a field holds, unless somebody is typing there.
+void show_known(const Ui& ui, const char* id, const std::string& known, std::span<char> field) {
+  const Control* focused = ui.controls.focused();
+  if (focused == nullptr || focused->id != id) {
+    const size_t length = std::min(known.size(), field.size() - 1);
+    std::copy_n(known.begin(), length, field.begin());
+    field[length] = '\0';
+  }
+}
+
 void draw_name(Ui& ui, Rect& column) {
   Rect row = column.cut_top(40);
   column.cut_top(kGap);
   ui.canvas.text(row.cut_left(96), Font::kBody, ui.theme.text_muted, "Your name");
-  const Control* focused = ui.controls.focused();
-  if (focused == nullptr || focused->id != "name") {
-    const std::string& known = ui.view.self.name;
-    const size_t length = std::min(known.size(), ui.state.name.size() - 1);
-    std::copy_n(known.begin(), length, ui.state.name.begin());
-    ui.state.name[length] = '\0';
-  }
+  show_known(ui, "name", ui.view.self.name, ui.state.name);
   if (text_field(ui, row, "name", "Your name", "What the other person sees", ui.state.name)
           .changed) {
     ui.ask(ChooseName{std::string{trimmed(ui.state.name.data())}});
@@ -78,8 +86,19 @@ void draw_join(Ui& ui, Rect& column) {
   }
 }
 
+void draw_relay(Ui& ui, Rect row) {
+  show_known(ui, "relay", ui.view.relay, ui.state.relay);
+  ui.canvas.text(row.cut_left(56), Font::kSmall, ui.theme.text_muted, "Relay");
+  if (text_field(ui, row, "relay", "Relay at which calls begin", "HOST:PORT, if you have one",
+                 ui.state.relay)
+          .changed) {
+    ui.ask(ChooseRelay{std::string{trimmed(ui.state.relay.data())}});
+  }
+}
+
 void draw_begin(Ui& ui, Rect& column) {
-  Rect box = card(ui, column, is_low(ui) ? 112 : 134);
+  const bool has_relay = ui.canvas.area().height >= kRelayAreaMin;
+  Rect box = card(ui, column, (is_low(ui) ? 112.0F : 134.0F) + (has_relay ? 48.0F : 0.0F));
   ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, "Start a call");
   box.cut_top(12);
   if (button(ui, box.cut_top(kField),
@@ -89,6 +108,10 @@ void draw_begin(Ui& ui, Rect& column) {
               .weight = typed_link(ui.state).empty() ? Weight::kPrimary : Weight::kPlain,
               .icon = Icon::kCamera})) {
     ui.ask(StartListening{});
+  }
+  if (has_relay) {
+    box.cut_top(10);
+    draw_relay(ui, box.cut_top(38));
   }
   if (!is_low(ui)) {
     box.cut_top(6);
@@ -112,6 +135,11 @@ void draw_waiting(Ui& ui, Rect column) {
   lead(ui, column,
        "The call begins when the other person opens it in Cress. Whoever has the link can join, so "
        "send it to that person only.");
+  if (!ui.view.link_warning.empty()) {
+    const float height =
+        ui.canvas.paragraph(column, Font::kBody, ui.theme.warning_text, ui.view.link_warning);
+    column.cut_top(height + kGap);
+  }
   Rect box = card(ui, column, 136);
   const Rect shown = box.cut_top(kField);
   ui.canvas.fill(shown, ui.theme.raised, 10);

@@ -22,9 +22,13 @@ void draw_notices(Ui& ui, const Rect& area, Stack stack, size_t count) {
     ui.canvas.fill(box, ui.theme.surface, 12);
     ui.canvas.outline(box, ui.theme.border, 1, 12);
     const Color color = tone_color(ui.theme, notice.tone);
-    const Icon sign =
-        notice.tone == Tone::kGood || notice.tone == Tone::kNote ? Icon::kCheck : Icon::kWarning;
-    draw_icon(ui.canvas, sign, {box.x + 26, box.center().y}, 20, color, ui.theme.surface);
+    const Point sign{box.x + 26, box.center().y};
+    if (notice.tone == Tone::kNote) {
+      ui.canvas.fill_circle(sign, 5, color);
+    } else {
+      draw_icon(ui.canvas, notice.tone == Tone::kGood ? Icon::kCheck : Icon::kWarning, sign, 20,
+                color, ui.theme.surface);
+    }
     ui.canvas.paragraph({box.x + 48, box.center().y - text_height / 2, text_width, text_height},
                         Font::kBody, ui.theme.text, notice.text);
     const std::string id = "notice-" + std::to_string(notice.id);

@@ -216,6 +216,8 @@ void draw_panel(Ui& ui, const Rect& box) {
                   "Close the panel (P)", Icon::kClose)) {
     ui.state.panel_open = false;
   }
+  head.cut_right(8);
+  ui.canvas.text(head, Font::kSmall, ui.theme.text_muted, ui.view.path, Align::kRight);
   inside.cut_top(6);
   const StatusLine& status = ui.view.status;
   const std::string words = status.text.empty() ? "Measuring the link…" : status.text;

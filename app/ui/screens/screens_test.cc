@@ -124,6 +124,8 @@ CallView lobby_view(Screen screen) {
   view.speakers = many("Speaker", 1, 7);
   view.screens = many("Screen", 2, 7);
   view.link = "cress://203.0.113.7:41641/#Jx8mQ0vKZq3uVtYw2aBcDg";
+  view.relay = "relay.example:4747";
+  view.link_warning = "Only its own network can reach the address in this link.";
   view.microphone_dbfs = -18;
   view.speaker_dbfs = -24;
   return view;
@@ -133,6 +135,7 @@ CallView pair_view() {
   CallView view = lobby_view(Screen::kInCall);
   view.connected_at = kShownAt - 754'300ms;
   view.code = "5501 0038 7764";
+  view.path = "Through the relay, IPv6";
   view.remote.captured_at = kShownAt - 100ms;
   view.health.sent = DataRate::kilobits_per_second(1420);
   view.health.received = DataRate::kilobits_per_second(1630);
