@@ -6,7 +6,7 @@
 Makes an Internet with a relay and homes behind NATs of the four kinds, and checks: all sixteen pairs connect within 1 s
 of dialing, and are direct within 2 s where that is possible, without a late frame or concealed audio; two in one house
 and two behind a provider's NAT that hairpins are direct; a direct path that dies is replaced within half a second, and
-an end that changes to another NAT is back within one second. Run by ctest as `nat-lab`; needs root, nft and ip, and
+an end that changes to another NAT, or from IPv4 to IPv6, is back within one second. Run by ctest as `nat-lab`; needs root, nft and ip, and
 exits with 77 where they are missing. Everything is in namespaces that end with this program. NATs forget a UDP flow
 after 30 s. A scenario that fails is tried once more, alone: these are measurements in real time.
 """
@@ -29,7 +29,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
 KINDS = ["full-cone", "restricted", "port-restricted", "symmetric"]
-RELAY = "203.0.113.1"
+RELAY, RELAY6 = "203.0.113.1", "2001:db8::1"
 CALL_SECONDS = 5
 
 # What each kind of NAT does on its outer interface, by RFC 4787: Linux keeps a source port where it can, which makes
@@ -95,14 +95,14 @@ class World:
         self.net = self.namespace("net")
         inside(self.net, "ip", "addr", "add", f"{RELAY}/32", "dev", "lo")
         config = folder / f"{name}.toml"
-        config.write_text(f'listen = "{RELAY}:4747"\nmetrics = ""\nrooms = "{folder}/{name}.db"\n[calls]\ncalls = 10\n')
+        config.write_text(f'listen = "[::]:4747"\nmetrics = ""\nrooms = "{folder}/{name}.db"\n[calls]\ncalls = 10\n')
         self.start(self.net, "relay", programs / "cress-relay", "--config", config)
 
     def namespace(self, what):
         name = f"{self.name}-{what}"
         run("ip", "netns", "add", name)
         inside(name, "ip", "link", "set", "lo", "up")
-        inside(name, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        inside(name, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         for timeout in ("udp_timeout", "udp_timeout_stream"):
             with contextlib.suppress(RuntimeError):
                 inside(name, "sysctl", "-qw", f"net.netfilter.nf_conntrack_{timeout}=30")
@@ -134,6 +134,19 @@ class World:
         self.join(box, f"10.0.{number}.1/24", host, f"10.0.{number}.2/24")
         return host
 
+    def join_ipv6(self, near, far, network, up=True):
+        """A wire without NAT between two namespaces; returns its name at the far end, which gets its address if `up`."""
+        number = next(self.links)
+        run("ip", "link", "add", "name", f"n{number}", "netns", near, "type", "veth", "peer", "name", f"f{number}",
+            "netns", far)
+        run("ip", "-n", near, "addr", "add", f"{network}::1/64", "dev", f"n{number}", "nodad")
+        run("ip", "-n", near, "link", "set", f"n{number}", "up")
+        if up:
+            run("ip", "-n", far, "link", "set", f"f{number}", "up")
+            run("ip", "-n", far, "addr", "add", f"{network}::2/64", "dev", f"f{number}", "nodad")
+            run("ip", "-n", far, "-6", "route", "add", "default", "via", f"{network}::1", "dev", f"f{number}")
+        return f"f{number}"
+
     def start(self, namespace, what, *words):
         with open(self.folder / f"{self.name}-{what}.out", "w", encoding="utf-8") as out, \
                 open(self.folder / f"{self.name}-{what}.err", "w", encoding="utf-8") as err:
@@ -147,9 +160,9 @@ class World:
                           "test", "--size", "160x96", "--fps", "15", "--stats", self.folder / f"{self.name}-{what}.jsonl",
                           "--frames", self.folder / f"{self.name}-{what}.csv", *words)
 
-    def dial(self, listener, joiner, meanwhile=(), seconds=CALL_SECONDS):
+    def dial(self, listener, joiner, meanwhile=(), seconds=CALL_SECONDS, relay=f"{RELAY}:4747"):
         """A call; `meanwhile`: (seconds after dialing, what to do). Returns what both ends wrote."""
-        self.call(listener, "listener", "--listen", "--relay", f"{RELAY}:4747")
+        self.call(listener, "listener", "--listen", "--relay", relay)
         out = self.folder / f"{self.name}-listener.out"
         until = time.monotonic() + 10
         while not out.read_text(encoding="utf-8").endswith("\n"):
@@ -301,10 +314,26 @@ def other_network(which):
     return scenario
 
 
+def to_ipv6(world):
+    """The joiner has IPv4 alone, and from 2 s on IPv6 alone; the listener has both."""
+    left, right = world.home("port-restricted", 1), world.home("port-restricted", 2)
+    run("ip", "-n", world.net, "addr", "add", f"{RELAY6}/128", "dev", "lo", "nodad")
+    world.join_ipv6(world.net, left, "2001:db8:1")
+    wire = world.join_ipv6(world.net, right, "2001:db8:2", up=False)
+
+    def change():
+        run("ip", "-n", right, "addr", "flush", "to", "10.0.2.2/32")
+        run("ip", "-n", right, "link", "set", wire, "up")
+        run("ip", "-n", right, "-6", "addr", "add", "2001:db8:2::2/64", "dev", wire, "nodad")
+        run("ip", "-n", right, "-6", "route", "add", "default", "via", "2001:db8:2::1", "dev", wire)
+    seen = world.dial(left, right, [(2, change)], relay="relay.test:4747")
+    return judge(*seen, "direct", gap_max=1.07, age_max_ms=1100, concealed_max=100)
+
+
 SCENARIOS = {f"{left} and {right}": pair(left, right) for left in KINDS for right in KINDS}
 SCENARIOS |= {"one house": one_house, "double NAT": double_nat, "one provider that hairpins": one_provider,
               "the direct path dies": dead_path, "the listener changes its network": other_network(0),
-              "the joiner changes its network": other_network(1)}
+              "the joiner changes its network": other_network(1), "from IPv4 to IPv6": to_ipv6}
 
 
 def play(number, name, folder, programs):
@@ -328,6 +357,9 @@ def in_own_namespaces():
                               sys.executable, *sys.argv])
     os.makedirs("/run/netns", exist_ok=True)
     run("mount", "-t", "tmpfs", "none", "/run/netns")
+    names = pathlib.Path("/run/netns/hosts")
+    names.write_text(f"127.0.0.1 localhost\n{RELAY} relay.test\n{RELAY6} relay.test\n", encoding="utf-8")
+    run("mount", "--bind", str(names), "/etc/hosts")
 
 
 def main():

@@ -57,7 +57,12 @@ std::string text_of(const fs::path& path) {
 TEST(Stats, ASampleIsALineOfNumbersInTheirUnits) {
   live::LiveSample one = sample();
   one.code = "1111 2222 3333";
-  EXPECT_EQ(sample_line(one), std::string{"{"} + kSample + R"(,"code":"1111 2222 3333"})");
+  const std::string start = std::string{"{"} + kSample + R"(,"code":"1111 2222 3333","path":)";
+  EXPECT_EQ(sample_line(one), start + R"("direct"})");
+  one.is_relayed = true;
+  EXPECT_EQ(sample_line(one), start + R"("relay"})");
+  one.connected = false;
+  EXPECT_TRUE(sample_line(one).ends_with(R"("path":""})"));
 }
 
 TEST(Stats, UnknownValuesAreNull) {

@@ -11,6 +11,7 @@
 
 #include "app/ui/kit/canvas.hh"
 #include "app/ui/kit/controls.hh"
+#include "app/ui/kit/qr_code.hh"
 #include "app/ui/kit/theme.hh"
 #include "app/ui/model/call_view.hh"
 #include "app/ui/model/user_action.hh"
@@ -49,7 +50,9 @@ struct UiState {
   TimePoint active_at{};             ///< the user's last input
   std::optional<TimePoint> copied_at;
   std::optional<ShowTiles> tiles;  ///< in a room: the last reported value
-  bool copies_link = false;        ///< the link is to be put into the clipboard after this frame
+  std::string code_text{};         ///< of which `code` is the QR code
+  std::optional<QrCode> code{};
+  bool copies_link = false;  ///< the link is to be put into the clipboard after this frame
 };
 
 /// The inputs for drawing one frame; lives for one frame.

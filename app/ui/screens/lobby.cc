@@ -130,6 +130,18 @@ void draw_start(Ui& ui, Rect column) {
   draw_begin(ui, column);
 }
 
+/// For a camera, where the window is high enough for one that can be read.
+void draw_link_code(Ui& ui, const Rect& box) {
+  constexpr float kReadable = 120;
+  if (ui.state.code_text != ui.view.link) {
+    ui.state.code_text = ui.view.link;
+    ui.state.code = qr_code(ui.view.link);
+  }
+  if (ui.state.code && box.height >= kReadable) {
+    draw_qr_code(ui.canvas, *ui.state.code, box);
+  }
+}
+
 void draw_waiting(Ui& ui, Rect column) {
   heading(ui, column, "Send this link");
   lead(ui, column,
@@ -168,6 +180,8 @@ void draw_waiting(Ui& ui, Rect column) {
   ui.canvas.fill_circle({line.x + 6, line.center().y}, 5, ui.theme.accent_text);
   ui.canvas.text({line.x + 20, line.y, line.width - 20, line.height}, Font::kBody,
                  ui.theme.text_muted, "Waiting for the other person…");
+  column.cut_top(12);
+  draw_link_code(ui, column);
 }
 
 void draw_spinner(Ui& ui, Point center, float radius) {
