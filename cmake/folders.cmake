@@ -111,7 +111,9 @@ cress_folder(eval/relay_load MAY transport/base transport/session transport/secu
   transport/secure/handshake transport/secure transport/room transport/runtime transport/sim media/frame
   relay/forward relay/daemon relay/members)
 cress_folder(eval/swarm MAY transport/base transport/secure/handshake transport/sim media/frame media/source
-  relay/daemon app/live app/room)
+  relay/daemon app/live app/room TESTS transport/wire transport/control/cress transport/session
+  transport/secure/crypto transport/secure/records transport/secure/group transport/room media/codec media/playout
+  relay/members app/call)
 cress_folder(eval MAY transport/base transport/runtime transport/sim traces media/source media/gst eval/schemes
   eval/report eval/harness eval/encoder eval/reproduce eval/film eval/sweep eval/compare eval/cellsim eval/relay_load
   TESTS media/frame media/codec eval/metrics)

@@ -156,6 +156,8 @@ class RoomMember {
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
   /// Of the own key: see OtherMember::key_code.
   std::string key_code() const { return secure::key_code(options_.identity.public_key()); }
+  /// Of the room's keys; 0 before the welcome.
+  uint32_t epoch() const { return keys_ ? keys_->epoch() : 0; }
   /// For the next join.
   const KnownKeys& known_keys() const { return options_.known_keys; }
   MemberNumber speaker() const { return speaker_.number; }

@@ -301,6 +301,7 @@ std::unique_ptr<Attack> make_attack(const Parts& parts) {
     case HostileKind::kDecoderBomb:
     case HostileKind::kCardStorm:
     case HostileKind::kRoamStorm:
+    case HostileKind::kProofStorm:
       return make_insider(parts);
     case HostileKind::kForged:
       break;

@@ -33,12 +33,13 @@ enum class HostileKind {
   kDecoderBomb,  ///< a member: 1000 key frames of 161 bytes per second
   kCardStorm,    ///< a member: 1000 cards per second
   kRoamStorm,    ///< a member: 6000 pings per second from 64 addresses in turn
+  kProofStorm,   ///< a member: 1000 proofs and 10 000 secrets per second, of any contents
 };
 struct HostileName {
   HostileKind kind;
   const char* name;
 };
-inline constexpr std::array<HostileName, 14> kHostileNames{
+inline constexpr std::array<HostileName, 15> kHostileNames{
     {{HostileKind::kNoise, "noise"},
      {HostileKind::kProof, "proof"},
      {HostileKind::kSlowJoin, "slow-join"},
@@ -52,7 +53,8 @@ inline constexpr std::array<HostileName, 14> kHostileNames{
      {HostileKind::kPingFlood, "ping-flood"},
      {HostileKind::kDecoderBomb, "decoder-bomb"},
      {HostileKind::kCardStorm, "card-storm"},
-     {HostileKind::kRoamStorm, "roam-storm"}}};
+     {HostileKind::kRoamStorm, "roam-storm"},
+     {HostileKind::kProofStorm, "proof-storm"}}};
 /// nullopt: no attack of that name.
 std::optional<HostileKind> find_hostile(std::string_view name);
 

@@ -114,7 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HostileKind::kPingFlood, {"over_limit"}, 200},
         Refused{HostileKind::kDecoderBomb, {"member_frames_over_limit"}, 100},
         Refused{HostileKind::kCardStorm, {"member_control_over_limit"}, 100},
-        Refused{HostileKind::kRoamStorm, {"over_limit"}, 100}),
+        Refused{HostileKind::kRoamStorm, {"over_limit"}, 100},
+        Refused{
+            HostileKind::kProofStorm,
+            {"member_control_over_limit", "member_proofs_over_limit", "member_shares_over_limit"},
+            20}),
     [](const auto& kind) {
       std::string name;
       for (const char* at = kHostileNames.at(static_cast<size_t>(kind.param.kind)).name; *at != 0;

@@ -41,29 +41,48 @@ room::SecureRoomOptions with_media(room::SecureRoomOptions options, const std::s
 
 }  // namespace
 
-Person::Person(TimePoint start, std::string name, live::SecureCallOptions options, uint64_t seed)
+Film::Film(uint64_t seed)
+    : camera_({.width = Person::kWidth,
+               .height = Person::kHeight,
+               .frame_rate = {15, 1},
+               .seed = seed}),
+      voice_({.seed = seed}) {}
+
+media::PicturePtr Film::picture(uint64_t index) {
+  auto [at, is_new] = kept_.try_emplace(index);
+  if (is_new) {
+    at->second = camera_.picture(index);
+  }
+  media::PicturePtr picture = at->second;
+  if (kept_.size() > kKeptMax) {
+    kept_.erase(kept_.begin());
+  }
+  return picture;
+}
+
+Person::Person(TimePoint start, std::string name, live::SecureCallOptions options, uint64_t seed,
+               std::shared_ptr<Film> film)
     : name_(std::move(name)),
       seed_(seed),
       start_(start),
-      camera_(camera_of(seed)),
-      voice_({.seed = seed}) {
+      film_(film ? std::move(film) : std::make_shared<Film>(seed)) {
   auto call = std::make_unique<live::SecureCall>(start, with_media(std::move(options), name_));
   call_ = call.get();
   machine_ = std::move(call);
 }
 
-Person::Person(TimePoint start, std::string name, room::SecureRoomOptions options, uint64_t seed)
+Person::Person(TimePoint start, std::string name, room::SecureRoomOptions options, uint64_t seed,
+               std::shared_ptr<Film> film)
     : name_(std::move(name)),
       seed_(seed),
       start_(start),
-      camera_(camera_of(seed)),
-      voice_({.seed = seed}) {
+      film_(film ? std::move(film) : std::make_shared<Film>(seed)) {
   auto room = std::make_unique<room::SecureRoom>(start, with_media(std::move(options), name_));
   room_ = room.get();
   machine_ = std::move(room);
 }
 
-TimePoint Person::next_picture() const { return start_ + camera_.frame_rate().time_of(captured_); }
+TimePoint Person::next_picture() const { return start_ + film_->frame_rate().time_of(captured_); }
 
 TimePoint Person::next_sound() const {
   return start_ + static_cast<int64_t>(sounds_ + 1) * media::kAudioFrameLength;
@@ -78,11 +97,11 @@ void Person::handle_timeout(TimePoint now) {
     machine_->handle_timeout(now);
   }
   while (!is_finished() && next_picture() <= now) {
-    machine_->capture(now, camera_.picture(captured_++));
+    machine_->capture(now, film_->picture(captured_++));
     accounted_ += machine_->endpoint() == nullptr ? 1 : 0;  // no peer is connected: it is discarded
   }
   while (!is_finished() && next_sound() <= now) {
-    machine_->capture_sound(now, voice_.frame(sounds_++));
+    machine_->capture_sound(now, film_->sound(sounds_++));
     handle_played(machine_->play(now));
   }
 }
@@ -124,7 +143,7 @@ void Person::take_room() {
   }
   if (room_->member() != nullptr) {
     for (const room::OtherMember& other : room_->member()->others()) {
-      names_[other.number] = other.person.name;
+      names_[other.number] = other.number == stranger_ ? "a stranger" : other.person.name;
     }
   }
   while (const auto shown = room_->poll_shown()) {
@@ -142,13 +161,15 @@ void Person::handle_shown(const std::string& from, const app::ShownFrame& frame)
   if (expected == cameras_.end() || !frame.picture || frame.captured < expected->second.start) {
     return;  // the last: of the program that ran before the other's restart
   }
-  media::SyntheticCamera& camera = expected->second.camera;
-  const media::Picture shown = media::scale_picture(*frame.picture, kWidth, kHeight);
-  const int64_t index = (frame.captured - expected->second.start) / camera.frame_rate().time_of(1);
+  Film& film = *expected->second.film;
+  const bool is_whole = frame.picture->width == kWidth && frame.picture->height == kHeight;
+  const media::Picture shown =
+      is_whole ? *frame.picture : media::scale_picture(*frame.picture, kWidth, kHeight);
+  const int64_t index = (frame.captured - expected->second.start) / film.frame_rate().time_of(1);
   // Capture times on the wire are whole milliseconds.
   double least = kMeanDifferenceMax + 1;
   for (int64_t near = std::max<int64_t>(0, index - 1); near <= index + 1; ++near) {
-    least = std::min(least, difference(shown, *camera.picture(static_cast<uint64_t>(near))));
+    least = std::min(least, difference(shown, *film.picture(static_cast<uint64_t>(near))));
   }
   if (least > kMeanDifferenceMax) {
     broken_.insert("what is displayed is what the camera saw");

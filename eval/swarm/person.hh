@@ -26,6 +26,22 @@ struct Sight {
   uint64_t frames = 0;
 };
 
+/// What a person's camera and microphone record. The newest pictures are kept: several viewers
+/// compare theirs with them. Threads: none inside; one owner.
+class Film {
+ public:
+  explicit Film(uint64_t seed);
+  media::PicturePtr picture(uint64_t index);
+  media::FrameRate frame_rate() const { return camera_.frame_rate(); }
+  media::AudioFrame sound(uint64_t index) { return voice_.frame(index); }
+
+ private:
+  static constexpr size_t kKeptMax = 256;
+  media::SyntheticCamera camera_;
+  media::SyntheticVoice voice_;
+  std::map<uint64_t, media::PicturePtr> kept_;  // at most kKeptMax
+};
+
 /// A participant in a call or in a room: the machine of the live program with a synthetic camera, a
 /// synthetic voice and a loudspeaker that takes 20 ms every 20 ms. Every displayed frame is
 /// compared with the other person's camera. Threads: none inside; one owner.
@@ -34,8 +50,11 @@ class Person final : public Machine {
   static constexpr int kWidth = 112;
   static constexpr int kHeight = 80;
 
-  Person(TimePoint start, std::string name, live::SecureCallOptions options, uint64_t seed);
-  Person(TimePoint start, std::string name, room::SecureRoomOptions options, uint64_t seed);
+  /// `film`: that of this seed, if there is one already.
+  Person(TimePoint start, std::string name, live::SecureCallOptions options, uint64_t seed,
+         std::shared_ptr<Film> film = {});
+  Person(TimePoint start, std::string name, room::SecureRoomOptions options, uint64_t seed,
+         std::shared_ptr<Film> film = {});
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
@@ -59,21 +78,21 @@ class Person final : public Machine {
   uint64_t pictures_captured() const { return captured_; }
   uint64_t pictures_accounted() const { return accounted_; }
   const session::Endpoint* endpoint() const { return machine_->endpoint(); }
+  /// Null in a call, and while not connected to the relay.
+  const room::RoomMember* member() const { return room_ != nullptr ? room_->member() : nullptr; }
+  /// That member may call itself as it likes: what it sends is compared with no camera.
+  void set_stranger(room::MemberNumber number) { stranger_ = number; }
   /// Violated invariants, each once.
   const std::set<std::string>& broken() const { return broken_; }
   /// From now on frames displayed for `name` are compared with the camera of `other`. In a call
   /// `name` is "".
   void expect_camera(const std::string& name, const Person& other) {
-    cameras_.insert_or_assign(name, Camera{camera_of(other.seed_), other.start_});
+    cameras_.insert_or_assign(name, Camera{other.film_, other.start_});
   }
 
  private:
-  static media::SyntheticCamera camera_of(uint64_t seed) {
-    return media::SyntheticCamera{
-        {.width = kWidth, .height = kHeight, .frame_rate = {15, 1}, .seed = seed}};
-  }
   struct Camera {
-    media::SyntheticCamera camera;
+    std::shared_ptr<Film> film;
     TimePoint start{};  // on its owner's clock
   };
   void handle_shown(const std::string& from, const app::ShownFrame& frame);
@@ -88,14 +107,14 @@ class Person final : public Machine {
   live::SecureCall* call_ = nullptr;  // one of them is machine_
   room::SecureRoom* room_ = nullptr;
   std::unique_ptr<live::LiveMachine> machine_;
-  media::SyntheticCamera camera_;
-  media::SyntheticVoice voice_;
+  std::shared_ptr<Film> film_;  // shared: viewers compare with it, even after its owner has gone
   std::map<std::string, Camera> cameras_;
   uint64_t captured_ = 0;
   uint64_t accounted_ = 0;
   uint64_t sounds_ = 0;
   uint64_t speech_played_ = 0;
   std::map<room::MemberNumber, std::string> names_;
+  room::MemberNumber stranger_ = room::kNobody;
   std::map<std::string, Sight> sights_;
   std::set<std::string> broken_;
 };

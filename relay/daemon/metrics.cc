@@ -132,6 +132,8 @@ void add_rooms(Families& out, const RoomStats& rooms) {
                 {"control_over_limit", rooms.control_over_limit},
                 {"frames_over_limit", rooms.frames_over_limit},
                 {"sounds_over_limit", rooms.sounds_over_limit},
+                {"proofs_over_limit", rooms.proofs_over_limit},
+                {"shares_over_limit", rooms.shares_over_limit},
                 {"fragments", rooms.fragments_refused},
                 {"sounds", rooms.sounds_left_out}});
 }

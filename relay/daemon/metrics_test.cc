@@ -72,6 +72,8 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
   metrics.door.over_limit = 38;
   metrics.rooms.frames_over_limit = 27;
   metrics.rooms.sounds_over_limit = 28;
+  metrics.rooms.proofs_over_limit = 29;
+  metrics.rooms.shares_over_limit = 55;
   metrics.joins_refused = {
       .wrong_key = 50, .closed_room = 51, .room_full = 52, .relay_full = 53, .draining = 54};
   metrics.network.send_too_large = 40;
@@ -111,6 +113,8 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "refused_total{reason=\"over_limit\"} 38",
                            "member_refused_total{reason=\"frames_over_limit\"} 27",
                            "member_refused_total{reason=\"sounds_over_limit\"} 28",
+                           "member_refused_total{reason=\"proofs_over_limit\"} 29",
+                           "member_refused_total{reason=\"shares_over_limit\"} 55",
                            "joins_refused_total{reason=\"wrong_key\"} 50",
                            "joins_refused_total{reason=\"closed_room\"} 51",
                            "joins_refused_total{reason=\"room_full\"} 52",

@@ -43,6 +43,8 @@ struct Room::Member {
   TokenBucket cards;
   TokenBucket frames;
   TokenBucket sounds;
+  TokenBucket proofs;
+  TokenBucket shares;
   TokenBucket key_frame_wishes;
 
   /// In transit.

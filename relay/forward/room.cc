@@ -61,6 +61,8 @@ Room::Member::Member(TimePoint now, room::MemberNumber its_number, size_t its_sl
                        options.member_media_burst)),
       sounds(allowance(static_cast<double>(options.member_sounds_per_second),
                        options.member_media_burst)),
+      proofs(allowance(static_cast<double>(options.proofs_per_second), options.member_proof_burst)),
+      shares(allowance(static_cast<double>(options.shares_per_second), options.member_proof_burst)),
       key_frame_wishes({.per_second = 1 / to_seconds(options.key_frame_interval),
                         .burst = static_cast<double>(options.key_frames_per_leg_burst)}) {}
 
@@ -463,7 +465,7 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
   } else if (const auto* audience = std::get_if<room::Audience>(&*parsed)) {
     handle_audience(from, *audience);
   } else if (const auto* shares = std::get_if<room::Shares>(&*parsed)) {
-    handle_shares(from, *shares);
+    handle_shares(now, from, *shares);
   } else if (const auto* proof = std::get_if<room::Proof>(&*parsed)) {
     handle_proof(now, from, *proof);
   } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {

@@ -109,8 +109,8 @@ class Room {
   void handle_control(TimePoint now, Member& from, std::span<const std::byte> message);
   void handle_card(Member& from, const room::Card& card);
   void handle_audience(Member& from, const room::Audience& audience);
-  void handle_shares(const Member& from, const room::Shares& shares);
-  void handle_proof(TimePoint now, const Member& from, const room::Proof& proof);
+  void handle_shares(TimePoint now, Member& from, const room::Shares& shares);
+  void handle_proof(TimePoint now, Member& from, const room::Proof& proof);
   void handle_replacing(const Member& from, const room::Replacing& replacing);
   void handle_whole(TimePoint now, Member& from, const CachedFrame& frame);
   bool is_allowed(TimePoint now, Member& from, const FrameCache::Added& added);

@@ -47,6 +47,14 @@ struct RoomOptions {
   Duration member_media_burst = 3s;
   /// Cards are forwarded to all members.
   int64_t cards_per_second = 2;
+  /// Proofs go to all members that hear or see this one. An honest member makes two in 1.5 s, three
+  /// if its camera is fast.
+  int64_t proofs_per_second = 4;
+  /// Sealed secrets, each for one member. An honest member makes one for each of the others when
+  /// one joins or leaves.
+  int64_t shares_per_second = 40;
+  /// The bursts of both are for what waited in a member's network.
+  Duration member_proof_burst = 4s;
 
   /// The rate that a member is asked to send at most, and the rate if no other member displays it
   /// large.
@@ -91,6 +99,8 @@ struct RoomStats {
   uint64_t control_over_limit = 0;
   uint64_t frames_over_limit = 0;  ///< frames per second beyond the limit
   uint64_t sounds_over_limit = 0;
+  uint64_t proofs_over_limit = 0;
+  uint64_t shares_over_limit = 0;
   uint64_t fragments_in = 0;
   uint64_t fragments_refused = 0;  ///< too large, too old, or over the allowed rate
   uint64_t fragments_out = 0;
@@ -117,6 +127,8 @@ struct RoomStats {
     control_over_limit += other.control_over_limit;
     frames_over_limit += other.frames_over_limit;
     sounds_over_limit += other.sounds_over_limit;
+    proofs_over_limit += other.proofs_over_limit;
+    shares_over_limit += other.shares_over_limit;
     fragments_in += other.fragments_in;
     fragments_refused += other.fragments_refused;
     fragments_out += other.fragments_out;

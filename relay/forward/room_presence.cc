@@ -52,8 +52,12 @@ void Room::handle_audience(Member& from, const room::Audience& audience) {
   }
 }
 
-void Room::handle_shares(const Member& from, const room::Shares& shares) {
+void Room::handle_shares(TimePoint now, Member& from, const room::Shares& shares) {
   for (const room::Share& share : shares.shares) {
+    if (!from.shares.take(now, 1)) {
+      ++stats_.shares_over_limit;
+      continue;
+    }
     Member* const to = find(share.to);
     if (to != nullptr && to != &from && to->is_in()) {
       tell(*to, room::MemberShare{from.number(), share.bytes});
@@ -62,7 +66,11 @@ void Room::handle_shares(const Member& from, const room::Shares& shares) {
 }
 
 // To those who may have got the frames that it proves.
-void Room::handle_proof(TimePoint now, const Member& from, const room::Proof& proof) {
+void Room::handle_proof(TimePoint now, Member& from, const room::Proof& proof) {
+  if (!from.proofs.take(now, 1)) {
+    ++stats_.proofs_over_limit;
+    return;
+  }
   for (const auto& other : slots_) {
     if (!other || !other->is_in() || !from.may_reach(other->slot())) {
       continue;

@@ -260,6 +260,56 @@ TEST(RoomLimit, SmallAudioMessagesBeyondTheirRateAreNotForwarded) {
               static_cast<double>(kSeconds * 1000 - allowed), 5);
 }
 
+std::vector<std::byte> marked(std::string_view mark) {
+  const auto bytes = std::as_bytes(std::span{mark});
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(RoomLimit, ProofsBeyondTheirRateAreNotForwarded) {
+  RoomBench bench{{.proofs_per_second = 1, .member_proof_burst = 2s}};
+  const room::MemberNumber from = bench.join_without_camera();
+  const room::MemberNumber to = bench.join_without_camera();
+  bench.run_until(kTimeZero + 10s);
+  bench.sound(from, DataSize{200}, 20);
+  const auto is_over = [&] {
+    const uint64_t before = bench.room.stats().proofs_over_limit;
+    const std::string mark = "proof " + std::to_string(++bench.serial) + ".";
+    bench.say(from, room::Proof{.serial = bench.serial, .bytes = marked(mark)});
+    bench.run_until(bench.now + 100ms);
+    return bench.room.stats().proofs_over_limit > before;
+  };
+  EXPECT_FALSE(is_over());
+  EXPECT_FALSE(is_over());
+  EXPECT_TRUE(is_over());
+  bench.run_until(bench.now + 1s);
+  EXPECT_FALSE(is_over());
+  bench.run_until(bench.now + 1s);
+  for (uint32_t i = 1; i <= bench.serial; ++i) {
+    EXPECT_EQ(bench.was_sent(to, "proof " + std::to_string(i) + "."), i != 3) << i;
+  }
+}
+
+TEST(RoomLimit, SecretsBeyondTheirRateAreNotForwarded) {
+  RoomBench bench{{.shares_per_second = 10, .member_proof_burst = 2s}};
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber to = bench.join();
+  bench.run_until(kTimeZero + 1s);
+  const auto share = [&](size_t count) {
+    room::Shares shares{.serial = ++bench.serial};
+    shares.shares.assign(count, {to, marked("share " + std::to_string(bench.serial) + ".")});
+    bench.say(from, shares);
+    bench.run_until(bench.now + 100ms);
+    return bench.room.stats().shares_over_limit;
+  };
+  EXPECT_EQ(share(10), 0U);
+  EXPECT_EQ(share(10), 0U);  // of 20, and one more after 0.1 s
+  EXPECT_EQ(share(10), 8U);
+  EXPECT_TRUE(bench.was_sent(to, "share 3."));
+  EXPECT_EQ(share(1), 8U);
+  EXPECT_EQ(share(1), 8U);
+  EXPECT_EQ(share(3), 10U);
+}
+
 TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
   // No member requests it: twice a thumbnail's rate is 10 kB/s, times a second and a half.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};
@@ -785,11 +835,6 @@ TEST(RoomPresence, AMemberInTheSlotOfAVerifiedOneIsNotVerified) {
     bench.room.leave(bench.now, later, room::LeaveReason::kLeft);
     bench.run_until(bench.now + 20ms);
   }
-}
-
-std::vector<std::byte> marked(std::string_view mark) {
-  const auto bytes = std::as_bytes(std::span{mark});
-  return {bytes.begin(), bytes.end()};
 }
 
 TEST(RoomPresence, ASecretIsGivenToItsMemberAlone) {

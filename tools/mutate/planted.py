@@ -3,8 +3,9 @@
 
 Each bug is a switch in a copy of its file, compiled and linked in place of the original (build/planted), so no program
 of ours holds it; ./cress builds the rest before. A bug is found when a scenario of the seeds 1, 2, ... fails within
---seconds; the same scenarios hold without it. Exit code: 0; 1 if a bug is not found, or if a scenario fails without a
-bug.
+--seconds; the same scenarios hold without it. With --insider it is room_insider_fuzz that finds them, beginning
+without a corpus, and the bugs are those that a member with the room's link can use. Exit code: 0; 1 if a bug is not
+found, or if something fails without a bug.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime")
@@ -34,6 +36,16 @@ PLANTED = (
         "transport/secure/records/replay_window.cc", "number >= floor_", "true"),
 )
 
+INSIDER = (
+    Bug("a card with another member's instance silences that member for newcomers",
+        "transport/secure/group/room_keys.cc",
+        "std::find(over_.begin(), over_.end(), Presence{member, card.instance}) != over_.end()",
+        "std::ranges::any_of(over_, [&](const Presence& over) { return over.instance == card.instance; })"),
+    Bug("what a member seals moves everybody to the last epoch, and rotation stops",
+        "transport/secure/group/room_keys.cc", "sender.secrets.try_emplace(epoch, secret)",
+        "(advance_to(now, std::min(epoch, kEpochMax)), sender.secrets.try_emplace(epoch, secret))"),
+)
+
 
 def with_switches(texts, bugs):
     """`texts` (path -> bytes), changed in place: bug i has switch i, from 1 on."""
@@ -47,13 +59,14 @@ def with_switches(texts, bugs):
 
 
 class Build:
-    """cress-swarm with the bugs, none on, from the objects of preset release."""
+    """A program with the bugs, none on, from the objects of a preset."""
 
-    def __init__(self, root):
+    def __init__(self, root, preset, program):
         self._root = root
-        self._release = f"{root}/build/release"
+        self._preset = f"{root}/build/{preset}"
         self._out = f"{root}/build/planted"
-        self.program = f"{self._out}/cress-swarm"
+        self._name = program
+        self.program = f"{self._out}/{program}"
         os.makedirs(self._out, exist_ok=True)
 
     def make(self, texts):
@@ -70,16 +83,16 @@ class Build:
             archive = f"{folder}/lib{folder.replace('/', '-')}.a"
             if archive not in archives:
                 archives[archive] = f"{self._out}/{os.path.basename(archive)}"
-                shutil.copy(f"{self._release}/{archive}", archives[archive])
+                shutil.copy(f"{self._preset}/{archive}", archives[archive])
             self._run(["ar", "r", archives[archive], f"{self._out}/{os.path.basename(member)}"])
-        link = self._run(["ninja", "-t", "commands", "cress-swarm"]).splitlines()[-1].split(" && ")[1]
+        link = self._run(["ninja", "-t", "commands", self._name]).splitlines()[-1].split(" && ")[1]
         words = [archives.get(word, word) for word in shlex.split(link)]
         words[words.index("-o") + 1] = self.program
         self._run([*words, runtime])
 
     def _pieces(self, texts):
         """(file, command, which of `texts` it holds) of what the compiler is given for the libraries."""
-        with open(f"{self._release}/compile_commands.json", encoding="utf-8") as file:
+        with open(f"{self._preset}/compile_commands.json", encoding="utf-8") as file:
             commands = json.load(file)
         found = []
         for entry in commands:
@@ -87,8 +100,10 @@ class Build:
             folders = {path: os.path.dirname(path) for path in texts}
             near = [path for path, folder in folders.items()
                     if f"{folder}/CMakeFiles/{folder.replace('/', '-')}.dir/" in entry["command"]]
+            if not near:
+                continue
             with open(entry["file"], encoding="utf-8") as file:
-                text = file.read() if near else ""
+                text = file.read()
             paths = [path for path in near
                      if entry["file"] == f"{self._root}/{path}" or f'"{self._root}/{path}"' in text]
             if paths:
@@ -113,35 +128,25 @@ class Build:
         return file.name
 
     def _run(self, command):
-        done = subprocess.run(command, cwd=self._release, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=self._preset, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"cress swarm: {shlex.join(command)[:200]}\n{done.stdout[-2000:]}\n{done.stderr[-5000:]}")
         return done.stdout
 
 
-def swarm(program, switch, arguments):
+def run(program, switch, arguments, folder):
     """(seconds, exit code, output)"""
     began = time.monotonic()
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
-                          env={**os.environ, "CRESS_MUTANT": str(switch)})
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, cwd=folder,
+                          errors="replace", env={**os.environ, "CRESS_MUTANT": str(switch)})
     return time.monotonic() - began, done.returncode, done.stdout + done.stderr
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="cress swarm --planted", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="for each bug (default 60)")
-    options = parser.parse_args()
-    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-    texts = {}
-    for bug in PLANTED:
-        with open(f"{root}/{bug.path}", "rb") as file:
-            texts[bug.path] = file.read()
-    build = Build(root)
-    build.make(with_switches(texts, PLANTED))
+def swarm_finds(program, bugs, seconds_max, folder):
+    """Whether the swarm finds all of them, and nothing without them."""
     seeds, missed = 0, 0
-    for switch, bug in enumerate(PLANTED, 1):
-        seconds, code, output = swarm(build.program, switch, ["--seconds", str(options.seconds)])
+    for switch, bug in enumerate(bugs, 1):
+        seconds, code, output = run(program, switch, ["--seconds", str(seconds_max)], folder)
         seed = re.search(r"^cress-swarm: seed (\d+)", output, re.MULTILINE)
         if code == 0 or not seed:
             missed += 1
@@ -151,9 +156,46 @@ def main():
         failures = re.findall(r"^seed \d+: (.*)$", output, re.MULTILINE)
         print(f"found in {seconds:.0f} s by seed {seed[1]}: {bug.effect}\n  {failures[0] if failures else 'a crash'}",
               flush=True)
-    seconds, code, output = swarm(build.program, 0, ["--count", str(max(1, seeds))])
+    seconds, code, output = run(program, 0, ["--count", str(max(1, seeds))], folder)
     print(f"without a bug, {seconds:.0f} s: {output.strip()}")
-    sys.exit(1 if missed or code != 0 else 0)
+    return missed == 0 and code == 0
+
+
+def fuzzer_finds(program, bugs, seconds_max, folder):
+    """Likewise for a fuzzer, which is given as long without a bug as it took with one."""
+    longest, missed = 0.0, 0
+    limit = f"-max_total_time={seconds_max:.0f}"
+    for switch, bug in enumerate(bugs, 1):
+        seconds, code, output = run(program, switch, [limit], folder)
+        failure = re.search(r"^insider: (.*)$", output, re.MULTILINE)
+        if code == 0 or not failure:
+            missed += 1
+            print(f"NOT found in {seconds:.0f} s: {bug.effect}", flush=True)
+            continue
+        longest = max(longest, seconds)
+        print(f"found in {seconds:.0f} s: {bug.effect}\n  {failure[1]}", flush=True)
+    seconds, code, _ = run(program, 0, [f"-max_total_time={longest + 10:.0f}"], folder)
+    print(f"without a bug, {seconds:.0f} s: {'a finding' if code != 0 else 'no finding'}")
+    return missed == 0 and code == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="cress swarm --planted", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60, help="for each bug (default 60)")
+    parser.add_argument("--insider", action="store_true", help="room_insider_fuzz in place of the swarm")
+    options = parser.parse_args()
+    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+    bugs = INSIDER if options.insider else PLANTED
+    texts = {}
+    for bug in bugs:
+        with open(f"{root}/{bug.path}", "rb") as file:
+            texts[bug.path] = file.read()
+    build = Build(root, "dev", "room_insider_fuzz") if options.insider else Build(root, "release", "cress-swarm")
+    build.make(with_switches(texts, bugs))
+    finds = fuzzer_finds if options.insider else swarm_finds
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(0 if finds(build.program, bugs, options.seconds, folder) else 1)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,14 @@ import planted
 
 class Planted(unittest.TestCase):
     def test_every_bug_has_its_place(self):
-        texts = {}
-        for bug in planted.PLANTED:
-            with open(f"{ROOT}/{bug.path}", "rb") as file:
-                texts[bug.path] = file.read()
-        text = planted.with_switches(texts, planted.PLANTED)[planted.PLANTED[0].path]
-        self.assertIn(b"(::cress_mutants::on(1) ? (false) : (source.key_frames.is_due(now)))", text)
+        for bugs, switch in (
+                (planted.PLANTED, b"(::cress_mutants::on(1) ? (false) : (source.key_frames.is_due(now)))"),
+                (planted.INSIDER, b"(::cress_mutants::on(1) ? (std::ranges::any_of(over_")):
+            texts = {}
+            for bug in bugs:
+                with open(f"{ROOT}/{bug.path}", "rb") as file:
+                    texts[bug.path] = file.read()
+            self.assertIn(switch, planted.with_switches(texts, bugs)[bugs[0].path])
 
     def test_a_place_that_is_not_there_once_is_refused(self):
         bug = planted.Bug("", "a.cc", "x > 1", "true")

@@ -1,0 +1,199 @@
+// Three members and a relay, and a fourth member that has the room's link and a session like the
+// others, and sends whatever the input says, sealed as it should be: cards, secrets, proofs,
+// frames, room messages, control records, datagrams. The third honest member joins in the middle of
+// that. Whatever comes: no check fails, what a relay keeps is bounded, no honest member is missing
+// from a list, distrusted or displayed with somebody else's picture, epochs follow departures
+// alone; and when the insider has stopped and the proofs are due, all honest members see and hear
+// each other.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/room/room_member.hh"
+#include "eval/swarm/insider_world_test_tools.hh"
+#include "eval/swarm/person.hh"
+#include "eval/swarm/room_insider_test_tools.hh"
+#include "relay/daemon/relay_machine.hh"
+#include "transport/secure/handshake/credential.hh"
+
+namespace {
+
+using namespace cress;
+using namespace cress::swarm;
+
+constexpr size_t kHonest = 3;
+constexpr size_t kActsMax = 80;
+/// What an honest member keeps to be sent.
+constexpr int64_t kQueuedMax = 4'000'000;
+
+void require(bool condition, const std::string& what) {
+  if (!condition) {
+    std::fprintf(stderr, "insider: %s\n", what.c_str());
+    std::abort();
+  }
+}
+
+class InsiderRoom {
+ public:
+  InsiderRoom() {
+    world_.connect_all(*link_);
+    relay_.open({.name = "lab", .access = secrets_.access});
+    (void)world_.add(relay_, {.address = insider_address(0)});
+    (void)world_.add(insider_, {.address = insider_address(1)});
+    join();
+    join();
+    run(700ms);
+    require(insider_.number() != room::kNobody, "the insider could not join");
+  }
+
+  RoomInsider& insider() { return insider_; }
+  TimePoint now() const { return world_.now(); }
+  size_t people() const { return people_.size(); }
+
+  void join() {
+    static constexpr std::array<const char*, kHonest> kNames{"Ada", "Bo", "Cem"};
+    const size_t at = people_.size();
+    room::SecureRoomOptions options;
+    options.secret = secret();
+    options.relay = insider_address(0);
+    people_.push_back(std::make_unique<Person>(now(), kNames.at(at), std::move(options), 100 + at));
+    for (const auto& one : people_) {
+      if (one != people_.back()) {
+        one->expect_camera(people_.back()->name(), *people_.back());
+        people_.back()->expect_camera(one->name(), *one);
+      }
+    }
+    const auto id =
+        world_.add(*people_.back(), {.address = insider_address(static_cast<uint8_t>(10 + at))});
+    world_.drain(id);
+  }
+
+  void act(FuzzInput& input) {
+    if (insider_.is_in()) {
+      insider_.act(now(), input);
+      world_.drain(1);
+    }
+  }
+
+  void run(Duration length) {
+    world_.run_for(length);
+    for (const auto& person : people_) {
+      person->set_stranger(insider_.number());
+    }
+    check_always();
+  }
+
+  void check_always() const {
+    const relay::RoomOptions bounds;
+    for (const relay::MemberView& member : relay_.member_views("lab")) {
+      require(member.cached <= bounds.cache.bytes_max && member.waiting <= 2 * bounds.leg_queue_max,
+              "the relay keeps too much");
+    }
+    for (const auto& person : people_) {
+      require(person->broken().empty(),
+              person->name() +
+                  ": not so: " + (person->broken().empty() ? "" : *person->broken().begin()));
+      if (person->member() != nullptr) {
+        check_member(*person);
+      }
+    }
+  }
+
+  /// After everything is over.
+  void check_settled() {
+    run(2500ms);
+    std::map<std::pair<size_t, size_t>, room::OtherMember> before;
+    for_each_pair([&](size_t one, size_t other) { before[{one, other}] = view(one, other); });
+    run(1200ms);
+    for_each_pair([&](size_t one, size_t other) {
+      const room::OtherMember& was = before.at({one, other});
+      const room::OtherMember is = view(one, other);
+      const std::string pair = people_[one]->name() + " and " + people_[other]->name();
+      require(is.is_live, pair + ": the second is unidentified to the first");
+      require(is.frames_shown > was.frames_shown, pair + ": the first does not see the second");
+      require(is.sound_played - is.sound_concealed > was.sound_played - was.sound_concealed + 5,
+              pair + ": the first does not hear the second");
+    });
+  }
+
+ private:
+  /// Drawn once: they are the same for each input.
+  static std::vector<std::shared_ptr<Film>>& films() {
+    static std::vector<std::shared_ptr<Film>> films{
+        std::make_shared<Film>(0), std::make_shared<Film>(1), std::make_shared<Film>(2)};
+    return films;
+  }
+  static std::vector<std::byte> secret() { return std::vector<std::byte>(16, std::byte{42}); }
+
+  void check_member(const Person& person) const {
+    const room::RoomMember& member = *person.member();
+    // The insider's own departure begins one epoch.
+    require(member.epoch() <= 1, person.name() + ": the epoch has jumped");
+    require(member.endpoint().queued() <= DataSize{kQueuedMax}, person.name() + ": a long queue");
+    for (const room::OtherMember& other : member.others()) {
+      require(other.number == insider_.number() || !other.is_distrusted,
+              person.name() + ": an honest member is distrusted");
+    }
+    require(!member.farewell(), person.name() + " was sent away");
+  }
+
+  template <class Do>
+  void for_each_pair(Do act) const {
+    for (size_t one = 0; one < people_.size(); ++one) {
+      for (size_t other = 0; other < people_.size(); ++other) {
+        if (one != other) {
+          act(one, other);
+        }
+      }
+    }
+  }
+
+  room::OtherMember view(size_t of, size_t at) const {
+    const room::RoomMember* member = people_[of]->member();
+    const room::RoomMember* sought = people_[at]->member();
+    require(member != nullptr && sought != nullptr && member->number() != room::kNobody,
+            "an honest member is out of the room");
+    const auto others = member->others();
+    const auto found = std::ranges::find(others, sought->number(), &room::OtherMember::number);
+    require(found != others.end(), people_[of]->name() + " does not list " + people_[at]->name());
+    // Everybody that the relay forwards to is listed.
+    const bool lists_insider = std::ranges::any_of(
+        others, [&](const auto& other) { return other.number == insider_.number(); });
+    require(lists_insider || relay_.members() <= people_.size(),
+            people_[of]->name() + " does not list the insider, who is in the room");
+    return *found;
+  }
+
+  secure::RoomSecrets secrets_ = secure::derive_room(secret());
+  sim::World world_;
+  std::unique_ptr<sim::Link> link_ = wide_link();
+  relay::RelayMachine relay_{kTimeZero, {}};
+  RoomInsider insider_{kTimeZero, secrets_, insider_address(0)};
+  std::vector<std::unique_ptr<Person>> people_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzInput input{std::as_bytes(std::span{data, size})};
+  InsiderRoom room;
+  const size_t third_joins_before = input.below(kActsMax);
+  for (size_t i = 0; i < kActsMax; ++i) {
+    if (i == third_joins_before) {
+      room.join();
+    }
+    room.act(input);
+    if (!input.one_in(3)) {
+      room.run(std::chrono::milliseconds{input.below(64)});
+    }
+  }
+  room.check_settled();
+  return 0;
+}
