@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "relay/forward/slot_bits.hh"
 #include "transport/base/check.hh"
 
 namespace cress::relay {
@@ -18,8 +19,6 @@ constexpr Duration kSoundReserve = 60ms;
 constexpr DataSize kSoundBacklogMax{1500};
 // Audio of several members; older audio is not worth sending.
 constexpr DataSize kSoundQueueMax{2400};
-// A base frame older than this is not retransmitted: the next anchor arrives sooner.
-constexpr Duration kRepeatBase = 400ms;
 // When a frame has waited longer than this for the window, all of it is dropped.
 constexpr Duration kWaitLayer = 100ms;
 constexpr Duration kWaitBase = 250ms;
@@ -31,7 +30,6 @@ constexpr Duration kWaitKeyFrame = 5s;
 constexpr size_t kChainMax = 8;
 // Parity is forwarded to legs with enough loss.
 constexpr double kParityLoss = 0.02;
-constexpr double kLossMessages = 200;
 // The minimum cost of an item: bounds their number by their bytes.
 constexpr DataSize kItemMin{64};
 const std::vector<uint16_t> kNone;
@@ -39,8 +37,6 @@ const std::vector<uint16_t> kNone;
 constexpr Duration kRestartInterval = 1s;
 // A request this soon after a key frame arrived is taken to have crossed with it.
 constexpr Duration kKeyFrameCrossed = 500ms;
-
-uint64_t bit(size_t i) { return uint64_t{1} << i; }
 
 DataSize size_of(std::span<const std::byte> bytes) {
   return DataSize{static_cast<int64_t>(bytes.size())};
@@ -237,59 +233,6 @@ void Leg::miss(Source& source, CachedFrame& frame) {
   }
   if (lost_anchor) {
     wants_key_frame_ |= bit(source.slot);  // until resume() finds an anchor
-  }
-}
-
-bool Leg::is_worth_repeating(TimePoint now, const Stream& stream, const CachedFrame& frame) {
-  if (stream.level == FrameKind::kNone) {
-    return false;
-  }
-  switch (frame.kind) {
-    case FrameKind::kAnchor:
-      return stream.newest_key.value_or(0) <= frame.id();
-    case FrameKind::kBase:
-      return now - frame.began < kRepeatBase && stream.newest_anchor.value_or(0) < frame.id();
-    default:
-      return false;
-  }
-}
-
-void Leg::handle_loss(TimePoint now, const Carried& carried, const Sources& sources) {
-  Source* source = sources.at(carried.slot);
-  CachedFrame* frame = source != nullptr && source->number == carried.source
-                           ? source->cache.find(carried.frame)
-                           : nullptr;
-  if (frame == nullptr || frame->fates.at(slot_) != Fate::kForwarding ||
-      carried.index >= frame->header.count) {  // parity was only a precaution
-    return;
-  }
-  Stream& stream = stream_of(carried.slot);
-  if (carried.index < frame->parts.size() && !frame->parts[carried.index].empty() &&
-      is_worth_repeating(now, stream, *frame)) {
-    push_repeat(now, stream, *frame, carried.index);
-  } else {
-    miss(*source, *frame);
-    resume(now, *source);
-  }
-}
-
-void Leg::handle_outcome(TimePoint now, const session::MessageOutcome& outcome,
-                         const Sources& sources) {
-  if (outcome.id < first_carried_ || outcome.id - first_carried_ >= carried_.size()) {
-    return;
-  }
-  Carried& carried = carried_[outcome.id - first_carried_];
-  carried.is_decided = true;
-  const bool arrived = outcome.kind == session::MessageOutcome::Kind::kDelivered;
-  if (outcome.kind != session::MessageOutcome::Kind::kDropped) {
-    loss_ += ((arrived ? 0.0 : 1.0) - loss_) / kLossMessages;
-  }
-  if (!arrived) {
-    handle_loss(now, carried, sources);
-  }
-  while (!carried_.empty() && carried_.front().is_decided) {
-    carried_.pop_front();
-    ++first_carried_;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "media/frame/frame_report.hh"
 #include "relay/forward/member.hh"
 #include "relay/forward/room.hh"
+#include "relay/forward/slot_bits.hh"
 
 namespace cress::relay {
 namespace {
@@ -43,8 +44,6 @@ constexpr DataRate kRateStep = DataRate::kilobits_per_second(50);
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(150);
 // Bursts that an allowance must accept: a second and a half.
 constexpr double kAllowanceSeconds = 1.5;
-
-uint64_t bit(size_t i) { return uint64_t{1} << i; }
 
 DataRate rounded(DataRate rate) {
   const int64_t steps = rate.bits_per_second() / kRateStep.bits_per_second();

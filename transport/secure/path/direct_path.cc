@@ -36,7 +36,7 @@ void DirectPath::handle_candidates(TimePoint now, const PathCandidates& message)
       targets_.push_back({.to = address, .is_named = true});
     }
   }
-  aim_at_all(now);
+  aim_at_named(now);
 }
 
 void DirectPath::handle_acknowledgement(const CandidatesAcknowledgement& message) {
@@ -84,9 +84,11 @@ bool DirectPath::handle_answer(const Address& from, const PathProbeAnswer& answe
   return true;
 }
 
-void DirectPath::aim_at_all(TimePoint now) {
+void DirectPath::aim_at_named(TimePoint now) {
   for (Target& target : targets_) {
-    aim(now, now + kRound, target);
+    if (target.is_named) {
+      aim(now, now + kRound, target);
+    }
   }
 }
 
@@ -134,7 +136,7 @@ std::optional<DirectPath::Message> DirectPath::poll(TimePoint now) {
     ++revision_;
     say_at_ = now;
     say_interval_ = kFirstSay;
-    aim_at_all(now);
+    aim_at_named(now);
   }
   if (say_at_ <= now) {
     say_at_ = now + say_interval_;

@@ -73,7 +73,7 @@ class DirectPath {
   };
   Target* find(const Address& to);
   Target& add_unnamed(const Address& to);
-  void aim_at_all(TimePoint now);
+  void aim_at_named(TimePoint now);
   static void aim(TimePoint at, TimePoint until, Target& target);
   std::optional<Message> poll_target(TimePoint now, const Address& to, Target& target);
 
