@@ -46,6 +46,7 @@ def make_files(folder):
     (folder / "no-host.toml").write_text('host = ""\n')
     (folder / "negative.toml").write_text("[limits]\nmembers = -1\n")
     (folder / "limit.toml").write_text("[limits]\nmembrs = 3\n")
+    (folder / "calls.toml").write_text("[calls]\ncall_kbps = 1\n")
     (folder / "open.link").write_text("cress://127.0.0.1:4433/#AAAAAAAAAAAAAAAAAAAAAA\n")
     (folder / "open.link").chmod(0o644)
     (folder / "not-a.db").write_text("no database\n" * 100)

@@ -43,7 +43,8 @@ void require_decodable(const std::string& option, const std::string& text, Requi
 secure::Link parsed_link(const std::string& text) {
   const auto link = secure::parse_link(text);
   if (!link) {
-    throw std::runtime_error(text + ": " + std::string{secure::describe(link.error())});
+    // Without the text, which may hold a secret: errors go to logs.
+    throw std::runtime_error(std::string{secure::describe(link.error())});
   }
   return *link;
 }

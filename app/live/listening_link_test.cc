@@ -53,6 +53,37 @@ TEST_F(ListeningLinkTest, IsTheSameAfterARestartAndReadByItsOwnerAlone) {
   EXPECT_EQ(again.opened("192.0.2.99", 4433), link) << "also when the machine's address changed";
 }
 
+TEST_F(ListeningLinkTest, AtARelayItLeadsThereWhateverTheOwnPort) {
+  ListeningLink first{{.port = 9}, file_, "relay.example:4747"};
+  EXPECT_EQ(first.relay(), "relay.example:4747");
+  const secure::Link link = first.opened("192.0.2.7", 4433);
+  EXPECT_EQ(link, (secure::Link{"relay.example", 4747, first.secret(), "", true}));
+  for (const char* relay : {"", "relay.example:4747"}) {
+    ListeningLink again{{.port = 10}, file_, relay};
+    EXPECT_EQ(again.relay(), "relay.example:4747");
+    EXPECT_EQ(again.bind().port, 10);
+    EXPECT_EQ(again.opened("192.0.2.99", 1), link);
+  }
+}
+
+TEST_F(ListeningLinkTest, AKeptLinkIsForOneRelayOrForNone) {
+  const auto refusal_at = [this](const char* relay) -> std::string {
+    try {
+      const ListeningLink link{{}, file_, relay};
+      return "not refused";
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  };
+  hold("cress://relay.example:4747/@call#AAAAAAAAAAAAAAAAAAAAAA\n");
+  EXPECT_NE(refusal_at("other.example:4747").find("is for relay relay.example:4747"),
+            std::string::npos);
+  hold("cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\n");
+  EXPECT_NE(refusal_at("other.example:4747").find("is for no relay"), std::string::npos);
+  fs::remove(file_);
+  EXPECT_NE(refusal_at("other.example").find("not HOST:PORT"), std::string::npos);
+}
+
 TEST_F(ListeningLinkTest, KeepsAManuallyEditedHost) {
   hold("  cress://home.example:4433/#AAAAAAAAAAAAAAAAAAAAAA\r\n");
   ListeningLink link{{.port = 4433}, file_};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -58,6 +59,21 @@ TEST(OwnAddress, OfThisMachineIsOneOfItsOwn) {
   })) << host_of(own);
   for (const Address& routed : routed_addresses()) {
     EXPECT_TRUE(is_specific(routed)) << host_of(routed);
+  }
+}
+
+TEST(OwnAddress, CandidatesHaveThePortAndAreReachableFromElsewhere) {
+  const Address bound = *parse_address("192.0.2.7:4433");
+  EXPECT_EQ(candidate_addresses(bound), std::vector{bound});
+  const std::vector<Address> any = candidate_addresses(*parse_address("[::]:4433"));
+  for (const Address& one : any) {
+    EXPECT_EQ(one.port, 4433);
+    EXPECT_TRUE(is_specific(one));
+    EXPECT_STRNE(who_reaches(host_of(one)), "this machine");
+    EXPECT_EQ(std::ranges::count(any, one), 1);
+  }
+  for (const Address& routed : routed_addresses()) {
+    EXPECT_TRUE(std::ranges::any_of(any, [&](const Address& a) { return a.ip == routed.ip; }));
   }
 }
 

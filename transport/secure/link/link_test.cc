@@ -106,6 +106,36 @@ TEST(Link, EveryDamageIsNamed) {
   }
 }
 
+TEST(Link, ACallThroughARelayIsNeitherARoomNorACallToAHost) {
+  const auto link = parse_link("cress://relay.example:4747/@call#AAAAAAAAAAAAAAAAAAAAAA");
+  ASSERT_TRUE(link);
+  EXPECT_TRUE(link->is_relayed);
+  EXPECT_EQ(link->room, "");
+  EXPECT_EQ(format_link(*link), "cress://relay.example:4747/@call#AAAAAAAAAAAAAAAAAAAAAA");
+  for (const char* other : {"@", "@calls", "@call/", "call@"}) {
+    const auto refused =
+        parse_link("cress://relay.example:4747/" + std::string{other} + "#AAAAAAAAAAAAAAAAAAAAAA");
+    ASSERT_FALSE(refused) << other;
+    EXPECT_EQ(refused.error(), LinkError::kBadRoom) << other;
+  }
+  EXPECT_FALSE(parse_link("cress://relay.example:4747/call#AAAAAAAAAAAAAAAAAAAAAA")->is_relayed);
+}
+
+TEST(Link, APlaceAtARelayHasANewSecretEachTime) {
+  const auto call = link_at_relay("[2001:db8::7]:4747", "");
+  ASSERT_TRUE(call);
+  EXPECT_TRUE(call->is_relayed);
+  EXPECT_EQ(call->host, "2001:db8::7");
+  EXPECT_EQ(call->secret.size(), kLinkSecretMin);
+  EXPECT_NE(call->secret, link_at_relay("[2001:db8::7]:4747", "")->secret);
+  const auto room = link_at_relay("relay.example:4747", "kitchen");
+  EXPECT_EQ(room->room, "kitchen");
+  EXPECT_FALSE(room->is_relayed);
+  for (const char* wrong : {"", "relay.example", "relay.example:0", ":4747", "a:1/x", "a:1#x"}) {
+    EXPECT_FALSE(link_at_relay(wrong, "kitchen")) << wrong;
+  }
+}
+
 TEST(Link, TheSlashBeforeTheSecretMayBeMissing) {
   const auto parsed = parse_link(std::string{"cress://a:1#"} + kSecretText);
   ASSERT_TRUE(parsed);
