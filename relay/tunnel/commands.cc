@@ -57,6 +57,16 @@ netns::Prefix parse_route(const std::string& text) {
   return {*address, length};
 }
 
+netns::Prefix parse_network(const std::string& text) {
+  const auto prefix = parse_tunnel_prefix(text);
+  if (!prefix) {
+    throw std::runtime_error("--address " + text +
+                             ": not one of the two hosts of an IPv4 /30 or /31, such as "
+                             "10.9.0.1/30");
+  }
+  return *prefix;
+}
+
 LiveTunnelOptions options_of(const CLI::App& app, const Arguments& arguments,
                              std::vector<std::string> command) {
   LiveTunnelOptions options{.command = std::move(command)};
@@ -65,7 +75,7 @@ LiveTunnelOptions options_of(const CLI::App& app, const Arguments& arguments,
     throw std::runtime_error(listens ? "either a link to join or --listen, not both"
                                      : "a link to join, or --listen");
   }
-  for (const char* ours : {"--address", "--mtu", "--host", "--internet"}) {
+  for (const char* ours : {"--mtu", "--host", "--internet"}) {
     if (!listens && app.count(ours) > 0) {
       throw std::runtime_error(std::string{ours} + ": the listener says that");
     }
@@ -101,15 +111,12 @@ LiveTunnelOptions options_of(const CLI::App& app, const Arguments& arguments,
     }
     options.role = secure::Role::kJoiner;
     options.link = *link;
+    if (app.count("--address") > 0) {
+      options.network.listener = parse_network(arguments.address);
+    }
     return options;
   }
-  const auto prefix = parse_tunnel_prefix(arguments.address);
-  if (!prefix) {
-    throw std::runtime_error("--address " + arguments.address +
-                             ": not one of the two hosts of an IPv4 /30 or /31, such as "
-                             "10.9.0.1/30");
-  }
-  options.network.listener = *prefix;
+  options.network.listener = parse_network(arguments.address);
   options.link.host = arguments.host;
   if (!arguments.listen.empty()) {
     options.bind = runtime::resolve(arguments.listen).front();
@@ -127,7 +134,10 @@ void describe_options(CLI::App& app, Arguments& arguments) {
                  "Wait at ADDR:PORT (port 0: any free one) for who has the link, and print it")
       ->expected(0, 1);
   app.add_option("--host", arguments.host, "How the link names this machine; else by an address");
-  app.add_option("--address", arguments.address, "This end's address, of a /30 or a /31")
+  app.add_option(
+         "--address", arguments.address,
+         "The listener's address, of a /30 or a /31. A joiner says so to accept one outside "
+         "of 100.64.0.0/10")
       ->capture_default_str();
   app.add_option("--mtu", arguments.mtu, "Of both ends' interfaces, in bytes")
       ->check(CLI::Range(static_cast<int>(kMtuMin.bytes()), static_cast<int>(kMtuMax.bytes())))

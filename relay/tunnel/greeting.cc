@@ -46,7 +46,7 @@ netns::Prefix TunnelNetwork::own6(bool is_listener) const {
   own.address.ip = {0xfd, 't', 'u', 'n', 'n', 'e', 'l', 0, 0, 0, 0, 0};
   const netns::Prefix ipv4 = own4(is_listener);
   std::copy_n(ipv4.address.ip.begin() + kIpv4At, 4, own.address.ip.begin() + kIpv4At);
-  own.length = 64;
+  own.length = 96 + ipv4.length;
   return own;
 }
 

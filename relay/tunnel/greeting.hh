@@ -30,7 +30,7 @@ struct TunnelNetwork {
 
   /// The IPv4 address of either end.
   netns::Prefix own4(bool is_listener) const;
-  /// fd74:756e:6e65:6c00::IPV4/64 ("tunnel"; RFC 4193), of either end.
+  /// fd74:756e:6e65:6c00::IPV4/126, or /127 ("tunnel"; RFC 4193), of either end.
   netns::Prefix own6(bool is_listener) const;
   friend bool operator==(const TunnelNetwork&, const TunnelNetwork&) = default;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "relay/tunnel/packet_gate.hh"
 #include "transport/base/text_file.hh"
 #include "transport/netns/address_translation.hh"
 #include "transport/netns/namespace_process.hh"
@@ -47,7 +48,10 @@ netns::Prefix everything(netns::Prefix of) {
 }
 
 SecureTunnelOptions machine_options(const LiveTunnelOptions& options) {
-  SecureTunnelOptions machine{.network = options.network};
+  SecureTunnelOptions machine{.network = options.network,
+                              .reach = {.is_private = !options.command.empty(),
+                                        .routes = options.routes,
+                                        .internet = options.internet}};
   machine.connection.role = options.role;
   machine.connection.secret = options.link.secret;
   machine.connection.peer.silence_max = kSilenceMax;
@@ -84,6 +88,14 @@ class NearSide {
 
   netns::TunDevice& tun() { return process_ ? process_->tun() : *tun_; }
   netns::NamespaceProcess* process() { return process_ ? &*process_ : nullptr; }
+
+  /// Why this network must not be configured here; empty: it may.
+  std::string obstacle(const TunnelNetwork& network) const {
+    const bool is_listener = options_.role == secure::Role::kListener;
+    return process_ ? ""
+                    : overlap_of({network.own4(is_listener), network.own6(is_listener)},
+                                 netns::RouteSocket{}.destinations());
+  }
 
   /// Addresses and routes; once.
   void configure(const TunnelNetwork& network) {
@@ -175,6 +187,9 @@ LiveTunnel::LiveTunnel(const LiveTunnelOptions& options, std::ostream& out, std:
     if (link.host.empty()) {
       link.host = runtime::own_host(options.bind);
     }
+    if (const std::string obstacle = near_.obstacle(options.network); !obstacle.empty()) {
+      throw std::runtime_error(obstacle);
+    }
     // Before COMMAND begins: without the link nobody can reach it.
     print_now(out, secure::format_link(link) + "\n");
     begin(options.network);
@@ -241,9 +256,14 @@ bool LiveTunnel::drained(TimePoint now) {
   if (!disagreement().empty()) {
     end(1, disagreement());
   }
-  if (network() && !configured_) {
-    begin(*network());
-  } else if (network() && *network() != *configured_) {
+  if (network() && !configured_ && !code_) {
+    const std::string obstacle = near_.obstacle(*network());
+    if (obstacle.empty()) {
+      begin(*network());
+    } else {
+      end(1, obstacle);
+    }
+  } else if (network() && configured_ && *network() != *configured_) {
     end(1, "the listener came back with another --address or --mtu; begin anew");
   }
   while (const auto packet = poll_packet()) {
@@ -338,6 +358,7 @@ void LiveTunnel::tick() {
     line["bytes_out"] = stats.bytes_out.bytes();
     line["packets_cut"] = stats.packets_cut;
     line["packets_not_carried"] = stats.packets_not_carried;
+    line["packets_foreign"] = stats.packets_foreign;
     line["packets_dropped"] = stats.packets_dropped;
     line["paddings_sent"] = stats.paddings_sent;
     line["messages_lost"] = stats.messages_lost;

@@ -23,6 +23,7 @@
 
 #include "relay/tunnel/commands.hh"
 #include "transport/netns/namespace_process.hh"
+#include "transport/netns/tun_device.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/socket_address.hh"
 
@@ -236,6 +237,25 @@ TEST_F(TunnelsOfPrograms, EndsWithDifferentControlsOrLinksAreRejected) {
   EXPECT_EQ(friendly.wait(), 5) << "the listener waits for the next one";
 }
 
+TEST_F(TunnelsOfPrograms, ANetworkThatOverlapsARouteIsRefused) {
+  netns::NamespaceOptions options;
+  options.work = [] {
+    const netns::TunDevice other{"other0"};
+    netns::RouteSocket{}.configure({.name = "other0",
+                                    .mtu = DataSize{1500},
+                                    .addresses = {{*runtime::parse_address("100.64.0.1:0"), 10}}});
+    std::ostringstream out;
+    std::ostringstream notes;
+    try {
+      return 10 + run_tunnel({.network = {.listener = *parse_tunnel_prefix("100.65.0.1/30")}}, out,
+                             notes);
+    } catch (const std::runtime_error& error) {
+      return std::string{error.what()}.find("overlaps") != std::string::npos ? 7 : 1;
+    }
+  };
+  EXPECT_EQ(netns::run_in_namespace(std::move(options)), 7);
+}
+
 struct Said {
   int code = 0;
   std::string out;
@@ -265,7 +285,8 @@ TEST(TunnelCommands, WrongInputsExitTwoWithOneLineThatNamesThem) {
       {{link, "--listen", "127.0.0.1:0", "--exec", "true"}, "both"},
       {{"cress://nowhere", "--exec", "true"}, "port"},
       {{"cress://h:1/kitchen#AAAAAAAAAAAAAAAAAAAAAA"}, "room"},
-      {{link, "--address", "10.9.0.1/30"}, "--address"},
+      {{link, "--address", "10.9.0.1/24"}, "--address"},
+      {{link, "--internet"}, "--internet"},
       {{"--listen", "127.0.0.1:0", "--address", "10.9.0.1/24"}, "10.9.0.1/24"},
       {{"--listen", "127.0.0.1:0", "--mtu", "100"}, "--mtu"},
       {{"--listen", "127.0.0.1:0", "--control", "tcp"}, "--control tcp"},

@@ -80,6 +80,7 @@ void SecureTunnel::drain_events(TimePoint now) {
       tunnel_ = std::make_unique<Tunnel>(
           now, endpoint, controls_.make(options_.network.control, secure::kRecordOverhead),
           options_.network.control == ControlKind::kSprout);
+      tunnel_->set_gate({});  // nothing passes before both ends know their addresses
       network_.reset();
       ++sessions_;
       if (is_listener_) {
@@ -120,6 +121,7 @@ void SecureTunnel::handle_note(TimePoint now, std::span<const std::byte> note) {
   if (is_listener_) {
     greet_at_ = kNever;
     network_ = options_.network;
+    tunnel_->set_gate(gate_of(*network_, true, options_.reach));
     return;
   }
   if (greeting->network.control != options_.network.control) {
@@ -127,7 +129,12 @@ void SecureTunnel::handle_note(TimePoint now, std::span<const std::byte> note) {
                     name_of(greeting->network.control) + "; say the same here";
     return;
   }
+  disagreement_ = refusal_of(greeting->network, options_.network.listener, options_.reach);
+  if (!disagreement_.empty()) {
+    return;
+  }
   network_ = greeting->network;
+  tunnel_->set_gate(gate_of(*network_, false, options_.reach));
   const auto answer = build_greeting({.is_answer = true, .network = *network_});
   tunnel_->send_note(now, {answer.begin(), answer.end()});
 }

@@ -31,8 +31,11 @@ class ControlMaker {
 
 struct SecureTunnelOptions {
   secure::ConnectionOptions connection{};
-  /// Set by the listener. A joiner uses only `control`: it receives the rest.
+  /// Set by the listener. A joiner receives it, and uses only `control`, and `listener` if its user
+  /// named the network that it accepts (refusal_of).
   TunnelNetwork network{};
+  /// Which packets may pass.
+  TunnelReach reach{};
 };
 
 /// One end of a tunnel behind its link: a peer with the link gets a Tunnel, and each new peer a new

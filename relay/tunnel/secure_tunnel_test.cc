@@ -22,13 +22,15 @@ Address address_of(uint8_t last) {
   return address;
 }
 
-std::vector<std::byte> udp_packet(uint8_t number) {
+/// From 10.9.0.`from` to 10.9.0.`to`.
+std::vector<std::byte> udp_packet(uint8_t number, uint8_t from, uint8_t to) {
   std::vector<std::byte> packet(60);
   const std::array<int, 10> header{0x45, 0, 0, 60, 0, 0, 0, 0, 64, 17};
   std::ranges::transform(header, packet.begin(), [](int value) { return std::byte(value); });
-  for (const size_t at : {size_t{12}, size_t{16}}) {
+  for (const auto& [at, last] : {std::pair{size_t{12}, from}, std::pair{size_t{16}, to}}) {
     packet[at] = std::byte{10};
-    packet[at + 3] = static_cast<std::byte>(at);
+    packet[at + 1] = std::byte{9};
+    packet[at + 3] = static_cast<std::byte>(last);
   }
   packet.back() = static_cast<std::byte>(number);
   return packet;
@@ -63,7 +65,7 @@ class SecureTunnelTest : public ::testing::Test {
         now_, SecureTunnelOptions{.connection = {.role = secure::Role::kJoiner,
                                                  .secret = secret,
                                                  .listener = listener_.address},
-                                  .network = {.control = joining}});
+                                  .network = {.listener = network_.listener, .control = joining}});
   }
   void run(Duration time) {
     for (const TimePoint end = now_ + time;;) {
@@ -138,11 +140,11 @@ TEST_P(SecureTunnelOf, TheEndsUseTheListenersNetwork) {
 
 TEST_P(SecureTunnelOf, PacketsGoBothWays) {
   open(GetParam(), GetParam());
-  listener_.tunnel->send(now_, udp_packet(9));  // nobody is there yet
+  listener_.tunnel->send(now_, udp_packet(9, 1, 2));  // nobody is there yet
   run(1s);
   for (uint8_t i = 0; i < 20; ++i) {
-    listener_.tunnel->send(now_, udp_packet(i));
-    joiner_.tunnel->send(now_, udp_packet(static_cast<uint8_t>(100 + i)));
+    listener_.tunnel->send(now_, udp_packet(i, 1, 2));
+    joiner_.tunnel->send(now_, udp_packet(static_cast<uint8_t>(100 + i), 2, 1));
     run(50ms);
   }
   run(200ms);
@@ -152,8 +154,8 @@ TEST_P(SecureTunnelOf, PacketsGoBothWays) {
     packet.erase(packet.begin(), packet.begin() + 12);  // a router changes the header
     return packet;
   };
-  EXPECT_EQ(body(joiner_.packets[3]), body(udp_packet(3)));
-  EXPECT_EQ(body(listener_.packets[3]), body(udp_packet(103)));
+  EXPECT_EQ(body(joiner_.packets[3]), body(udp_packet(3, 1, 2)));
+  EXPECT_EQ(body(listener_.packets[3]), body(udp_packet(103, 2, 1)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Controls, SecureTunnelOf,
@@ -188,6 +190,61 @@ TEST_F(SecureTunnelTest, DifferentForecastsAreRefusedInWords) {
   EXPECT_FALSE(listener_.tunnel->network());
 }
 
+TEST_F(SecureTunnelTest, ANetworkThatNobodyHereNamedIsRefused) {
+  open(ControlKind::kCress, ControlKind::kCress);
+  joiner_.tunnel = std::make_unique<SecureTunnel>(
+      now_, SecureTunnelOptions{.connection = {.role = secure::Role::kJoiner,
+                                               .secret = std::vector<std::byte>(16, std::byte{7}),
+                                               .listener = listener_.address}});
+  run(2s);
+  EXPECT_NE(joiner_.tunnel->disagreement().find("10.9.0.1/30"), std::string::npos);
+  EXPECT_FALSE(joiner_.tunnel->network());
+}
+
+TEST_F(SecureTunnelTest, NothingPassesBeforeBothHaveTheNetwork) {
+  open(ControlKind::kSprout, ControlKind::kCress);
+  run(2s);
+  ASSERT_TRUE(are_connected());
+  joiner_.tunnel->send(now_, udp_packet(1, 2, 1));
+  run(200ms);
+  EXPECT_TRUE(listener_.packets.empty());
+  EXPECT_EQ(joiner_.tunnel->tunnel()->stats().packets_foreign, 1U);
+}
+
+TEST_F(SecureTunnelTest, PacketsOfOtherAddressesPassNeitherEnd) {
+  open(ControlKind::kCress, ControlKind::kCress);
+  run(1s);
+  joiner_.tunnel->send(now_, udp_packet(1, 2, 7));
+  joiner_.tunnel->send(now_, udp_packet(2, 7, 1));
+  run(200ms);
+  EXPECT_TRUE(listener_.packets.empty());
+  EXPECT_EQ(joiner_.tunnel->tunnel()->stats().packets_foreign, 2U);
+}
+
+TEST(TunnelGate, TheOtherEndIsNotTrustedToCheck) {
+  ControlMaker controls;
+  Tunnel honest{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
+  Tunnel hostile{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
+  const TunnelNetwork network{.listener = *parse_tunnel_prefix("10.9.0.1/30")};
+  honest.set_gate(gate_of(network, true, {}));
+  auto arrives = [&, now = kTimeZero](const std::vector<std::byte>& packet) mutable {
+    now += 100ms;
+    EXPECT_TRUE(hostile.send(now, packet));
+    while (const auto datagram = hostile.poll_transmit(now)) {
+      EXPECT_TRUE(honest.handle_datagram(now, *datagram));
+    }
+    while (const auto datagram = honest.poll_transmit(now)) {
+      EXPECT_TRUE(hostile.handle_datagram(now, *datagram));
+    }
+    return honest.poll_packet().has_value();
+  };
+  EXPECT_TRUE(arrives(udp_packet(1, 2, 1)));
+  EXPECT_FALSE(arrives(udp_packet(2, 2, 7)));
+  EXPECT_FALSE(arrives(udp_packet(3, 7, 1)));
+  EXPECT_TRUE(arrives(udp_packet(4, 2, 1)));
+  EXPECT_EQ(honest.stats().packets_foreign, 2U);
+}
+
 TEST_F(SecureTunnelTest, HangingUpEndsBothAndSomebodyElseMayCome) {
   open(ControlKind::kCress, ControlKind::kCress);
   run(1s);
@@ -201,7 +258,8 @@ TEST_F(SecureTunnelTest, HangingUpEndsBothAndSomebodyElseMayCome) {
   joiner_.tunnel = std::make_unique<SecureTunnel>(
       now_, SecureTunnelOptions{.connection = {.role = secure::Role::kJoiner,
                                                .secret = std::vector<std::byte>(16, std::byte{7}),
-                                               .listener = listener_.address}});
+                                               .listener = listener_.address},
+                                .network = {.listener = network_.listener}});
   run(2s);
   EXPECT_EQ(joiner_.tunnel->network(), network_);
   EXPECT_EQ(listener_.tunnel->network(), network_);

@@ -43,6 +43,10 @@ bool Tunnel::send(TimePoint now, std::span<const std::byte> packet) {
     ++stats_.packets_not_carried;
     return false;
   }
+  if (gate_ && !gate_->lets_out(*header)) {
+    ++stats_.packets_foreign;
+    return false;
+  }
   const auto whole = packet.first(static_cast<size_t>(header->length.bytes()));
   const session::FlowId flow =
       slots_.slot_of(now, header->flow, header->is_fragment,
@@ -133,6 +137,10 @@ void Tunnel::drain(TimePoint now) {
       continue;
     }
     if (auto packet = assembler_.handle_message(now, std::move(message->bytes))) {
+      if (!lets_in(*packet)) {
+        ++stats_.packets_foreign;
+        continue;
+      }
       ++stats_.packets_out;
       stats_.bytes_out += size_of(*packet);
       packets_.push_back(*std::move(packet));
@@ -149,6 +157,13 @@ void Tunnel::drain(TimePoint now) {
         break;
     }
   }
+}
+
+bool Tunnel::lets_in(std::span<const std::byte> packet) const {
+  const auto header = gate_
+                          ? netns::parse_packet(packet)
+                          : Result<netns::PacketHeader, netns::PacketError>{netns::PacketHeader{}};
+  return !gate_ || (header && gate_->lets_in(*header));
 }
 
 std::optional<std::vector<std::byte>> Tunnel::poll_transmit(TimePoint now) {

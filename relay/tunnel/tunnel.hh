@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "relay/tunnel/flow_slots.hh"
+#include "relay/tunnel/packet_gate.hh"
 #include "relay/tunnel/packet_parts.hh"
 #include "transport/base/result.hh"
 #include "transport/control/control.hh"
@@ -24,6 +26,7 @@ struct TunnelStats {
   uint64_t packets_in = 0;           ///< taken from the device
   uint64_t packets_out = 0;          ///< given to the device
   uint64_t packets_not_carried = 0;  ///< not IP, or not to be forwarded by a router
+  uint64_t packets_foreign = 0;      ///< from or to an address that is not of the tunnel
   uint64_t packets_cut = 0;          ///< larger than a message, or than the rest of the window
   uint64_t packets_dropped = 0;      ///< the queues held more than the forecast promised to carry
   uint64_t messages_lost = 0;        ///< lost in the network
@@ -51,6 +54,9 @@ class Tunnel {
   /// was not sent as what the link could not carry (docs/adr/0005).
   Tunnel(TimePoint start, session::EndpointOptions options,
          std::unique_ptr<control::Control> control, bool fills_window);
+
+  /// From now on only what `gate` lets through is sent or given out.
+  void set_gate(PacketGate gate) { gate_ = std::move(gate); }
 
   /// An IP packet for the other end. False: not carried.
   bool send(TimePoint now, std::span<const std::byte> packet);
@@ -81,7 +87,9 @@ class Tunnel {
   void bound(TimePoint now);
   void fill(TimePoint now);
   void pad(TimePoint now);
+  bool lets_in(std::span<const std::byte> packet) const;
 
+  std::optional<PacketGate> gate_;
   DataSize queue_floor_;
   bool fills_window_;
   TimePoint pad_until_ = kTimeZero;

@@ -442,6 +442,8 @@ TEST(Greeting, TheTwoEndsHaveTheTwoAddresses) {
     EXPECT_EQ(netns::format_prefix(network.own4(true)), own);
     EXPECT_EQ(netns::format_prefix(network.own4(false)), other);
     EXPECT_NE(network.own6(true), network.own6(false));
+    EXPECT_TRUE(netns::contains(network.own6(true), network.own6(false).address));
+    EXPECT_EQ(network.own6(true).length, 96 + network.listener.length);
   }
   for (const char* wrong : {"", "10.9.0.1", "10.9.0.0/30", "10.9.0.3/30", "10.9.0.1/24", "::1/31",
                             "224.0.0.1/30", "127.0.0.1/30", "10.9.0.1/30x", "10.9.0.1/"}) {

@@ -1,6 +1,7 @@
 #include "transport/netns/packet.hh"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace cress::netns {
@@ -154,9 +155,11 @@ Result<PacketHeader, PacketError> parse_ipv6(std::span<const std::byte> bytes) {
 
 bool is_one_link_only(const Address& address) {
   if (address.is_ipv4()) {
-    return address.ip[12] == 169 && address.ip[13] == 254;
+    // A machine's own (127.0.0.0/8) and a link's own.
+    return address.ip[12] == 127 || (address.ip[12] == 169 && address.ip[13] == 254);
   }
-  return address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80;
+  constexpr std::array<uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address.ip == kLoopback || (address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80);
 }
 
 bool is_for_many(const Address& address) {

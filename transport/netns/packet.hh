@@ -53,8 +53,8 @@ Result<PacketHeader, PacketError> parse_packet(std::span<const std::byte> bytes)
 /// header's checksum (RFC 3168 §5, RFC 1624). Anything else stays as it is.
 void mark_congestion(std::span<std::byte> packet);
 
-/// What a router sends on: neither to nor from an address that is good on one link only, nor to
-/// many at once.
+/// What a router sends on: neither to nor from an address that is good on one link or one machine
+/// only, nor to many at once.
 bool is_routable(const PacketHeader& header);
 
 }  // namespace cress::netns

@@ -207,7 +207,9 @@ TEST(Packet, OnlyUnicastBeyondTheLinkIsRoutable) {
       {"100.64.0.2:1", "192.0.2.1:1", true},        {"[fd00::1]:1", "[2001:db8::1]:1", true},
       {"[fe80::1]:1", "[2001:db8::1]:1", false},    {"[fd00::1]:1", "[fe80::1]:1", false},
       {"[fd00::1]:1", "[ff02::16]:1", false},       {"100.64.0.2:1", "224.0.0.251:1", false},
-      {"100.64.0.2:1", "255.255.255.255:1", false}, {"169.254.1.1:1", "192.0.2.1:1", false}};
+      {"100.64.0.2:1", "255.255.255.255:1", false}, {"169.254.1.1:1", "192.0.2.1:1", false},
+      {"100.64.0.2:1", "127.0.0.1:1", false},       {"127.0.0.1:1", "192.0.2.1:1", false},
+      {"[::1]:1", "[2001:db8::1]:1", false}};
   for (const auto& c : cases) {
     PacketHeader header;
     header.flow = {*runtime::parse_address(c.from), *runtime::parse_address(c.to), 17};

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -39,6 +40,22 @@ InterfaceCounters read_counters(std::span<const char> bytes) {
 }
 
 }  // namespace
+
+bool contains(const Prefix& network, const Address& address) {
+  if (network.address.is_ipv4() != address.is_ipv4()) {
+    return false;
+  }
+  const auto own = own_bytes(network.address);
+  const auto other = own_bytes(address);
+  const auto whole = static_cast<size_t>(network.length / 8);
+  const auto rest = static_cast<unsigned>(network.length % 8);
+  return std::equal(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(whole), other.begin()) &&
+         (rest == 0 || own[whole] >> (8 - rest) == other[whole] >> (8 - rest));
+}
+
+bool overlap(const Prefix& one, const Prefix& other) {
+  return one.length <= other.length ? contains(one, other.address) : contains(other, one.address);
+}
 
 RouteSocket::RouteSocket() : socket_(NetlinkSocket::open(NETLINK_ROUTE)) {}
 
@@ -184,6 +201,37 @@ std::vector<Prefix> RouteSocket::addresses() {
   };
   if (const int error = socket_.exchange(request)) {
     throw std::runtime_error("cannot list this machine's addresses: " + reason(error));
+  }
+  return found;
+}
+
+std::vector<Prefix> RouteSocket::destinations() {
+  const rtmsg body{};  // AF_UNSPEC: of every family
+  NetlinkRequest request{RTM_GETROUTE, NLM_F_DUMP, body};
+  std::vector<Prefix> found;
+  request.on_message = [&](const nlmsghdr& header, std::span<const char> bytes) {
+    if (header.nlmsg_type != RTM_NEWROUTE || bytes.size() < sizeof(rtmsg)) {
+      return;
+    }
+    rtmsg told{};
+    std::memcpy(&told, bytes.data(), sizeof told);
+    if (told.rtm_family != AF_INET && told.rtm_family != AF_INET6) {
+      return;  // multicast routing has families of its own
+    }
+    Prefix prefix{{}, told.rtm_dst_len};
+    const size_t size = told.rtm_family == AF_INET ? 4 : 16;
+    if (told.rtm_family == AF_INET) {
+      prefix.address.ip[10] = prefix.address.ip[11] = 0xff;
+    }
+    for_each_attribute(bytes.subspan(NLMSG_ALIGN(sizeof told)), [&](int type, auto value) {
+      if (type == RTA_DST && value.size() == size) {
+        std::memcpy(prefix.address.ip.data() + (16 - size), value.data(), size);
+      }
+    });
+    found.push_back(prefix);
+  };
+  if (const int error = socket_.exchange(request)) {
+    throw std::runtime_error("cannot list this machine's routes: " + reason(error));
   }
   return found;
 }

@@ -17,6 +17,10 @@ struct Prefix {
   friend bool operator==(const Prefix&, const Prefix&) = default;
 };
 
+bool contains(const Prefix& network, const Address& address);
+/// Whether some address is in both.
+bool overlap(const Prefix& one, const Prefix& other);
+
 struct InterfaceOptions {
   std::string name;
   DataSize mtu{1500};
@@ -53,6 +57,8 @@ class RouteSocket {
   InterfaceCounters counters(const std::string& interface);
   /// Every interface's addresses.
   std::vector<Prefix> addresses();
+  /// The destinations of all routes, of every table.
+  std::vector<Prefix> destinations();
   int handle() const { return socket_.handle(); }
 
  private:

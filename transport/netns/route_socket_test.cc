@@ -64,6 +64,45 @@ TEST_F(RouteSocketTest, AnInterfaceThatIsNotThereIsNamed) {
             7);
 }
 
+TEST_F(RouteSocketTest, ListsTheDestinationsOfAllRoutes) {
+  EXPECT_EQ(inside([] {
+              RouteSocket routes;
+              routes.set_up("lo");
+              const auto all = routes.destinations();
+              const auto has = [&](const char* ip, int length) {
+                return std::ranges::count(all, Prefix{*runtime::parse_address(ip), length}) > 0;
+              };
+              return has("127.0.0.0:0", 8) && !has("10.0.0.0:0", 8) ? 7 : 1;
+            }),
+            7);
+}
+
+Prefix prefix_of(const char* ip, int length) { return {*runtime::parse_address(ip), length}; }
+
+TEST(Prefix, ContainsAddressesOfItsFamilyThatBeginAsItDoes) {
+  const auto is_in = [](const Prefix& network, const char* ip) {
+    return contains(network, *runtime::parse_address(ip));
+  };
+  EXPECT_TRUE(is_in(prefix_of("100.64.0.0:0", 10), "100.127.255.255:9"));
+  EXPECT_FALSE(is_in(prefix_of("100.64.0.0:0", 10), "100.128.0.0:9"));
+  EXPECT_FALSE(is_in(prefix_of("100.64.0.0:0", 10), "100.63.255.255:9"));
+  EXPECT_TRUE(is_in(prefix_of("10.9.0.1:0", 32), "10.9.0.1:9"));
+  EXPECT_FALSE(is_in(prefix_of("10.9.0.1:0", 32), "10.9.0.0:9"));
+  EXPECT_TRUE(is_in(prefix_of("0.0.0.0:0", 0), "10.9.0.1:9"));
+  EXPECT_FALSE(is_in(prefix_of("0.0.0.0:0", 0), "[fd63::2]:9"));
+  EXPECT_FALSE(is_in(prefix_of("[::]:0", 0), "10.9.0.1:9"));
+  EXPECT_TRUE(is_in(prefix_of("[fd63::]:0", 126), "[fd63::3]:9"));
+  EXPECT_FALSE(is_in(prefix_of("[fd63::]:0", 126), "[fd63::4]:9"));
+}
+
+TEST(Prefix, TwoOverlapIfOneContainsTheOther) {
+  EXPECT_TRUE(overlap(prefix_of("10.9.0.1:0", 30), prefix_of("10.0.0.0:0", 8)));
+  EXPECT_TRUE(overlap(prefix_of("10.0.0.0:0", 8), prefix_of("10.9.0.1:0", 30)));
+  EXPECT_TRUE(overlap(prefix_of("10.9.0.1:0", 30), prefix_of("10.9.0.2:0", 30)));
+  EXPECT_FALSE(overlap(prefix_of("10.9.0.1:0", 30), prefix_of("10.9.0.5:0", 30)));
+  EXPECT_FALSE(overlap(prefix_of("10.9.0.1:0", 30), prefix_of("[::]:0", 0)));
+}
+
 TEST(Prefix, IsWrittenWithoutPortOrBrackets) {
   EXPECT_EQ(format_prefix({*runtime::parse_address("100.64.0.2:0"), 30}), "100.64.0.2/30");
   EXPECT_EQ(format_prefix({*runtime::parse_address("[fd63::2]:0"), 64}), "fd63::2/64");
