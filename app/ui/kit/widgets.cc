@@ -61,15 +61,16 @@ bool button(Ui& ui, const Rect& rect, const Button& b) {
   }
   const Color fill = state.hovered || state.held ? look.hover : look.fill;
   ui.canvas.fill(rect, fill, kRadius);
-  Rect text = rect.inset(14, 0);
   const float width = ui.canvas.text_width(Font::kStrong, b.label);
-  if (b.icon) {
-    const float both = kIconSize + 8 + width;
+  Rect text = rect.inset(width + 28 <= rect.width ? 14 : 4, 0);
+  const float both = kIconSize + 8 + width;
+  const bool has_icon = b.icon && both + 12 <= rect.width;  // the words matter more
+  if (has_icon) {
     const float x = rect.center().x - both / 2;
     draw_icon(ui.canvas, *b.icon, {x + kIconSize / 2, rect.center().y}, kIconSize, look.text, fill);
     text = {x + kIconSize + 8, rect.y, width + 1, rect.height};
   }
-  ui.canvas.text(text, Font::kStrong, look.text, b.label, b.icon ? Align::kLeft : Align::kCenter);
+  ui.canvas.text(text, Font::kStrong, look.text, b.label, has_icon ? Align::kLeft : Align::kCenter);
   if (state.shows_ring) {
     focus_ring(ui, rect, kRadius);
   }
