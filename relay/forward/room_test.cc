@@ -321,6 +321,54 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
                                      << to_milliseconds(flooded) << " ms beside the flood";
 }
 
+// The others' worst p95 on narrow links, with a member that is quiet, or that sends 1000 proofs
+// and messages of secrets a second.
+Duration run_beside_prover(bool is_hostile) {
+  SimulatedRoom world{RoomOptions{.video_rate_max = DataRate::kilobits_per_second(400)}};
+  std::set<room::MemberNumber> honest;
+  for (size_t i = 0; i < 4; ++i) {
+    world.join({.down = constant_trace(DataRate::kilobits_per_second(700)), .up = fast_links().up},
+               {.speaks = i == 0});
+    honest.insert(world.number(i));
+  }
+  const size_t prover = world.join(
+      {.down = fast_links().down, .up = constant_trace(DataRate::kilobits_per_second(30'000))},
+      {.has_camera = false, .speaks = true});
+  world.run_until(kTimeZero + 5s);
+  Rng rng{7};
+  const auto serial = [&rng] { return static_cast<uint32_t>(rng.next()); };
+  for (TimePoint at = world.now(); at < kTimeZero + 25s; at += 1ms) {
+    world.run_until(at);
+    if (is_hostile) {
+      room::Shares shares{.serial = serial()};
+      shares.shares.assign(room::kSharesMax, {world.number(rng.below(4)),
+                                              std::vector<std::byte>(room::kShareSizeMax)});
+      const room::Proof proof{.serial = serial(),
+                              .of_video = rng.chance(0.5),
+                              .bytes = std::vector<std::byte>(room::kProofSizeMax)};
+      world.member(prover).endpoint().send(
+          world.now(), session::kControlFlow,
+          rng.chance(0.5) ? room::build_room_message(shares) : room::build_room_message(proof),
+          session::Leave::kNow);
+    }
+  }
+  EXPECT_EQ(world.room().stats().proofs_over_limit > 20, is_hostile);
+  EXPECT_EQ(world.room().stats().shares_over_limit > 20, is_hostile);
+  Duration worst{};
+  for (size_t i = 0; i < 4; ++i) {
+    const auto seen = delays(world.member(i), kTimeZero + 6s, honest);
+    worst = std::max(worst, p95(seen));
+  }
+  return worst;
+}
+
+TEST(Room, AMemberThatFloodsWithProofsHardlyHurtsTheOthers) {
+  const Duration calm = run_beside_prover(false);
+  const Duration flooded = run_beside_prover(true);
+  EXPECT_LT(flooded, calm * 11 / 10) << to_milliseconds(calm) << " ms before, "
+                                     << to_milliseconds(flooded) << " ms beside the flood";
+}
+
 TEST(Room, ThousandJoinsAndLeavesLeaveNoState) {
   SimulatedRoom world;
   const size_t stays = world.join(fast_links(), {.speaks = true});
