@@ -33,7 +33,7 @@ class LiveMachine : public Machine {
   virtual void set_person(TimePoint now, app::PersonState person) = 0;
   /// Of our own socket, the most likely first, for a direct path past a relay. Before
   /// handle_network_change.
-  virtual void set_local_addresses(TimePoint /*now*/, std::vector<Address> /*addresses*/) {}
+  virtual void set_local_addresses(TimePoint /*now*/, const std::vector<Address>& /*addresses*/) {}
   /// The machine's addresses changed, or it resumed from suspend.
   virtual void handle_network_change(TimePoint now) = 0;
   /// Keep polling until is_finished().

@@ -104,8 +104,8 @@ void SecureCall::set_person(TimePoint now, app::PersonState person) {
   }
 }
 
-void SecureCall::set_local_addresses(TimePoint now, std::vector<Address> addresses) {
-  connection_.set_local_addresses(now, std::move(addresses));
+void SecureCall::set_local_addresses(TimePoint now, const std::vector<Address>& addresses) {
+  connection_.set_local_addresses(now, addresses);
   drain(now);
 }
 

@@ -38,7 +38,7 @@ class SecureCall final : public LiveMachine {
   void capture_sound(TimePoint now, const media::AudioFrame& samples) override;
   app::PlayedAudio play(TimePoint now) override;
   void set_person(TimePoint now, app::PersonState person) override;
-  void set_local_addresses(TimePoint now, std::vector<Address> addresses) override;
+  void set_local_addresses(TimePoint now, const std::vector<Address>& addresses) override;
   void handle_network_change(TimePoint now) override;
   void hang_up(TimePoint now) override;
 

@@ -26,8 +26,8 @@ TokenBucket::Options bucket_options(DataRate rate) {
 
 }  // namespace
 
-CallRelay::CallRelay(CallRelayOptions options, SpareBuffers* spare)
-    : options_(std::move(options)),
+CallRelay::CallRelay(const CallRelayOptions& options, SpareBuffers* spare)
+    : options_(options),
       spare_(spare),
       limits_(options_.limits),
       first_(secure::KeyedHash::random()),

@@ -64,7 +64,7 @@ struct CallRelayStats {
 class CallRelay {
  public:
   /// `spare`, which may be null, is where buffers of sent datagrams return to.
-  CallRelay(CallRelayOptions options, SpareBuffers* spare);
+  CallRelay(const CallRelayOptions& options, SpareBuffers* spare);
 
   /// False: it is nothing of a call's.
   bool handle_datagram(TimePoint now, const Address& from, std::span<const std::byte> bytes);

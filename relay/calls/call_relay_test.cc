@@ -19,8 +19,7 @@ using secure::test_secret;
 
 /// A relay, and ends that register there by hand.
 struct Bench {
-  explicit Bench(CallRelayOptions options = {.calls_max = 4})
-      : relay(std::move(options), nullptr) {}
+  explicit Bench(const CallRelayOptions& options = {.calls_max = 4}) : relay(options, nullptr) {}
 
   std::vector<Transmit> drain() {
     std::vector<Transmit> sent;

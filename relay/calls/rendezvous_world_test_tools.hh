@@ -44,7 +44,7 @@ inline bool can_be_direct(Door left, Door right) {
 }
 
 struct RelayHost final : Machine {
-  explicit RelayHost(CallRelayOptions options) : relay(std::move(options), nullptr) {}
+  explicit RelayHost(const CallRelayOptions& options) : relay(options, nullptr) {}
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override {
     relay.handle_datagram(now, from, bytes);
@@ -61,9 +61,9 @@ struct RelayHost final : Machine {
 /// other, so that relayed datagrams take 40.
 class RendezvousWorld {
  public:
-  explicit RendezvousWorld(CallRelayOptions options = {.calls_max = 10})
+  explicit RendezvousWorld(const CallRelayOptions& options = {.calls_max = 10})
       : air_({.trace = nullptr, .propagation = 20ms, .seed = 1, .queue = nullptr}),
-        relay_(std::move(options)) {
+        relay_(options) {
     world_.connect_all(air_);
     world_.add(relay_, {.address = relay_address()});
     world_.set_watch([this](TimePoint now, const sim::Datagram& datagram) {

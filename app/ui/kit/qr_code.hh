@@ -12,7 +12,9 @@ namespace cress::ui {
 struct QrCode {
   int side = 0;
   std::vector<bool> dark;
-  bool is_dark(int x, int y) const { return dark[static_cast<size_t>(y * side + x)]; }
+  bool is_dark(int x, int y) const {
+    return dark[static_cast<size_t>(y) * static_cast<size_t>(side) + static_cast<size_t>(x)];
+  }
 };
 
 /// The smallest code of `text`, with error correction of level M (15 %). nullopt: too long for one
