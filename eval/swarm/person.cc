@@ -143,7 +143,7 @@ void Person::take_room() {
   }
   if (room_->member() != nullptr) {
     for (const room::OtherMember& other : room_->member()->others()) {
-      names_[other.number] = other.number == stranger_ ? "a stranger" : other.person.name;
+      names_[other.number] = strangers_.contains(other.number) ? "a stranger" : other.person.name;
     }
   }
   while (const auto shown = room_->poll_shown()) {

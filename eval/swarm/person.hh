@@ -81,7 +81,7 @@ class Person final : public Machine {
   /// Null in a call, and while not connected to the relay.
   const room::RoomMember* member() const { return room_ != nullptr ? room_->member() : nullptr; }
   /// That member may call itself as it likes: what it sends is compared with no camera.
-  void set_stranger(room::MemberNumber number) { stranger_ = number; }
+  void add_stranger(room::MemberNumber number) { strangers_.insert(number); }
   /// Violated invariants, each once.
   const std::set<std::string>& broken() const { return broken_; }
   /// From now on frames displayed for `name` are compared with the camera of `other`. In a call
@@ -114,7 +114,7 @@ class Person final : public Machine {
   uint64_t sounds_ = 0;
   uint64_t speech_played_ = 0;
   std::map<room::MemberNumber, std::string> names_;
-  room::MemberNumber stranger_ = room::kNobody;
+  std::set<room::MemberNumber> strangers_;
   std::map<std::string, Sight> sights_;
   std::set<std::string> broken_;
 };

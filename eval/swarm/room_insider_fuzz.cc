@@ -6,11 +6,14 @@
 // alone; and when the insider has stopped and the proofs are due, all honest members see and hear
 // each other.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,6 +33,8 @@ using namespace cress::swarm;
 
 constexpr size_t kHonest = 3;
 constexpr size_t kActsMax = 80;
+constexpr uint32_t kJoinsMax = 4;
+constexpr size_t kJoinsAgainIn = 60;
 /// What an honest member keeps to be sent.
 constexpr int64_t kQueuedMax = 4'000'000;
 
@@ -46,16 +51,14 @@ class InsiderRoom {
     world_.connect_all(*link_);
     relay_.open({.name = "lab", .access = secrets_.access});
     (void)world_.add(relay_, {.address = insider_address(0)});
-    (void)world_.add(insider_, {.address = insider_address(1)});
+    (void)world_.add(*insider_, {.address = insider_address(1)});
     join();
     join();
     run(700ms);
-    require(insider_.number() != room::kNobody, "the insider could not join");
+    require(insider_->number() != room::kNobody, "the insider could not join");
   }
 
-  RoomInsider& insider() { return insider_; }
   TimePoint now() const { return world_.now(); }
-  size_t people() const { return people_.size(); }
 
   void join() {
     static constexpr std::array<const char*, kHonest> kNames{"Ada", "Bo", "Cem"};
@@ -76,16 +79,19 @@ class InsiderRoom {
   }
 
   void act(FuzzInput& input) {
-    if (insider_.is_in()) {
-      insider_.act(now(), input);
-      world_.drain(1);
+    if (joins_ < kJoinsMax && input.one_in(kJoinsAgainIn)) {
+      join_again(input);
     }
+    if (insider_->is_in()) {
+      insider_->act(now(), input);
+    }
+    world_.drain(1);
   }
 
   void run(Duration length) {
     world_.run_for(length);
     for (const auto& person : people_) {
-      person->set_stranger(insider_.number());
+      person->add_stranger(insider_->number());
     }
     check_always();
   }
@@ -134,14 +140,30 @@ class InsiderRoom {
 
   void check_member(const Person& person) const {
     const room::RoomMember& member = *person.member();
-    // The insider's own departure begins one epoch.
-    require(member.epoch() <= 1, person.name() + ": the epoch has jumped");
+    // Each departure of the insider begins one epoch at most.
+    require(member.epoch() <= joins_, person.name() + ": the epoch has jumped");
     require(member.endpoint().queued() <= DataSize{kQueuedMax}, person.name() + ": a long queue");
     for (const room::OtherMember& other : member.others()) {
-      require(other.number == insider_.number() || !other.is_distrusted,
+      require(!is_honest(other.number) || !other.is_distrusted,
               person.name() + ": an honest member is distrusted");
     }
     require(!member.farewell(), person.name() + " was sent away");
+  }
+
+  /// With a new session from the same address, before or after the old presence ends.
+  void join_again(FuzzInput& input) {
+    ++joins_;
+    const std::optional<room::Replacing> presence =
+        input.one_in(2) ? std::optional{insider_->presence()} : std::nullopt;
+    former_.push_back(std::move(insider_));
+    insider_ = std::make_unique<RoomInsider>(now(), secrets_, insider_address(0), presence);
+    world_.replace(1, insider_.get());
+  }
+
+  bool is_honest(room::MemberNumber number) const {
+    return std::ranges::any_of(people_, [&](const auto& person) {
+      return person->member() != nullptr && person->member()->number() == number;
+    });
   }
 
   template <class Do>
@@ -163,11 +185,9 @@ class InsiderRoom {
     const auto others = member->others();
     const auto found = std::ranges::find(others, sought->number(), &room::OtherMember::number);
     require(found != others.end(), people_[of]->name() + " does not list " + people_[at]->name());
-    // Everybody that the relay forwards to is listed.
-    const bool lists_insider = std::ranges::any_of(
-        others, [&](const auto& other) { return other.number == insider_.number(); });
-    require(lists_insider || relay_.members() <= people_.size(),
-            people_[of]->name() + " does not list the insider, who is in the room");
+    // Everybody that the relay forwards to is listed, the insider as often as it is in.
+    require(others.size() + 1 >= relay_.members(),
+            people_[of]->name() + " does not list everybody who is in the room");
     return *found;
   }
 
@@ -175,7 +195,10 @@ class InsiderRoom {
   sim::World world_;
   std::unique_ptr<sim::Link> link_ = wide_link();
   relay::RelayMachine relay_{kTimeZero, {}};
-  RoomInsider insider_{kTimeZero, secrets_, insider_address(0)};
+  std::unique_ptr<RoomInsider> insider_ =
+      std::make_unique<RoomInsider>(kTimeZero, secrets_, insider_address(0));
+  std::vector<std::unique_ptr<RoomInsider>> former_;  // at most kJoinsMax
+  uint32_t joins_ = 1;
   std::vector<std::unique_ptr<Person>> people_;
 };
 

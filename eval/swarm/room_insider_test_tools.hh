@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,8 +30,12 @@ namespace cress::swarm {
 /// owner.
 class RoomInsider : public InsiderSession {
  public:
-  RoomInsider(TimePoint now, const secure::RoomSecrets& secrets, const Address& relay)
-      : InsiderSession(now, secure::room_credential(secrets.access), relay), keys_(secrets.media) {
+  /// `replaces`: a presence of its own, which it ends when it is in.
+  RoomInsider(TimePoint now, const secure::RoomSecrets& secrets, const Address& relay,
+              std::optional<room::Replacing> replaces = {})
+      : InsiderSession(now, secure::room_credential(secrets.access), relay),
+        keys_(secrets.media),
+        replaces_(replaces) {
     on_message([this](TimePoint at, const session::MessageReceived& message) {
       if (message.flow == session::kControlFlow) {
         handle_room_message(at, message.bytes);
@@ -39,7 +44,8 @@ class RoomInsider : public InsiderSession {
   }
 
   room::MemberNumber number() const { return number_; }
-  bool has_left() const { return has_left_; }
+  /// What ends this presence.
+  room::Replacing presence() const { return {number_, token_}; }
 
   /// What an honest member does: it greets all others, and they get its secret.
   void introduce(TimePoint now) {
@@ -115,7 +121,6 @@ class RoomInsider : public InsiderSession {
   static constexpr size_t kSealedMax = 128;
 
   void tell(TimePoint now, const room::RoomMessage& message) {
-    has_left_ = has_left_ || std::holds_alternative<room::Leaving>(message);
     send(now, session::kControlFlow, room::build_room_message(message));
   }
 
@@ -126,7 +131,11 @@ class RoomInsider : public InsiderSession {
     }
     if (const auto* welcome = std::get_if<room::Welcome>(&*message)) {
       number_ = welcome->number;
+      token_ = welcome->token;
       epoch_ = welcome->epoch;
+      if (replaces_) {
+        tell(now, *std::exchange(replaces_, {}));
+      }
       introduce(now);
     } else if (const auto* news = std::get_if<room::MemberNews>(&*message)) {
       const bool is_new = !keys_.others().contains(news->number);
@@ -417,7 +426,8 @@ class RoomInsider : public InsiderSession {
 
   InsiderKeys keys_;
   room::MemberNumber number_ = room::kNobody;
-  bool has_left_ = false;
+  room::PresenceToken token_{};
+  std::optional<room::Replacing> replaces_;
   uint32_t epoch_ = 0;
   uint64_t counter_ = 0;  // of the next frame
   uint64_t card_counter_ = 0;

@@ -47,6 +47,28 @@ TEST(Scenario, MembersComeAndGo) {
   EXPECT_EQ(scenario.report(), "");
 }
 
+/// How long until everybody sees everybody; at most 3 s.
+Duration until_all_see_all(Scenario& scenario) {
+  const TimePoint began = scenario.now();
+  while (scenario.frame_age() == Duration::max() && scenario.now() < began + 3s) {
+    scenario.run(10ms);
+  }
+  return scenario.now() - began;
+}
+
+TEST(Scenario, ARoomOfTenIsJoinedWithinASecond) {
+  Scenario all_at_once{8};
+  all_at_once.link({.rate = DataRate::kilobits_per_second(12'000)}).room(10);
+  const Duration together = until_all_see_all(all_at_once);
+  Scenario one_by_one{9};
+  one_by_one.link({.rate = DataRate::kilobits_per_second(12'000)}).room(9).run(3s).join();
+  const Duration last = until_all_see_all(one_by_one);
+  EXPECT_LE(together, 1s);
+  EXPECT_LE(last, 1s);
+  RecordProperty("all_at_once_ms", static_cast<int>(to_milliseconds(together)));
+  RecordProperty("one_by_one_ms", static_cast<int>(to_milliseconds(last)));
+}
+
 TEST(Scenario, ViolationsAreReportedWithSeedAndStep) {
   Scenario scenario{6};
   scenario.call().run(1s).expect("pigs fly", [](Scenario&) { return false; });
