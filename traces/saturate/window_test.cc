@@ -68,6 +68,14 @@ TEST(SaturatingWindow, NeverShrinksBelowWhat750MsNeedAtTheBestRecentRate) {
   EXPECT_GE(feed.window.packets(), SaturatingWindow::kPacketsMin);
 }
 
+TEST(SaturatingWindow, AtAnUnchangedRateItShrinksTo750MsAndNoFurther) {
+  Feed feed;
+  feed.run(200, 100ms, 4);
+  ASSERT_GT(feed.window.packets(), 800U);
+  feed.run(6'000, 5s, 4);  // a minute, in rounds of about a second
+  EXPECT_NEAR(static_cast<double>(feed.window.packets()), 300, 10);
+}
+
 TEST(SaturatingWindow, AllowsForDeliveriesSinceTheLastReport) {
   Feed feed;
   feed.run(200, 1s);
