@@ -3,6 +3,7 @@
 
 import argparse
 import concurrent.futures
+import dataclasses
 import itertools
 import json
 import os
@@ -35,7 +36,8 @@ def parse_arguments(arguments):
   ./cress mutate --changed                             lines not committed yet, or else of the last commit
   ./cress mutate app/call --changed main               lines of the folder that differ from branch main
 
-All bugs that a running program can switch are built together; a constant takes a build of its own.
+All bugs that a running program can switch are built together; a constant takes a build of its own. So does a bug
+that no test passes: the compiler may have evaluated the place, and then the switch does nothing.
 Exit code: 0, also with survivors; 1 with fewer caught than --caught-min; 2 for wrong arguments.""")
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder with tests, e.g. transport/wire; \".\": all folders, with --count bugs in all")
     parser.add_argument("--seed", type=int, help="what draws the bugs (default: a random one, printed)")
@@ -255,6 +257,25 @@ def build_switched(world, chosen, targets):
             chosen = kept
 
 
+def built_in(numbered, mutant):
+    """`numbered` with one bug built in instead of switched. `numbered`: (id, site) pairs of one folder."""
+    return [(of, site if of != mutant else dataclasses.replace(
+        site, text=site.text if site.is_statement else f"({site.text})", is_constant=True)) for of, site in numbered]
+
+
+def first_catch_built_in(world, parts, numbered, mutant, targets, programs):
+    """The test that catches a bug of the folder `parts`, or None; the others keep their switches."""
+    here = [(of, site) for of, (folder, site) in numbered.items() if folder is parts]
+    parts.put(built_in(here, mutant))
+    try:
+        world.build(targets)
+        return runs.first_catch(programs, 0)[0]
+    except worlds.BuildError:
+        return "the compiler"
+    finally:
+        parts.put(here)
+
+
 def shares(world, folders, count):
     """folder -> how many of `count` bugs, by its lines of production code; the largest remainders get what is left."""
     lines = {}
@@ -290,11 +311,21 @@ def run_folders(world, counts, options, lines, seed, outcomes):
     programs = {folder: test_programs(world, [folder, *others], options.leave_out) for folder in counts}
     tell = progress("bugs with a switch")
     done = itertools.count(1)
+    passed_by_none = []
 
     def add(mutant, test, reached):
-        outcomes.add(numbered[mutant][1], test, reached)
+        if reached:
+            outcomes.add(numbered[mutant][1], test, True)
+        else:
+            passed_by_none.append(mutant)
         tell(next(done), len(numbered))
     runs.catch_all({mutant: programs[parts.folder] for mutant, (parts, _) in numbered.items()}, jobs, add)
+    tell = progress("bugs that no test passes")
+    for i, mutant in enumerate(sorted(passed_by_none), 1):
+        parts, site = numbered[mutant]
+        test = first_catch_built_in(world, parts, numbered, mutant, targets[parts.folder], programs[parts.folder])
+        outcomes.add(site, test, test is not None)
+        tell(i, len(passed_by_none))
     for parts, switched in chosen:
         parts.take_out(switched)
     tell = progress("constants")
@@ -344,7 +375,7 @@ def main():
     caught = sum(1 for bug in everything if bug["caught_by"])
     for bug in everything:
         if not bug["caught_by"]:
-            why = "" if bug["reached"] else " (no test passes there, or the compiler evaluates it)"
+            why = "" if bug["reached"] else " (no test passes there)"
             print(f"survived  {bug['place']}  {bug['bug']}  ->  {bug['instead']}{why}")
     share = 100 * caught / max(1, len(everything))
     print(f"{caught} of {len(everything)} caught ({share:.0f} %), seed {seed}, "

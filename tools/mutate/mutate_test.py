@@ -22,18 +22,20 @@ SOURCE = b"""#include "limits.hh"
 constexpr int kLimit = 3;
 static_assert(kLimit < 9);
 enum class Kind { kFirst = 1 };
-int twice(int value) {
+int twice(int value, Values values) {
   check(value >= 0, "negative");
   int sum = 0;
   if (value < kLimit && !is_full(sum)) {
     sum += value;
     ++sum;
+    values.reserve(7);
   }
   return sum == 7 ? static_cast<int>(2L) : sum;
 }
 """
 HEADER = b"""inline void check(bool, const char*) {}
 inline bool is_full(int count) { return count > 64; }
+struct Values { void reserve(int) {} };
 """
 
 
@@ -65,6 +67,9 @@ class Sites(unittest.TestCase):
         self.assertEqual(self.of_line(9), {("statement left out: sum += value;", ";"),
                                            ("+= is -=: sum += value;", "sum -= value;")})
         self.assertEqual(self.of_line(10), {("statement left out: ++sum;", ";"), ("++ is --: ++sum;", "--sum;")})
+
+    def test_memory_taken_in_advance_changes_nothing_that_a_test_sees(self):
+        self.assertFalse([what for what, _ in self.of_line(11) if "left out" in what])
 
     def test_constants_are_marked_as_such(self):
         constants = [site for site in self.sites if site.is_constant]
@@ -114,6 +119,17 @@ class Draw(unittest.TestCase):
         text, spans = mutate.with_mutants(b"return a < b;", [(4, site)])
         self.assertEqual(text, b"return (::cress_mutants::on(4) ? (a > b) : (a < b));")
         self.assertEqual(text[spans[0][0]:spans[0][1]], b"(::cress_mutants::on(4) ? (a > b) : (a < b))")
+
+
+class BuiltIn(unittest.TestCase):
+    def test_one_is_built_in_and_the_others_keep_their_switches(self):
+        numbered = [(3, sites.Site("a.cc", 1, 0, 5, "a > b", "bug")), (4, sites.Site("a.cc", 2, 9, 14, "b > c", "bug"))]
+        text, _ = mutate.with_mutants(b"a < b && b < c", mutate.built_in(numbered, 3))
+        self.assertEqual(text, b"(a > b) && (::cress_mutants::on(4) ? (b > c) : (b < c))")
+
+    def test_a_statement_is_built_in_as_it_is(self):
+        site = sites.Site("a.cc", 1, 0, 4, ";", "bug", is_statement=True)
+        self.assertEqual(mutate.with_mutants(b"++a;", mutate.built_in([(3, site)], 3))[0], b";")
 
 
 def python(program, **bounds):

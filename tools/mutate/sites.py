@@ -22,6 +22,8 @@ SWAPPED_CALLS = {"min": "max", "max": "min"}
 NUMBER = re.compile(r"^(0x[0-9a-fA-F']+|[0-9][0-9']*)([uUlLzZ]*)$")
 FRACTION = re.compile(r"^(?=\.?[0-9])[0-9']*\.?[0-9']*([eE][-+]?[0-9]+)?[fF]?$")
 DURATION = re.compile(r"^[0-9][0-9'.]*(ns|us|ms|s|min|h)$")
+# Memory taken in advance: no test sees that it was not.
+RESERVE = re.compile(rb"(\.|->)reserve\([^;]*\)$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,7 +273,8 @@ class Finder:
             if place == len(starts) or file.text[end:starts[place]].strip():
                 continue
             stop = ends[starts[place]]
-            add(start, stop, b";", "statement left out", is_statement=True)
+            if not RESERVE.search(file.text[start:end]):
+                add(start, stop, b";", "statement left out", is_statement=True)
             for word, at, after in tokens:
                 if start < at < end and word in SWAPPED_ASSIGNMENTS:
                     add(start, stop, _replaced(file, (start, stop), at, after,
