@@ -165,6 +165,25 @@ TEST(SecureRoom, MemberWithTheLinkJoinsAndIsSeen) {
   EXPECT_GT(ada.room->member()->others().front().sound_played, 50U);
 }
 
+TEST(SecureRoom, PlaysSilenceBeforeItIsAMemberAndOthersThen) {
+  Net net;
+  Person& ada = net.join("Ada");
+  Person& ben = net.join("Ben");
+  const app::PlayedAudio before = ada.room->play(net.now());
+  EXPECT_EQ(before.kind, app::SoundKind::kComfort);
+  EXPECT_EQ(before.samples, media::AudioFrame{});
+  EXPECT_EQ(before.played, net.now());
+  net.run_for(2s);
+  size_t heard = 0;
+  for (int i = 0; i < 100; ++i) {
+    const app::PlayedAudio played = ada.room->play(net.now());
+    heard += played.samples != media::AudioFrame{} ? 1 : 0;
+    net.run_for(media::kAudioFrameLength);
+  }
+  EXPECT_GT(heard, 50U);
+  EXPECT_NE(ben.room->member(), nullptr);
+}
+
 TEST(SecureRoom, WrongSecretEndsAndIsReported) {
   Net net;
   const auto right = net.secret();

@@ -740,6 +740,21 @@ TEST(FlowQueues, UrgentMessageTakesItsPredecessorsAlong) {
                                                        {2, Leave::kWithinWindow}}));
 }
 
+TEST(FlowQueues, AfterTwoUrgentMessagesTheRestLeavesByClass) {
+  FlowQueues queues;
+  queues.open(1, {.priority = Priority::kAudio});
+  queues.open(2, {.priority = Priority::kBulk});
+  queues.push(2, {}, Leave::kNow);
+  queues.push(2, {}, Leave::kNow);
+  queues.push(2, {});
+  queues.push(1, {});
+  for (const int expected : {2, 2, 1, 2}) {
+    ASSERT_NE(queues.front(), nullptr);
+    EXPECT_EQ(queues.pop().flow, expected);
+  }
+  EXPECT_TRUE(queues.empty());
+}
+
 TEST(FlowQueues, DroppedMessagesDoNotMoveTheTurn) {
   FlowQueues queues;
   queues.open(1, {});

@@ -136,6 +136,18 @@ TEST_F(SharedQueueTest, UsedShareGrowsByAPacketARoundTrip) {
   EXPECT_NEAR(kbps() - before, 9 * 1500 * 8 / 100.0, 1) << "900 ms of 1500 bytes in 100 ms";
 }
 
+TEST_F(SharedQueueTest, ShareGrowsNoFasterThanAtTenMilliseconds) {
+  for (const Duration round_trip : {10ms, 2ms, 0ms}) {
+    queue_ = SharedQueue{};
+    share();
+    queue_.on_sent(now_, DataSize{50'000});
+    const double before = kbps();
+    now_ += 10ms;
+    queue_.handle_arrival(now_, now_, now_ + 100ms, kAudio, round_trip);
+    EXPECT_NEAR(kbps() - before, 1500 * 8 / 10.0, 1) << "1500 bytes in 10 ms, for 10 ms";
+  }
+}
+
 TEST_F(SharedQueueTest, UnusedShareDoesNotGrow) {
   send(2s, DataRate::kilobits_per_second(1000));
   share();

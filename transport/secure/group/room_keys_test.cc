@@ -748,6 +748,17 @@ TEST(RoomKeys, KeysOfAPastEpochAreErasedWhenItIsOver) {
   EXPECT_EQ(keys.opening_keys(), 1U) << "and so does opening";
 }
 
+TEST(RoomKeys, SecretsOfTheEpochThatStaysAreKept) {
+  Room room;
+  two_members(room);
+  next_epoch_of(room, 1);
+  next_epoch_of(room, 2);
+  room.exchange_shares();
+  room.shares_travel = false;
+  room.now += RoomKeys::kEpochKept + 1ms;
+  EXPECT_TRUE(room.open(1, 2, room.seal(2))) << "its first frame in this epoch";
+}
+
 TEST(RoomKeys, OfPastEpochsEachIsErasedInItsTime) {
   Room room;
   two_members(room);
