@@ -355,6 +355,15 @@ def in_own_namespaces():
     if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nft", "unshare", "mount"))):
         print("nat_lab: needs root, nft and ip (Debian packages nftables and iproute2): skipped")
         sys.exit(SKIPPED)
+    # A container may forbid what root may do elsewhere, and a kernel may lack it.
+    probe = ("nft add table ip probe && nft add chain ip probe post '{ type nat hook postrouting priority 100; }' && "
+             "nft add rule ip probe post masquerade && ip link add name p0 type veth peer name p1 && "
+             "mkdir -p /run/netns && mount -t tmpfs none /run/netns")
+    able = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", probe],
+                          capture_output=True, text=True, check=False)
+    if able.returncode != 0:
+        print(f"nat_lab: NATs in namespaces are not to be had here: skipped\n{able.stderr.strip()}")
+        sys.exit(SKIPPED)
     if os.environ.get("CRESS_NAT_LAB") != "inside":
         os.environ["CRESS_NAT_LAB"] = "inside"
         os.execvp("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",

@@ -196,6 +196,20 @@ TEST(Saturator, PeerWithoutTheTokenGetsNoAnswer) {
   EXPECT_GT(pair.listener.saturator().stats().unauthenticated, 10U);
 }
 
+TEST(Saturator, ADatagramOnTheOtherPathIsNotTaken) {
+  Direct direct;
+  direct.connector.handle_timeout(direct.now);
+  const auto hello = direct.connector.poll_transmit(direct.now, SaturatePath::kLink);
+  ASSERT_TRUE(hello);
+  direct.listener.handle_datagram(direct.now, SaturatePath::kFeedback, connector_address(),
+                                  hello->bytes);
+  EXPECT_EQ(direct.listener.stats().malformed, 1U);
+  EXPECT_FALSE(direct.listener.poll_transmit(direct.now, SaturatePath::kFeedback));
+  direct.listener.handle_datagram(direct.now, SaturatePath::kLink, connector_address(),
+                                  hello->bytes);
+  EXPECT_EQ(direct.listener.stats().malformed, 1U);
+}
+
 // Method: repeats everything that an observer of a real connector's datagrams can, ten times, from
 // another address.
 TEST(Saturator, UnverifiedAddressGetsLessThanItSent) {
