@@ -24,7 +24,8 @@ cress_folder(transport/secure/handshake MAY transport/base transport/secure/cryp
   transport/secure)
 cress_folder(transport/secure/path MAY transport/base transport/secure/records transport/secure/handshake TESTS
   transport/secure)
-cress_folder(transport/secure/rendezvous MAY transport/base transport/secure/crypto transport/secure/handshake)
+cress_folder(transport/secure/rendezvous MAY transport/base transport/secure/crypto transport/secure/handshake TESTS
+  transport/secure)
 cress_folder(transport/secure/group MAY transport/base transport/secure/crypto transport/secure/records TESTS
   transport/secure/handshake)
 cress_folder(transport/secure/link MAY transport/base transport/secure/crypto)

@@ -36,19 +36,19 @@ void LiveEnd::begin() {
   machine_->on_drained([this](TimePoint now) { drained(now); });
   network_ = std::make_unique<runtime::NetworkWatch>(loop_, [this](const runtime::NetworkChange&) {
     socket_.forget_asked_addresses();
-    const std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
-    wake([&](TimePoint now) {
-      machine_->set_local_addresses(now, local);
-      machine_->handle_network_change(now);
-    });
+    report_local_addresses();
+    wake([this](TimePoint now) { machine_->handle_network_change(now); });
   });
-  wake([&](TimePoint now) {
-    machine_->set_local_addresses(now, runtime::candidate_addresses(socket_.local_address()));
-  });
+  report_local_addresses();
   devices_.set_muted(person_.muted);
   devices_.set_camera_off(person_.camera_off);
   devices_.begin();
   ticks_.arm(clock_.now() + kTick);
+}
+
+void LiveEnd::report_local_addresses() {
+  const std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
+  wake([&](TimePoint now) { machine_->set_local_addresses(now, local); });
 }
 
 LiveDevicesOutputs LiveEnd::device_outputs() {

@@ -96,6 +96,7 @@ class LiveEnd {
   const SessionMeter& meter() const { return meter_; }
 
  private:
+  void report_local_addresses();
   LiveDevicesOutputs device_outputs();
   void drained(TimePoint now);
   void set_person(app::PersonState person);

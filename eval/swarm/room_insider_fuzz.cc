@@ -187,7 +187,7 @@ class InsiderRoom {
     require(found != others.end(), people_[of]->name() + " does not list " + people_[at]->name());
     // Everybody that the relay forwards to is listed, the insider as often as it is in.
     require(others.size() + 1 >= relay_.members(),
-            people_[of]->name() + " does not list everybody who is in the room");
+            people_[of]->name() + " does not list every member of the room");
     return *found;
   }
 

@@ -18,7 +18,7 @@ constexpr Duration kSweep = 1s;
 
 size_t index_of(secure::Role role) { return static_cast<size_t>(role); }
 
-/// Half a second's worth: a key frame at the call's rate.
+/// A burst of half a second, for a key frame.
 TokenBucket::Options bucket_options(DataRate rate) {
   const double bytes_per_second = static_cast<double>(rate.bits_per_second()) / 8;
   return {.per_second = bytes_per_second, .burst = bytes_per_second / 2};
@@ -61,7 +61,7 @@ void CallRelay::forward(TimePoint now, const Place& place, std::span<const std::
     return;
   }
   if (now >= call.began + options_.length_max) {
-    ++stats_.over_time;  // its ends learn why when they register again
+    ++stats_.over_time;  // the next registration of its ends is answered kOver
     return;
   }
   if (!call.bucket.take(now, static_cast<double>(bytes.size()))) {
@@ -114,7 +114,7 @@ void CallRelay::handle_request(TimePoint now, const Address& from,
   }
 }
 
-/// Of an end that is registered, from where it is: its number is known to it and to us alone.
+/// From a registered end at its address. Only that end and the relay know the transaction.
 bool CallRelay::is_refresh(const Address& from, const Registration& request) const {
   const auto known = by_address_.find(from);
   if (known == by_address_.end() || known->second.call != request.call ||
@@ -181,14 +181,14 @@ void CallRelay::place(TimePoint now, const Address& from, const Registration& re
   end = End{from, request.party, request.transaction, now};
   if (is_news && call.ends[0] && call.ends[1]) {
     stats_.begun += std::exchange(call.has_begun, true) ? 0 : 1;
-    tell_both(call);
+    notify_both(call);
   } else {
     answer(from, request.transaction,
            call.ends[0] && call.ends[1] ? RendezvousStatus::kTogether : RendezvousStatus::kAlone);
   }
 }
 
-void CallRelay::tell_both(const Call& call) {
+void CallRelay::notify_both(const Call& call) {
   for (const auto& end : call.ends) {
     answer(end->address, end->transaction, RendezvousStatus::kTogether);
   }

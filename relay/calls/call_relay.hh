@@ -21,7 +21,7 @@
 namespace cress::relay {
 
 struct CallRelayOptions {
-  /// At the same time; 0: no calls are forwarded, and whoever asks is told so.
+  /// At the same time; 0: none, and registrations are answered kNotOffered.
   size_t calls_max = 0;
   /// Of one call, both directions together; more is dropped.
   DataRate rate_max = DataRate::kilobits_per_second(8'000);
@@ -46,7 +46,7 @@ struct CallRelayStats {
   uint64_t over_rate = 0;      ///< datagrams dropped: the call sends more than it may
   uint64_t over_time = 0;      ///< likewise: the call has lasted as long as it may
   uint64_t without_other = 0;  ///< datagrams of an end whose other end is not there
-  uint64_t bad_signature = 0;  ///< not by who has the link, or damaged
+  uint64_t bad_signature = 0;  ///< by a program without the link, or damaged
   uint64_t malformed = 0;
   uint64_t rate_limited = 0;  ///< requests beyond what strangers may cost
   uint64_t refused_busy = 0;
@@ -55,12 +55,12 @@ struct CallRelayStats {
 };
 
 /// Forwards the datagrams of calls of two, unchanged and unread, between two ends that could not
-/// reach each other (docs/protocol/rendezvous.md). An end is known by its address alone, once it
-/// has returned a cookie from there and has signed with the key that only the link gives. Nothing
-/// is sent that nobody paid for: an answer is never larger than its request, and of an end one
-/// datagram in is one datagram out. The cost of a datagram does not depend on the number of calls.
-/// Memory is bounded by the options. Without I/O: after each handle_*, poll_transmit until empty.
-/// Threads: none inside; one owner. `now` never goes back. Peer data never fails a check.
+/// reach each other (docs/protocol/rendezvous.md). Once an end has returned a cookie from its
+/// address and signed with the key that derives from the link, the address identifies it. No
+/// amplification: an answer is never larger than its request, and one datagram in is one out. The
+/// cost of a datagram does not depend on the number of calls. Memory is bounded by the options.
+/// Without I/O: after each handle_*, poll_transmit until empty. Threads: none inside; one owner.
+/// `now` never goes back. Peer data never fails a check.
 class CallRelay {
  public:
   /// `spare`, which may be null, is where buffers of sent datagrams return to.
@@ -106,7 +106,7 @@ class CallRelay {
   secure::RendezvousCookie cookie(int64_t period, const Address& from) const;
   void place(TimePoint now, const Address& from, const secure::Registration& request);
   void answer(const Address& to, uint64_t transaction, secure::RendezvousStatus status);
-  void tell_both(const Call& call);
+  void notify_both(const Call& call);
   void forget(const std::optional<End>& end);
   void send(const Address& to, std::vector<std::byte> bytes);
 

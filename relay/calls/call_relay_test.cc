@@ -100,7 +100,7 @@ TEST(CallRelay, ForwardsUnchangedBetweenTwoEnds) {
   EXPECT_EQ(bench.relay.stats().bytes, 200U);
 }
 
-TEST(CallRelay, WhatIsNoCallsIsLeftToTheRooms) {
+TEST(CallRelay, OtherDatagramsAreLeftToTheRooms) {
   Bench bench;
   EXPECT_FALSE(bench.relay.handle_datagram(bench.now, kOther, kRecord));
   bench.put(kLeft, Role::kListener, 1);
@@ -109,7 +109,7 @@ TEST(CallRelay, WhatIsNoCallsIsLeftToTheRooms) {
   EXPECT_TRUE(bench.relay.handle_datagram(bench.now, kLeft, kRecord));
 }
 
-TEST(CallRelay, BothEndsLearnWhenTheSecondComes) {
+TEST(CallRelay, BothEndsAreNotifiedOfTheSecond) {
   Bench bench;
   bench.put(kLeft, Role::kListener, 1);
   const auto sent =
@@ -148,7 +148,7 @@ TEST(CallRelay, ACookieIsOfOneAddressAndAMinuteOrTwo) {
   EXPECT_EQ(Bench::status_in(bench.send(kLeft, fresh), kLeft), RendezvousStatus::kAlone);
 }
 
-TEST(CallRelay, OnlyWhoHasTheLinkIsTaken) {
+TEST(CallRelay, OnlyEndsWithTheLinkAreRegistered) {
   Bench bench;
   auto request = bench.proven(kLeft, Role::kListener, 1);
   sign(request, secure::rendezvous_key(test_secret(2)));
@@ -157,7 +157,7 @@ TEST(CallRelay, OnlyWhoHasTheLinkIsTaken) {
   EXPECT_EQ(bench.relay.calls(), 0U);
 }
 
-TEST(CallRelay, AnEndThatMovesIsFollowedAtOnce) {
+TEST(CallRelay, AMovedEndIsFollowedImmediately) {
   Bench bench;
   bench.put(kLeft, Role::kListener, 1);
   bench.put(kRight, Role::kJoiner, 1, 2);
@@ -179,7 +179,7 @@ TEST(CallRelay, AnotherProgramWaitsUntilTheFirstIsSilent) {
   EXPECT_EQ(bench.send(kLeft, kRecord).at(0).to, kOther);
 }
 
-TEST(CallRelay, AnAddressBelongsToTheCallThatProvedItLast) {
+TEST(CallRelay, AnAddressBelongsToItsLastRegistration) {
   Bench bench;
   bench.put(kLeft, Role::kListener, 1);
   bench.put(kRight, Role::kJoiner, 1, 2);
@@ -188,7 +188,7 @@ TEST(CallRelay, AnAddressBelongsToTheCallThatProvedItLast) {
   EXPECT_TRUE(bench.send(kRight, kRecord).empty());
 }
 
-TEST(CallRelay, HasNoMorePlacesThanItMay) {
+TEST(CallRelay, NumberOfCallsIsBounded) {
   Bench bench{{.calls_max = 2}};
   bench.put(test_address(11), Role::kListener, 1);
   bench.put(test_address(12), Role::kListener, 2);
@@ -198,13 +198,13 @@ TEST(CallRelay, HasNoMorePlacesThanItMay) {
   EXPECT_EQ(bench.relay.stats().refused_full, 1U);
 }
 
-TEST(CallRelay, WithoutPlacesItSaysThatItForwardsNoCalls) {
+TEST(CallRelay, WithoutPlacesItAnswersNotOffered) {
   Bench bench{{}};
   const auto sent = bench.send(kLeft, secure::serialize(bench.request(Role::kListener, 1)));
   EXPECT_EQ(Bench::status_in(sent, kLeft), RendezvousStatus::kNotOffered);
 }
 
-TEST(CallRelay, ACallHasItsRate) {
+TEST(CallRelay, RateOfACallIsBounded) {
   Bench bench{{.calls_max = 1, .rate_max = DataRate::kilobits_per_second(800)}};
   bench.put(kLeft, Role::kListener, 1);
   bench.put(kRight, Role::kJoiner, 1, 2);
@@ -217,7 +217,7 @@ TEST(CallRelay, ACallHasItsRate) {
   EXPECT_EQ(bench.relay.stats().over_rate, 10'000 - passed);
 }
 
-TEST(CallRelay, ACallHasItsTime) {
+TEST(CallRelay, DurationOfACallIsBounded) {
   Bench bench{{.calls_max = 1, .length_max = 10min}};
   bench.put(kLeft, Role::kListener, 1);
   bench.put(kRight, Role::kJoiner, 1, 2);
@@ -232,7 +232,7 @@ TEST(CallRelay, ACallHasItsTime) {
   EXPECT_EQ(bench.put(kLeft, Role::kListener, 1), RendezvousStatus::kOver);
 }
 
-TEST(CallRelay, WhoIsSilentForHalfAMinuteHasGone) {
+TEST(CallRelay, SilentEndsExpireAfterHalfAMinute) {
   Bench bench;
   bench.put(kLeft, Role::kListener, 1);
   bench.put(kRight, Role::kJoiner, 1, 2);
@@ -248,7 +248,7 @@ TEST(CallRelay, WhoIsSilentForHalfAMinuteHasGone) {
   EXPECT_FALSE(bench.relay.handle_datagram(bench.now, kLeft, kRecord));
 }
 
-TEST(CallRelay, AskingAgainKeepsThePlaceAndChecksNoSignature) {
+TEST(CallRelay, ARefreshNeedsNoSignature) {
   Bench bench;
   const auto request = bench.proven(kLeft, Role::kListener, 1);
   bench.send(kLeft, secure::serialize(request));
@@ -268,7 +268,7 @@ TEST(CallRelay, AskingAgainKeepsThePlaceAndChecksNoSignature) {
       bench.send(kLeft, secure::serialize(unsigned_request)).at(0).bytes));
 }
 
-TEST(CallRelay, StrangersCostNoMoreSignaturesThanTheLimit) {
+TEST(CallRelay, SignatureChecksAreRateLimited) {
   CallRelayOptions options{.calls_max = 10};
   options.limits.handshakes = {.per_second = 10, .burst = 10};
   options.limits.handshakes_of_network = {.per_second = 5, .burst = 5};
@@ -282,7 +282,7 @@ TEST(CallRelay, StrangersCostNoMoreSignaturesThanTheLimit) {
   EXPECT_EQ(bench.relay.stats().rate_limited, 95U);
 }
 
-TEST(CallRelay, AnyBytesFromAnyoneDrawNoMoreThanTheyBring) {
+TEST(CallRelay, AnswersAreNeverLargerThanRequests) {
   Rng rng{11};
   Bench bench;
   const auto good = secure::serialize(bench.proven(kLeft, Role::kListener, 1));

@@ -23,7 +23,7 @@ constexpr Door kDoors[] = {Door::kFullCone, Door::kRestricted, Door::kPortRestri
 
 class NatPairs : public testing::TestWithParam<std::tuple<Door, Door>> {};
 
-TEST_P(NatPairs, ConnectThenGoDirectWhereThatIsPossible) {
+TEST_P(NatPairs, ConnectAndBecomeDirectWherePossible) {
   const auto [left, right] = GetParam();
   RendezvousWorld world;
   Node& listener = world.add(Role::kListener, 1, left);
@@ -73,7 +73,7 @@ struct DirectCall : RendezvousWorld {
 /// The direct path carries nothing from one end, the other end, or both.
 class DeadPath : public testing::TestWithParam<std::pair<bool, bool>> {};
 
-TEST_P(DeadPath, TheRelayIsBackWithinHalfASecond) {
+TEST_P(DeadPath, TheRelayIsUsedWithinHalfASecond) {
   DirectCall call;
   const auto [from_listener, from_joiner] = GetParam();
   const TimePoint died = call.now();
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Rendezvous, DeadPath,
                          testing::Values(std::pair{true, true}, std::pair{true, false},
                                          std::pair{false, true}));
 
-TEST(Rendezvous, APathThatDiesAgainAndAgainIsTriedLessAndLess) {
+TEST(Rendezvous, AFailingPathIsTriedLessAndLessOften) {
   DirectCall call;
   call.watch = [&](const secure::Flight& flight) {
     // Probes pass, and what follows does not.
@@ -120,7 +120,7 @@ TEST(Rendezvous, ADirectCallNeedsTheRelayNoMore) {
   EXPECT_LE(call.longest_gap(gone), 60ms);
 }
 
-TEST(Rendezvous, AnEndWithANewAddressIsBackWithinASecond) {
+TEST(Rendezvous, AnAddressChangeHealsWithinASecond) {
   for (const bool joiner_moves : {true, false}) {
     DirectCall call;
     const TimePoint moved = call.now();
@@ -137,7 +137,7 @@ TEST(Rendezvous, AnEndWithANewAddressIsBackWithinASecond) {
   }
 }
 
-TEST(Rendezvous, ANewAddressThatNobodyNoticedIsFoundToo) {
+TEST(Rendezvous, AnUnreportedAddressChangeHealsToo) {
   for (const bool joiner_moves : {true, false}) {
     DirectCall call;
     const TimePoint moved = call.now();
@@ -146,6 +146,27 @@ TEST(Rendezvous, ANewAddressThatNobodyNoticedIsFoundToo) {
     call.run_for(5s);
     EXPECT_LE(call.longest_gap(moved), 1500ms) << joiner_moves;
   }
+}
+
+TEST(Rendezvous, CandidatesAreSentOnlyInAConnectedCall) {
+  // The joiner completes its handshake, and receives nothing authentic after it.
+  RendezvousWorld world;
+  world.add(Role::kListener, 1, Door::kOpen);
+  uint64_t pings = 0;
+  uint64_t others = 0;
+  constexpr size_t kPing = 10 + 1 + 4 + secure::kTagSize;
+  world.watch = [&](const secure::Flight& flight) {
+    const bool is_control = flight.bytes[0] == secure::kControlKind;
+    if (flight.from == RendezvousWorld::outside(2) && is_control) {
+      ++(flight.bytes.size() == kPing ? pings : others);
+    }
+    return !is_control && flight.bytes[0] != std::byte{0x11};
+  };
+  Node& joiner = world.add(Role::kJoiner, 2, Door::kOpen);
+  world.run_for(5s);
+  EXPECT_FALSE(joiner.when<Connected>());
+  EXPECT_GE(pings, 5U);
+  EXPECT_EQ(others, 0U);
 }
 
 TEST(Rendezvous, TheJoinerMayDialFirst) {
@@ -160,7 +181,7 @@ TEST(Rendezvous, TheJoinerMayDialFirst) {
   EXPECT_LE(*joiner.when<Connected>() - came, 400ms);
 }
 
-TEST(Rendezvous, AnotherProgramWithTheLinkFindsTheCallBusy) {
+TEST(Rendezvous, AnotherProgramWithTheLinkIsRefusedAsBusy) {
   RendezvousWorld world;
   world.add(Role::kListener, 1, Door::kSymmetric);
   Node& joiner = world.add(Role::kJoiner, 2, Door::kSymmetric);
@@ -172,7 +193,7 @@ TEST(Rendezvous, AnotherProgramWithTheLinkFindsTheCallBusy) {
   EXPECT_LE(joiner.longest_gap(kTimeZero + 2s, world.now()), 60ms);
 }
 
-TEST(Rendezvous, AProgramThatCrashedTakesItsPlaceAgain) {
+TEST(Rendezvous, ARestartedProgramReplacesItsCrashedSelf) {
   for (const bool joiner_crashes : {true, false}) {
     RendezvousWorld world;
     Node& listener = world.add(Role::kListener, 1, Door::kSymmetric);
@@ -187,7 +208,7 @@ TEST(Rendezvous, AProgramThatCrashedTakesItsPlaceAgain) {
   }
 }
 
-TEST(Rendezvous, ARelayThatForwardsNoCallsSaysSo) {
+TEST(Rendezvous, ARelayWithoutCallsRefusesBothEnds) {
   RendezvousWorld world{{.calls_max = 0}};
   Node& joiner = world.add(Role::kJoiner, 2, Door::kOpen);
   Node& listener = world.add(Role::kListener, 1, Door::kOpen);
@@ -196,7 +217,7 @@ TEST(Rendezvous, ARelayThatForwardsNoCallsSaysSo) {
   EXPECT_EQ(listener.closed(), secure::CloseReason::kNoCallRelay);
 }
 
-TEST(Rendezvous, WhoIsMissingIsSaidWhenAnEndGivesUp) {
+TEST(Rendezvous, GivingUpReportsWhatIsMissing) {
   using secure::CloseReason;
   for (const bool relay_is_there : {true, false}) {
     RendezvousWorld world;
@@ -227,7 +248,7 @@ TEST(Rendezvous, ARelayThatRestartsServesTheCallAgain) {
             3s);
 }
 
-TEST(Rendezvous, ALossyWayToTheRelayDelaysAndDoesNotPrevent) {
+TEST(Rendezvous, LossDelaysADirectPathAndDoesNotPreventIt) {
   RendezvousWorld world;
   Rng rng{5};
   world.watch = [&](const secure::Flight& /*flight*/) { return rng.uniform() > .3; };
@@ -244,7 +265,7 @@ TEST(Rendezvous, ALossyWayToTheRelayDelaysAndDoesNotPrevent) {
 /// Where an attacker sits who sees everything, and sends from its own address or a forged one.
 const Address kAttacker = secure::test_address(250, 6666);
 
-TEST(RendezvousAttack, ProbesThatSomebodyRepeatsMoveNothing) {
+TEST(RendezvousAttack, RepeatedProbesMoveNothing) {
   // Every probe is also sent from the attacker's address, and what the ends send there is passed
   // on.
   RendezvousWorld world;
@@ -277,7 +298,7 @@ TEST(RendezvousAttack, ProbesThatSomebodyRepeatsMoveNothing) {
   EXPECT_TRUE(listener.connection->is_relayed());
 }
 
-TEST(RendezvousAttack, ForgedAndRepeatedRequestsAreNoPlaceAtTheRelay) {
+TEST(RendezvousAttack, ForgedOrRepeatedRegistrationsFail) {
   RendezvousWorld world;
   std::vector<std::vector<std::byte>> requests;
   uint64_t answered = 0;

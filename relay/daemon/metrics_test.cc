@@ -76,6 +76,18 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
   metrics.rooms.shares_over_limit = 55;
   metrics.joins_refused = {
       .wrong_key = 50, .closed_room = 51, .room_full = 52, .relay_full = 53, .draining = 54};
+  metrics.calls = 60;
+  metrics.call_stats = {.begun = 61,
+                        .datagrams = 62,
+                        .bytes = 63,
+                        .over_rate = 64,
+                        .over_time = 65,
+                        .without_other = 66,
+                        .bad_signature = 67,
+                        .malformed = 68,
+                        .rate_limited = 69,
+                        .refused_busy = 70,
+                        .refused_full = 71};
   metrics.network.send_too_large = 40;
   metrics.network.send_overflow = 41;
   metrics.wait.add(200us);
@@ -120,6 +132,18 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "joins_refused_total{reason=\"room_full\"} 52",
                            "joins_refused_total{reason=\"relay_full\"} 53",
                            "joins_refused_total{reason=\"draining\"} 54",
+                           "calls 60",
+                           "calls_begun_total 61",
+                           "call_datagrams_forwarded_total 62",
+                           "call_bytes_forwarded_total 63",
+                           "call_refused_total{reason=\"over_rate\"} 64",
+                           "call_refused_total{reason=\"over_time\"} 65",
+                           "call_refused_total{reason=\"without_other\"} 66",
+                           "call_refused_total{reason=\"bad_signature\"} 67",
+                           "call_refused_total{reason=\"malformed\"} 68",
+                           "call_refused_total{reason=\"rate_limited\"} 69",
+                           "call_refused_total{reason=\"busy\"} 70",
+                           "call_refused_total{reason=\"full\"} 71",
                            "send_failed_total{reason=\"too_large\"} 40",
                            "send_failed_total{reason=\"overflow\"} 41",
                            "wait_seconds_bucket{le=\"0.0001\"} 0",

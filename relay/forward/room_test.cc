@@ -318,7 +318,7 @@ TEST(Room, AMemberThatFloodsAndLiesHardlyHurtsTheOthers) {
   const Duration calm = run_beside_tenth(false);
   const Duration flooded = run_beside_tenth(true);
   EXPECT_LT(flooded, calm * 12 / 10) << to_milliseconds(calm) << " ms before, "
-                                     << to_milliseconds(flooded) << " ms beside the flood";
+                                     << to_milliseconds(flooded) << " ms during the flood";
 }
 
 // The others' worst p95 on narrow links, with a member that is quiet, or that sends 1000 proofs
@@ -366,7 +366,7 @@ TEST(Room, AMemberThatFloodsWithProofsHardlyHurtsTheOthers) {
   const Duration calm = run_beside_prover(false);
   const Duration flooded = run_beside_prover(true);
   EXPECT_LT(flooded, calm * 11 / 10) << to_milliseconds(calm) << " ms before, "
-                                     << to_milliseconds(flooded) << " ms beside the flood";
+                                     << to_milliseconds(flooded) << " ms during the flood";
 }
 
 TEST(Room, ThousandJoinsAndLeavesLeaveNoState) {

@@ -201,6 +201,7 @@ void Connection::let_in(TimePoint now, Pending& pending) {
   pending.forget_at = now + kLastFlightKept;
   events_.emplace_back(Connected{pending.from});
   peer_->handle_timeout(now);  // its first ping shows the joiner that it is admitted
+  set_own_addresses(now);
 }
 
 void Connection::refuse(TimePoint now, Pending& pending) {
@@ -262,6 +263,7 @@ void Connection::drain_peer(TimePoint now) {
     connected_ = true;
     is_replaced_ = false;
     events_.emplace_back(Connected{peer_->path()});
+    set_own_addresses(now);
   }
   while (const auto event = peer_->poll_event()) {
     const auto* closed = std::get_if<Closed>(&*event);
@@ -326,15 +328,7 @@ void Connection::handle_timeout(TimePoint now) {
     finish(why_not_connected());
     return;
   }
-  if (rendezvous_ != nullptr) {
-    constexpr Duration kSilence = 250ms;
-    if (peer_ != nullptr && peer_->unanswered_since() &&
-        now >= *peer_->unanswered_since() + kSilence) {
-      rendezvous_->handle_silence(now);  // our address may be another, and nobody noticed
-    }
-    rendezvous_->handle_timeout(now);
-    settle_rendezvous(now);
-  }
+  step_rendezvous(now);
   if (joining_ != nullptr) {
     joining_->handle_timeout(now);
     settle_joining(now);

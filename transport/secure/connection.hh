@@ -135,6 +135,7 @@ class Connection {
   std::unique_ptr<Peer> make_peer(TimePoint now, const SessionSecrets& secrets,
                                   const Address& path);
   void set_own_addresses(TimePoint now);
+  void step_rendezvous(TimePoint now);
   void settle_rendezvous(TimePoint now);
   CloseReason why_not_connected() const;
   void handle_close(TimePoint now, CloseReason reason);

@@ -112,19 +112,15 @@ void Connection::set_local_addresses(TimePoint now, std::vector<Address> address
 }
 
 void Connection::set_own_addresses(TimePoint now) {
-  if (rendezvous_ == nullptr) {
-    return;
+  if (rendezvous_ == nullptr || !is_connected()) {
+    return;  // a joiner sends nothing but pings until it has received something authentic
   }
   std::vector<Address> own = local_addresses_;
   if (const auto& seen = rendezvous_->seen(); seen && std::ranges::find(own, *seen) == own.end()) {
     // Never left out: most often it is the one that works.
     own.insert(own.begin() + static_cast<ptrdiff_t>(std::min<size_t>(own.size(), 1)), *seen);
   }
-  for (auto* peer : {&peer_, &next_}) {
-    if (*peer != nullptr) {
-      (*peer)->set_own_addresses(now, own);
-    }
-  }
+  peer_->set_own_addresses(now, std::move(own));
 }
 
 std::unique_ptr<Peer> Connection::make_peer(TimePoint now, const SessionSecrets& secrets,
@@ -144,6 +140,22 @@ CloseReason Connection::why_not_connected() const {
     return CloseReason::kNoRelay;
   }
   return rendezvous_->is_together() ? CloseReason::kNoAnswer : CloseReason::kNobodyThere;
+}
+
+void Connection::step_rendezvous(TimePoint now) {
+  constexpr Duration kSilence = 250ms;
+  if (rendezvous_ == nullptr) {
+    return;
+  }
+  const bool is_silent =
+      peer_ != nullptr && peer_->unanswered_since() && now >= *peer_->unanswered_since() + kSilence;
+  if (is_silent) {
+    rendezvous_->handle_silence(now);  // our address may have changed without a report
+  }
+  if (is_silent || now >= rendezvous_->poll_timeout()) {
+    rendezvous_->handle_timeout(now);
+    settle_rendezvous(now);
+  }
 }
 
 void Connection::settle_rendezvous(TimePoint now) {

@@ -6,10 +6,10 @@
 namespace cress::secure {
 namespace {
 
-constexpr Duration kFirstSay = 100ms;
-constexpr Duration kLastSay = 1s;
-// Two NATs open for each other when both ends have sent: often at first, as both begin within a
-// round trip of each other.
+constexpr Duration kFirstAnnouncement = 100ms;
+constexpr Duration kLastAnnouncement = 1s;
+// The first probe that passes is sent after both NATs are open. Both ends begin within a round trip
+// of each other, so probes are frequent at first.
 constexpr Duration kFirstProbe = 50ms;
 constexpr Duration kLastProbe = 250ms;
 
@@ -41,7 +41,7 @@ void DirectPath::handle_candidates(TimePoint now, const PathCandidates& message)
 
 void DirectPath::handle_acknowledgement(const CandidatesAcknowledgement& message) {
   if (message.revision == revision_) {
-    say_at_ = kNever;
+    announce_at_ = kNever;
   }
 }
 
@@ -54,8 +54,7 @@ bool DirectPath::handle_probe(TimePoint now, const Address& from, const PathProb
   if (std::ranges::none_of(own_, is_probed)) {
     return false;
   }
-  // In turn: a probe of ours for the one, an answer for the next. Together they would be larger
-  // than what came.
+  // A probe and an answer in turn: together they would be larger than the probe received.
   if (known != nullptr && std::exchange(known->answers_next, false)) {
     return true;
   }
@@ -134,13 +133,13 @@ std::optional<DirectPath::Message> DirectPath::poll(TimePoint now) {
     // A new revision: the other end begins at once too, and opens its NAT for us.
     round_at_ = kNever;
     ++revision_;
-    say_at_ = now;
-    say_interval_ = kFirstSay;
+    announce_at_ = now;
+    announce_interval_ = kFirstAnnouncement;
     aim_at_named(now);
   }
-  if (say_at_ <= now) {
-    say_at_ = now + say_interval_;
-    say_interval_ = std::min(2 * say_interval_, kLastSay);
+  if (announce_at_ <= now) {
+    announce_at_ = now + announce_interval_;
+    announce_interval_ = std::min(2 * announce_interval_, kLastAnnouncement);
     return Message{std::nullopt, PathCandidates{revision_, own_}};
   }
   if (auto message = poll_target(now, relay_, relay_target_)) {
@@ -155,7 +154,7 @@ std::optional<DirectPath::Message> DirectPath::poll(TimePoint now) {
 }
 
 TimePoint DirectPath::poll_timeout() const {
-  TimePoint next = std::min({round_at_, say_at_, relay_target_.probe_at});
+  TimePoint next = std::min({round_at_, announce_at_, relay_target_.probe_at});
   for (const Target& target : targets_) {
     next = std::min(next, target.probe_at);
   }

@@ -12,32 +12,30 @@
 
 namespace cress::secure {
 
-/// Searches a direct path between the two ends of a call whose datagrams pass through a relay, and
-/// the way back when a direct path has fallen silent (docs/protocol/rendezvous.md). Both ends
-/// report to each other where they may be reached, and send probes there: those that leave open the
-/// NATs for those that arrive (the connectivity checks of RFC 8445). A path is found when a probe
-/// of ours was answered from the very address that it went to.
-///
-/// A probe proves who made it, but not who sent it here. It is answered only if it was made for one
-/// of our own addresses, or comes from one that the other end has named: an attacker who repeats
-/// captured probes from an address of its own moves nothing. An unknown address from which a probe
-/// made for us comes (the other end's NAT may use another port for each peer) is probed itself,
-/// with no more bytes than came. Without I/O. Threads: none inside; one owner. `now` never goes
-/// back.
+/// Searches for a direct path between the two ends of a call whose datagrams pass through a relay,
+/// and for the relay when the direct path is silent (docs/protocol/rendezvous.md). The ends
+/// exchange lists of candidate addresses and probe each other's (the connectivity checks of RFC
+/// 8445); outgoing probes open the sender's NAT for incoming ones. A path is found when a probe was
+/// answered from the address that was probed.
+/// A probe authenticates its author, not its source address. It is answered only if its destination
+/// is one of our candidates, or its source one of the other end's: an attacker that repeats
+/// captured probes from its own address moves nothing. A probe to one of our candidates from an
+/// unknown source (a NAT may use another port for each peer) is answered by a probe, no larger than
+/// itself. Without I/O. Threads: none inside; one owner. `now` never goes back.
 class DirectPath {
  public:
   /// `relay`: where datagrams that pass through the relay come from.
   explicit DirectPath(const Address& relay) : relay_(relay) {}
 
-  /// Where we may be reached, the most likely first; beyond PathCandidates::kMax they are ignored.
+  /// Our candidates, the most likely first; those beyond PathCandidates::kMax are ignored.
   /// Without effect if they are the same as before.
   void set_own(TimePoint now, std::vector<Address> addresses);
   void set_relay(const Address& relay) { relay_ = relay; }
   void handle_candidates(TimePoint now, const PathCandidates& message);
   void handle_acknowledgement(const CandidatesAcknowledgement& message);
-  /// True: to be answered, to where it came from.
+  /// Returns whether to answer the probe, to its source.
   bool handle_probe(TimePoint now, const Address& from, const PathProbe& probe);
-  /// True: datagrams pass both ways between us and `from`.
+  /// Returns whether this shows that datagrams pass between us and `from` in both directions.
   bool handle_answer(const Address& from, const PathProbeAnswer& answer);
   /// At `at` both ends begin to probe each other's addresses, for kRound.
   void begin_round(TimePoint at) { round_at_ = at; }
@@ -81,8 +79,8 @@ class DirectPath {
   std::vector<Address> own_;
   uint32_t revision_ = 0;
   TimePoint round_at_ = kNever;
-  TimePoint say_at_ = kNever;
-  Duration say_interval_{};
+  TimePoint announce_at_ = kNever;
+  Duration announce_interval_{};
   uint32_t their_revision_ = 0;
   std::optional<uint32_t> to_acknowledge_;
   std::vector<Target> targets_;  // at most kTargetsMax

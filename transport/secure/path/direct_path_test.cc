@@ -6,20 +6,15 @@
 #include <variant>
 #include <vector>
 
+#include "transport/secure/secure_test_tools.hh"
+
 namespace cress::secure {
 namespace {
 
-Address address_of(uint8_t last, uint16_t port = 5000) {
-  Address address;
-  address.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, last};
-  address.port = port;
-  return address;
-}
-
-const Address kRelay = address_of(200, 4747);
-const Address kOwn = address_of(1);
-const Address kTheirs = address_of(2);
-const Address kStranger = address_of(66);
+const Address kRelay = test_address(200, 4747);
+const Address kOwn = test_address(1);
+const Address kTheirs = test_address(2);
+const Address kStranger = test_address(66);
 
 struct Bench {
   struct Sent {
@@ -118,9 +113,9 @@ TEST(DirectPath, EveryListIsAcknowledgedEachTime) {
 
 TEST(DirectPath, ANewListIsProbedForTwoSeconds) {
   Bench bench;
-  bench.path.handle_candidates(bench.now, {1, {kTheirs, address_of(3)}});
+  bench.path.handle_candidates(bench.now, {1, {kTheirs, test_address(3)}});
   bench.run_for(10s);
-  for (const Address& to : {kTheirs, address_of(3)}) {
+  for (const Address& to : {kTheirs, test_address(3)}) {
     const auto probes = bench.probes_to(to);
     ASSERT_GE(probes.size(), 9U);
     ASSERT_LE(probes.size(), 12U);
@@ -139,18 +134,18 @@ TEST(DirectPath, ANewListIsProbedForTwoSeconds) {
 
 TEST(DirectPath, NeitherTheRelayNorPortZeroIsProbed) {
   Bench bench;
-  bench.path.handle_candidates(bench.now, {1, {kRelay, address_of(9, 0), kTheirs, kTheirs}});
+  bench.path.handle_candidates(bench.now, {1, {kRelay, test_address(9, 0), kTheirs, kTheirs}});
   bench.run_for(1ms);
   EXPECT_EQ(bench.all<PathProbe>().size(), 1U);
 }
 
 TEST(DirectPath, AnAnswerCountsOnceAndFromWhereItWasAsked) {
   Bench bench;
-  bench.path.handle_candidates(bench.now, {1, {kTheirs, address_of(3)}});
+  bench.path.handle_candidates(bench.now, {1, {kTheirs, test_address(3)}});
   bench.run_for(1ms);
   const PathToken token = bench.last_token(kTheirs);
   EXPECT_FALSE(bench.path.handle_answer(kStranger, {token}));
-  EXPECT_FALSE(bench.path.handle_answer(address_of(3), {token}));
+  EXPECT_FALSE(bench.path.handle_answer(test_address(3), {token}));
   EXPECT_FALSE(bench.path.handle_answer(kRelay, {token}));
   EXPECT_FALSE(bench.path.handle_answer(kTheirs, {}));
   EXPECT_TRUE(bench.path.handle_answer(kTheirs, {token}));
@@ -159,7 +154,7 @@ TEST(DirectPath, AnAnswerCountsOnceAndFromWhereItWasAsked) {
   bench.sent.clear();
   bench.run_for(5s);
   EXPECT_TRUE(bench.probes_to(kTheirs).empty()) << "nothing is left to ask there";
-  EXPECT_FALSE(bench.probes_to(address_of(3)).empty());
+  EXPECT_FALSE(bench.probes_to(test_address(3)).empty());
 }
 
 TEST(DirectPath, ProbesFromNamedAddressesAndTheRelayAreAnswered) {
@@ -202,13 +197,13 @@ TEST(DirectPath, AFloodOfAddressesIsBounded) {
   bench.path.set_own(bench.now, {kOwn});
   std::vector<Address> named;
   for (uint8_t i = 0; i < PathCandidates::kMax; ++i) {
-    named.push_back(address_of(10 + i));
+    named.push_back(test_address(10 + i));
   }
   bench.path.handle_candidates(bench.now, {1, named});
   bench.run_for(10s);
   bench.sent.clear();
   for (uint16_t port = 1; port <= 1000; ++port) {
-    EXPECT_FALSE(bench.path.handle_probe(bench.now, address_of(66, port), {{}, kOwn}));
+    EXPECT_FALSE(bench.path.handle_probe(bench.now, test_address(66, port), {{}, kOwn}));
   }
   bench.run_for(5s);
   EXPECT_EQ(bench.all<PathProbe>().size(), DirectPath::kTargetsMax - PathCandidates::kMax);
@@ -254,10 +249,10 @@ TEST(DirectPath, TokensAreNotRepeated) {
   std::map<PathToken, int> seen;
   for (int i = 0; i < 10; ++i) {
     Bench bench;
-    bench.path.handle_candidates(bench.now, {1, {kTheirs, address_of(3)}});
+    bench.path.handle_candidates(bench.now, {1, {kTheirs, test_address(3)}});
     bench.run_for(1ms);
     ++seen[bench.last_token(kTheirs)];
-    ++seen[bench.last_token(address_of(3))];
+    ++seen[bench.last_token(test_address(3))];
   }
   EXPECT_EQ(seen.size(), 20U);
 }

@@ -98,7 +98,7 @@ class Peer {
   /// used while datagrams pass there in both directions. The joiner decides when; the listener
   /// follows. Either returns to the relay when the direct path is silent.
   void set_relay(TimePoint now, const Address& relay);
-  /// Where the other end may find us (DirectPath::set_own); without effect before set_relay().
+  /// Our candidates (DirectPath::set_own); without effect before set_relay().
   void set_own_addresses(TimePoint now, std::vector<Address> addresses);
   /// Encrypts a datagram of the Endpoint. When more than kOutMax wait, the oldest is dropped.
   /// Returns whether poll_timeout may be sooner now.

@@ -3,14 +3,14 @@
 
 #include "transport/secure/path/peer.hh"
 
-// A call's way through a relay, and past it.
+// Peer: the search for a direct path in a call that began at a relay, and the return to the relay.
 
 namespace cress::secure {
 namespace {
 
-/// Of a direct path, before the relay is probed: a call sends every 20 ms.
+/// After this much silence of a direct path the relay is probed: a call sends every 20 ms.
 constexpr Duration kDirectSilence = 250ms;
-/// After a move: the other end follows within two round trips.
+/// After a move to a direct path, until the other end has followed: two round trips.
 constexpr Duration kMoveGrace = 1s;
 constexpr Duration kDirectAgainMax = 60s;
 
@@ -35,7 +35,8 @@ void Peer::set_own_addresses(TimePoint now, std::vector<Address> addresses) {
   }
 }
 
-/// Whether it was a message of the search. It says nothing about the path in use.
+/// Returns whether the message belongs to the search. Such messages are no evidence of the path in
+/// use.
 bool Peer::handle_direct(TimePoint now, const Address& from, const ControlMessage& message) {
   if (!direct_ || closing_ || is_over_) {
     return false;
@@ -83,7 +84,7 @@ void Peer::search_direct_again(TimePoint now) {
   }
 }
 
-/// A direct path on which nothing answers, or where our own address may be another by now.
+/// A direct path on which nothing is received, or whose local address may have changed.
 bool Peer::is_silent(TimePoint now) const {
   return direct_ && !is_relayed() &&
          (is_searching_ || (unanswered_since_ && now >= *unanswered_since_ + kDirectSilence));

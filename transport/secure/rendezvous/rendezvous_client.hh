@@ -24,9 +24,10 @@ struct RendezvousOptions {
 /// The first of the relay's addresses to answer is used; a lost answer is requested again after 100
 /// ms, then after twice as long each time, up to 1 s. Once registered it is repeated every 10 s,
 /// which also keeps the NATs on the way open (RFC 4787 §4.3: at least 30 s), and at once when the
-/// own address has changed. Answers are not authenticated: who sees the requests can forge them,
-/// and gains no more than by dropping datagrams. Without I/O: after each handle_*, poll_transmit
-/// until empty; sleep until poll_timeout. Threads: none inside; one owner. `now` never goes back.
+/// own address has changed. Answers are not authenticated: an observer of the requests can
+/// forge them, with no more effect than dropping datagrams. Without I/O: after each handle_*,
+/// poll_transmit until empty; sleep until poll_timeout. Threads: none inside; one owner. `now`
+/// never goes back.
 class RendezvousClient {
  public:
   RendezvousClient(TimePoint now, const RendezvousOptions& options);
@@ -36,7 +37,7 @@ class RendezvousClient {
   void handle_timeout(TimePoint now);
   /// Our own address may be another: registers again, with all of the relay's addresses.
   void handle_network_change(TimePoint now);
-  /// Nothing comes through the relay: asks at once, if it was not asked just now.
+  /// Nothing is received from the other end: registers again, at most twice a second.
   void handle_silence(TimePoint now);
 
   std::optional<Transmit> poll_transmit();
@@ -44,12 +45,12 @@ class RendezvousClient {
 
   /// The relay's address in use; nullopt while it has not answered.
   const std::optional<Address>& relay() const { return relay_; }
-  /// Where the relay sees this end; nullopt while it has not said so.
+  /// This end's address as the relay sees it; nullopt before the first answer.
   const std::optional<Address>& seen() const { return seen_; }
   /// The other end is registered too.
   bool is_together() const { return status_ == RendezvousStatus::kTogether; }
-  /// Why the relay forwards nothing for us; nullopt: it does, or has not answered. kBusy is given
-  /// only after kBusyMax: it may be our own program of before, which has crashed.
+  /// Why the relay does not forward for us; nullopt: it does, or has not answered. kBusy is
+  /// reported only after kBusyMax: the other program may be our own previous run, which crashed.
   std::optional<RendezvousStatus> refusal(TimePoint now) const;
 
   static constexpr Duration kRefresh = 10s;

@@ -13,24 +13,24 @@
 
 namespace cress::secure {
 
-// docs/protocol/wire.md, "Rendezvous": what the two ends of a call and the relay between them say
-// to each other. Everything else between the ends passes the relay unchanged.
+// docs/protocol/wire.md, "Rendezvous": messages between an end of a call and its relay. The relay
+// forwards all other datagrams unchanged.
 
 inline constexpr std::byte kRendezvousKind{0x1A};
 
-/// Proof that the sender receives at its address: what the relay sent there.
+/// Sent by the relay to an address; returning it proves that the sender receives there.
 using RendezvousCookie = std::array<std::byte, 16>;
 
-/// An end asks the relay to forward what it sends to the other end of its call, and back. One that
-/// has no cookie yet, or an old one, is answered with a cookie.
+/// Requests that the relay forward datagrams between this end and the other end of the call.
+/// Without a valid cookie the answer is a cookie.
 struct Registration {
   Role role = Role::kListener;
   /// Answers repeat it.
   uint64_t transaction = 0;
   RendezvousCookie cookie{};
-  /// Names the call. Only those with the link's secret can sign for it.
+  /// The call's name. Signing for it takes the link's secret.
   PublicKey call{};
-  /// One program's, random: the same when it has moved to another address.
+  /// Random, of one program: unchanged when the program moves to another address.
   std::array<std::byte, 16> party{};
   Signature signature{};
   friend bool operator==(const Registration&, const Registration&) = default;
@@ -41,8 +41,8 @@ struct CookieAnswer {
   friend bool operator==(const CookieAnswer&, const CookieAnswer&) = default;
 };
 enum class RendezvousStatus : uint8_t {
-  kAlone = 1,       ///< registered; the other end is not there yet
-  kTogether = 2,    ///< both ends are there: datagrams are forwarded
+  kAlone = 1,       ///< registered; the other end is not
+  kTogether = 2,    ///< both ends are registered: datagrams are forwarded
   kBusy = 3,        ///< another program has this end's place, and is alive
   kFull = 4,        ///< the relay has no place for one more call
   kNotOffered = 5,  ///< the relay forwards no calls
@@ -51,7 +51,7 @@ enum class RendezvousStatus : uint8_t {
 struct StatusAnswer {
   uint64_t transaction = 0;
   RendezvousStatus status = RendezvousStatus::kAlone;
-  /// Where the relay sees the end, outside its NATs.
+  /// The end's address outside its NATs, as the relay sees it.
   Address seen{};
   friend bool operator==(const StatusAnswer&, const StatusAnswer&) = default;
 };

@@ -7,23 +7,13 @@
 #include "transport/base/rng.hh"
 #include "transport/secure/rendezvous/rendezvous_client.hh"
 #include "transport/secure/rendezvous/rendezvous_message.hh"
+#include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
 namespace {
 
-Address address_of(uint8_t last, uint16_t port = 4747) {
-  Address address;
-  address.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, last};
-  address.port = port;
-  return address;
-}
-
-std::vector<std::byte> secret_of(uint8_t fill) {
-  return std::vector<std::byte>(16, std::byte{fill});
-}
-
 Registration signed_registration() {
-  const SigningKey key = rendezvous_key(secret_of(1));
+  const SigningKey key = rendezvous_key(test_secret(1));
   Registration registration{.role = Role::kJoiner, .transaction = 0x0102030405060708};
   registration.cookie.fill(std::byte{0x11});
   registration.party.fill(std::byte{0x22});
@@ -40,7 +30,7 @@ TEST(RendezvousMessages, AreReadAsTheyWereWritten) {
   const CookieAnswer cookie{7, registration.cookie};
   EXPECT_EQ(parse_cookie_answer(serialize(cookie)), cookie);
   for (int status = 1; status <= 6; ++status) {
-    const StatusAnswer answer{8, static_cast<RendezvousStatus>(status), address_of(9, 0x1234)};
+    const StatusAnswer answer{8, static_cast<RendezvousStatus>(status), test_address(9, 0x1234)};
     EXPECT_EQ(parse_status_answer(serialize(answer)), answer);
   }
 }
@@ -59,7 +49,7 @@ TEST(RendezvousMessages, AreWrittenAsDocumented) {
   ASSERT_EQ(cookie.size(), 26U);
   EXPECT_EQ(cookie[1], std::byte{2});
   EXPECT_EQ(cookie[9], std::byte{1});
-  const auto status = serialize(StatusAnswer{1, RendezvousStatus::kBusy, address_of(9, 0x1234)});
+  const auto status = serialize(StatusAnswer{1, RendezvousStatus::kBusy, test_address(9, 0x1234)});
   ASSERT_EQ(status.size(), 29U);
   EXPECT_EQ(status[1], std::byte{3});
   EXPECT_EQ(status[10], std::byte{3});
@@ -99,16 +89,19 @@ TEST(RendezvousMessages, ASignatureCoversEveryByte) {
 }
 
 TEST(RendezvousMessages, TheKeyComesFromTheLinkAlone) {
-  EXPECT_EQ(rendezvous_key(secret_of(1)).public_key(), rendezvous_key(secret_of(1)).public_key());
-  EXPECT_NE(rendezvous_key(secret_of(1)).public_key(), rendezvous_key(secret_of(2)).public_key());
+  EXPECT_EQ(rendezvous_key(test_secret(1)).public_key(),
+            rendezvous_key(test_secret(1)).public_key());
+  EXPECT_NE(rendezvous_key(test_secret(1)).public_key(),
+            rendezvous_key(test_secret(2)).public_key());
 }
 
 // ---- the client
 
 /// A client and what it has sent.
 struct Bench {
-  explicit Bench(std::vector<Address> relays = {address_of(1), address_of(2)})
-      : client(now, {.role = Role::kJoiner, .secret = secret_of(1), .relays = std::move(relays)}) {
+  explicit Bench(std::vector<Address> relays = {test_address(1), test_address(2)})
+      : client(now,
+               {.role = Role::kJoiner, .secret = test_secret(1), .relays = std::move(relays)}) {
     drain();
   }
   void drain() {
@@ -130,13 +123,13 @@ struct Bench {
     drain();
     return taken;
   }
-  bool give_cookie(uint8_t fill, const Address& from = address_of(1)) {
+  bool give_cookie(uint8_t fill, const Address& from = test_address(1)) {
     CookieAnswer cookie{last().transaction, {}};
     cookie.cookie.fill(std::byte{fill});
     return answer(from, serialize(cookie));
   }
-  bool give_status(RendezvousStatus status, const Address& from = address_of(1)) {
-    return answer(from, serialize(StatusAnswer{last().transaction, status, address_of(99, 5)}));
+  bool give_status(RendezvousStatus status, const Address& from = test_address(1)) {
+    return answer(from, serialize(StatusAnswer{last().transaction, status, test_address(99, 5)}));
   }
 
   TimePoint now = kTimeZero;
@@ -150,18 +143,18 @@ TEST(RendezvousClient, AsksAllAddressesUntilOneAnswers) {
   for (const Transmit& transmit : bench.sent) {
     asked.insert(transmit.to);
   }
-  EXPECT_EQ(asked, (std::set{address_of(1), address_of(2)}));
-  EXPECT_TRUE(bench.give_cookie(5, address_of(2)));
-  EXPECT_EQ(bench.client.relay(), address_of(2));
+  EXPECT_EQ(asked, (std::set{test_address(1), test_address(2)}));
+  EXPECT_TRUE(bench.give_cookie(5, test_address(2)));
+  EXPECT_EQ(bench.client.relay(), test_address(2));
   bench.sent.clear();
   bench.run_until(bench.now + 150ms);
   ASSERT_EQ(bench.sent.size(), 1U);
-  EXPECT_EQ(bench.sent.front().to, address_of(2));
-  EXPECT_FALSE(bench.give_cookie(6, address_of(1)));
+  EXPECT_EQ(bench.sent.front().to, test_address(2));
+  EXPECT_FALSE(bench.give_cookie(6, test_address(1)));
 }
 
 TEST(RendezvousClient, RepeatsWhatIsNotAnswered) {
-  Bench bench{{address_of(1)}};
+  Bench bench{{test_address(1)}};
   std::vector<TimePoint> at;
   while (bench.now < kTimeZero + 5s) {
     const size_t before = bench.sent.size();
@@ -191,12 +184,13 @@ TEST(RendezvousClient, SignsWithTheCookie) {
 TEST(RendezvousClient, AnswersToOthersAreIgnored) {
   Bench bench;
   EXPECT_FALSE(
-      bench.answer(address_of(1), serialize(CookieAnswer{bench.last().transaction + 1, {}})));
-  EXPECT_FALSE(bench.answer(address_of(3), serialize(CookieAnswer{bench.last().transaction, {}})));
-  EXPECT_FALSE(bench.answer(address_of(1),
+      bench.answer(test_address(1), serialize(CookieAnswer{bench.last().transaction + 1, {}})));
+  EXPECT_FALSE(
+      bench.answer(test_address(3), serialize(CookieAnswer{bench.last().transaction, {}})));
+  EXPECT_FALSE(bench.answer(test_address(1),
                             serialize(StatusAnswer{bench.last().transaction + 1,
-                                                   RendezvousStatus::kTogether, address_of(9)})));
-  EXPECT_FALSE(bench.answer(address_of(1), {}));
+                                                   RendezvousStatus::kTogether, test_address(9)})));
+  EXPECT_FALSE(bench.answer(test_address(1), {}));
   EXPECT_FALSE(bench.client.relay());
   EXPECT_FALSE(bench.client.is_together());
 }
@@ -205,7 +199,7 @@ TEST(RendezvousClient, StaysRegisteredByRefreshing) {
   Bench bench;
   bench.give_cookie(5);
   EXPECT_TRUE(bench.give_status(RendezvousStatus::kAlone));
-  EXPECT_EQ(bench.client.seen(), address_of(99, 5));
+  EXPECT_EQ(bench.client.seen(), test_address(99, 5));
   EXPECT_FALSE(bench.client.is_together());
   bench.sent.clear();
   bench.run_until(bench.now + RendezvousClient::kRefresh - 1ms);
@@ -242,8 +236,8 @@ TEST(RendezvousClient, ANewNetworkRegistersAgainEverywhere) {
   bench.client.handle_network_change(bench.now);
   bench.drain();
   EXPECT_EQ(bench.sent.size(), 2U);
-  EXPECT_TRUE(bench.give_status(RendezvousStatus::kTogether, address_of(2)));
-  EXPECT_EQ(bench.client.relay(), address_of(2));
+  EXPECT_TRUE(bench.give_status(RendezvousStatus::kTogether, test_address(2)));
+  EXPECT_EQ(bench.client.relay(), test_address(2));
 }
 
 TEST(RendezvousClient, SilenceAsksAtMostTwiceASecond) {
@@ -274,7 +268,7 @@ TEST(RendezvousClient, AnyBytesAreSafe) {
     for (int flips = 0; flips < 3 && !bytes.empty(); ++flips) {
       bytes[rng.below(bytes.size())] = static_cast<std::byte>(rng.below(256));
     }
-    bench.answer(address_of(static_cast<uint8_t>(rng.below(4))), bytes);
+    bench.answer(test_address(static_cast<uint8_t>(rng.below(4))), bytes);
   }
 }
 
