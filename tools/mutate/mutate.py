@@ -263,17 +263,27 @@ def built_in(numbered, mutant):
         site, text=site.text if site.is_statement else f"({site.text})", is_constant=True)) for of, site in numbered]
 
 
-def first_catch_built_in(world, parts, numbered, mutant, targets, programs):
-    """The test that catches a bug of the folder `parts`, or None; the others keep their switches."""
-    here = [(of, site) for of, (folder, site) in numbered.items() if folder is parts]
-    parts.put(built_in(here, mutant))
+def first_catch_built_in(world, parts, with_bug, without, targets, programs):
+    """(Whether it is a bug that one could commit, the test that catches it or None). `with_bug`, `without`: (id, site)
+    pairs of the folder `parts`, with the bug built in and without it."""
+    parts.put(with_bug)
     try:
         world.build(targets)
-        return runs.first_catch(programs, 0)[0]
-    except worlds.BuildError:
-        return "the compiler"
+        test = runs.first_catch(programs, 0)[0]
+    except worlds.BuildError as error:
+        if "static assertion failed" in str(error):
+            return True, "a static assertion"
+        return False, None
     finally:
-        parts.put(here)
+        if without:
+            parts.put(without)
+        else:
+            parts.take_out([site for _, site in with_bug])
+    if test:
+        world.build(targets)
+        if not runs.pass_without_a_bug(programs, test):
+            test = None  # it fails without the bug too, on a machine as busy as it is now
+    return True, test
 
 
 def shares(world, folders, count):
@@ -323,23 +333,21 @@ def run_folders(world, counts, options, lines, seed, outcomes):
     tell = progress("bugs that no test passes")
     for i, mutant in enumerate(sorted(passed_by_none), 1):
         parts, site = numbered[mutant]
-        test = first_catch_built_in(world, parts, numbered, mutant, targets[parts.folder], programs[parts.folder])
-        outcomes.add(site, test, test is not None)
+        here = [(of, one) for of, (folder, one) in numbered.items() if folder is parts]
+        is_bug, test = first_catch_built_in(world, parts, built_in(here, mutant), here, targets[parts.folder],
+                                            programs[parts.folder])
+        if is_bug:
+            outcomes.add(site, test, test is not None)
         tell(i, len(passed_by_none))
     for parts, switched in chosen:
         parts.take_out(switched)
     tell = progress("constants")
     for i, (parts, site) in enumerate(alone, 1):
-        parts.put([(0, site)])
-        try:
-            world.build(targets[parts.folder])
-            outcomes.add(site, *runs.first_catch(programs[parts.folder], 0))
-        except worlds.BuildError:
-            outcomes.add(site, "the compiler", True)
-        parts.take_out([site])
+        is_bug, test = first_catch_built_in(world, parts, [(0, site)], [], targets[parts.folder],
+                                            programs[parts.folder])
+        if is_bug:
+            outcomes.add(site, test, True)
         tell(i, len(alone))
-
-
 
 def main():
     parser, options = parse_arguments(sys.argv[1:])

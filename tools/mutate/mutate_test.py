@@ -132,6 +132,37 @@ class BuiltIn(unittest.TestCase):
         self.assertEqual(mutate.with_mutants(b"++a;", mutate.built_in([(3, site)], 3))[0], b";")
 
 
+class FirstCatchBuiltIn(unittest.TestCase):
+    """`build`: what each build of the copy does."""
+
+    SITE = sites.Site("a.cc", 1, 0, 1, "x", "bug", is_constant=True)
+
+    def outcome(self, build, **program):
+        world, parts = mock.Mock(), mock.Mock()
+        world.build.side_effect = build
+        outcome = mutate.first_catch_built_in(world, parts, [(0, self.SITE)], [], [], [Program(**program)])
+        parts.take_out.assert_called_once_with([self.SITE])
+        return outcome
+
+    def test_what_the_compiler_rejects_is_no_bug_unless_an_assertion_says_so(self):
+        rejected = worlds.BuildError("a.cc:1:1: error: narrowing conversion")
+        self.assertEqual(self.outcome([rejected], fails={}), (False, None))
+        asserted = worlds.BuildError("a.cc:9:1: error: static assertion failed: sizes")
+        self.assertEqual(self.outcome([asserted], fails={}), (True, "a static assertion"))
+
+    def test_a_test_that_fails_only_with_it_has_caught_it(self):
+        world, parts, program = mock.Mock(), mock.Mock(), Program({}, {"A.Two"})
+        def build(_):
+            program._fails_without = () if parts.take_out.called else {"A.Two"}
+        world.build.side_effect = build
+        self.assertEqual(mutate.first_catch_built_in(world, parts, [(0, self.SITE)], [], [], [program]),
+                         (True, "A.Two"))
+
+    def test_a_test_that_fails_without_it_too_has_not_caught_it(self):
+        self.assertEqual(self.outcome([None], fails={}), (True, None))
+        self.assertEqual(self.outcome([None, None], fails={}, fails_without={"A.Two"}), (True, None))
+
+
 def python(program, **bounds):
     return bounded.run([sys.executable, "-c", program], dict(os.environ), bounded.Bounds(**{"seconds": 20, **bounds}))
 
@@ -231,15 +262,19 @@ class Bounded(unittest.TestCase):
 
 
 class Program(runs.Program):
-    """Of three tests that all pass the place of bug 1. `fails`: test -> how often it fails, one run each."""
+    """Of three tests that all pass the place of bug 1. `fails`: test -> how often it fails with the bug, one run each;
+    `fails_without`: those that fail without it too."""
 
-    def __init__(self, fails):
+    def __init__(self, fails, fails_without=()):
         super().__init__("", "")
         self.milliseconds = dict.fromkeys(("A.One", "A.Two", "A.Three"), 1)
         self._reaching[1] = set(self.milliseconds)
         self._fails = fails
+        self._fails_without = fails_without
 
     def _run(self, names, mutant):
+        if mutant == 0:
+            return next((name for name in names if name in self._fails_without), None)
         for name in names:
             if self._fails.get(name, 0) > 0:
                 self._fails[name] -= 1
@@ -254,6 +289,22 @@ class Catches(unittest.TestCase):
 
     def test_others_run_when_a_test_fails_once_only(self):
         self.assertEqual(Program({"A.One": 1, "A.Two": 2}).catches(1), "A.Two")
+
+    def test_one_that_fails_without_the_bug_too_has_found_nothing(self):
+        self.assertIsNone(Program({"A.Two": 9}, {"A.Two"}).catches(1))
+        self.assertEqual(Program({"A.One": 9, "A.Two": 9}, {"A.One"}).catches(1), "A.Two")
+
+    def test_a_crash_counts_if_the_tests_pass_without_the_bug(self):
+        class Crashing(Program):
+            def _run(self, names, mutant):
+                return "crash" if mutant and "A.Two" in names else super()._run(names, 0)
+        self.assertEqual(Crashing({}).catches(1), "crash")
+        self.assertIsNone(Crashing({}, {"A.Two"}).catches(1))
+
+    def test_what_is_built_in_is_compared_with_a_build_without_it(self):
+        self.assertTrue(runs.pass_without_a_bug([Program({}), Program({})], "A.Two"))
+        self.assertFalse(runs.pass_without_a_bug([Program({}, {"A.Two"})], "A.Two"))
+        self.assertFalse(runs.pass_without_a_bug([Program({}), Program({}, {"A.Two"})], "crash"))
 
     def test_when_the_tool_is_stopped_what_runs_is_ended(self):
         def is_interrupted(*_):

@@ -23,7 +23,7 @@ NUMBER = re.compile(r"^(0x[0-9a-fA-F']+|[0-9][0-9']*)([uUlLzZ]*)$")
 FRACTION = re.compile(r"^(?=\.?[0-9])[0-9']*\.?[0-9']*([eE][-+]?[0-9]+)?[fF]?$")
 DURATION = re.compile(r"^[0-9][0-9'.]*(ns|us|ms|s|min|h)$")
 # Memory taken in advance: no test sees that it was not.
-RESERVE = re.compile(rb"(\.|->)reserve\([^;]*\)$")
+RESERVE = re.compile(rb"^[^()]*(\.|->)reserve\([^;]*\)$")
 
 
 @dataclasses.dataclass(frozen=True)
