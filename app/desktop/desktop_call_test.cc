@@ -340,14 +340,20 @@ TEST_F(DesktopCallTest, WaylandScreenIsSharedWithPermission) {
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote)) << "the camera again";
 
   desktop.dialog().answer = media::DialogOfADesktop::Answer::kYes;
+  jo.ask(ui::CameraOff{});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
   jo.ask(ui::ShareScreen{});
-  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.shares_screen; }));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
+    return v.peer.shares_screen && !v.peer.camera_off;
+  })) << "a screen is seen with the camera off too";
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
   EXPECT_EQ(desktop.dialog().asked, 2);
 
   desktop.dialog().end_sharing();
   EXPECT_TRUE(jo.is_told("The screen is no longer shared"));
-  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.peer.shares_screen; }));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
+    return !v.peer.shares_screen && v.peer.camera_off;
+  })) << "the camera stays off";
   EXPECT_EQ(desktop.dialog().asked, 2) << "nobody is asked who did not ask";
 }
 

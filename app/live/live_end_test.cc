@@ -110,6 +110,16 @@ TEST_F(EndOfACall, WhatThePersonChangesIsKnownAtTheOtherEnd) {
   EXPECT_TRUE(run_until([&] { return jo->coded > coded + 1; }));
 }
 
+TEST_F(EndOfACall, OneThatMutesIsNoLongerHeard) {
+  join();
+  const auto is_heard = [&] { return lea->call->sample().speaker_dbfs > -60; };
+  ASSERT_TRUE(run_until(is_heard));
+  jo->call->set_muted(true);
+  EXPECT_TRUE(run_until([&] { return !is_heard(); })) << "the other end still hears the tone";
+  jo->call->set_muted(false);
+  EXPECT_TRUE(run_until(is_heard));
+}
+
 TEST_F(EndOfACall, StartsMutedAndWithoutCameraOnRequest) {
   LiveCallOptions options = listener();
   options.person = {.name = "Lea", .muted = true, .camera_off = true};

@@ -352,6 +352,19 @@ TEST_F(Camera, FastSourceIsThinnedOut) {
   EXPECT_GT(last->captured - first->captured, 900ms);
 }
 
+TEST_F(Camera, PicturesWithoutATimeAreAllKept) {
+  std::ofstream(folder_ / "one.raw", std::ios::binary) << std::string(64 * 48 * 3 / 2, 'x');
+  LiveCamera camera{
+      {.id = "gst:multifilesrc num-buffers=10 location=" + (folder_ / "one.raw").string() +
+             " caps=video/x-raw,format=I420,width=64,height=48,framerate=30/1",
+       .size = {64, 48}},
+      clock_};
+  uint64_t taken = 0;
+  ASSERT_TRUE(event_of(camera, Kind::kEnded, [&] { taken += camera.poll_picture() ? 1U : 0U; }));
+  taken += camera.poll_picture() ? 1U : 0U;
+  EXPECT_EQ(taken + camera.dropped(), 10U);
+}
+
 TEST(CameraModes, ChoosesByRateThenSizeThenRaw) {
   const std::vector<CameraMode> modes{
       {{640, 480}, {30, 1}, false}, {{1280, 720}, {10, 1}, false}, {{640, 480}, {30, 1}, true},

@@ -15,10 +15,12 @@
 
 namespace cress {
 
-/// The committed text of golden file `name` in folder golden/ next to `test_file`; empty if there
-/// is none.
+/// Golden file `name` in folder golden/ next to `test_file`: absolute, or relative to the folder in
+/// which the compiler ran, as ccache makes it.
 inline std::filesystem::path golden_path(std::string_view name, const char* test_file) {
-  return std::filesystem::path{test_file}.parent_path() / "golden" / (std::string{name} + ".txt");
+  const std::filesystem::path build = std::filesystem::path{CRESS_BIN}.parent_path();
+  return (build / test_file).lexically_normal().parent_path() / "golden" /
+         (std::string{name} + ".txt");
 }
 
 /// 16 hexadecimal digits that differ when the bytes do (FNV-1a), for outputs that are too long for
