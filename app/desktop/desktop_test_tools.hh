@@ -93,6 +93,15 @@ class Desk {
       return member != nullptr && (!wanted || wanted(*member));
     });
   }
+  /// Waits until the speaker has been silent for so long; the test tone pauses for less than a
+  /// second.
+  bool hears_nothing_for(Duration length) {
+    TimePoint since = clock_.now();
+    return sees([&](const ui::CallView& view) {
+      since = view.speaker_dbfs < -60 ? since : clock_.now();
+      return clock_.now() - since >= length;
+    });
+  }
   void ask(const ui::UserAction& action) { call_->handle(action); }
   void close() { call_.reset(); }
   DesktopCall& call() { return *call_; }
