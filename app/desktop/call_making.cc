@@ -150,7 +150,8 @@ void DesktopCall::set_outputs(live::LiveEndOutputs& outputs) {
   };
   outputs.own_picture = [this](const media::PicturePtr& picture) {
     camera_state_.worked = camera_state_.worked || !sharing_;
-    if (!camera_off_ || sharing_) {
+    // While the close is repeated the camera still runs.
+    if ((!camera_off_ || sharing_) && screen_ != Screen::kEnded) {
       board_.change([&](ui::CallView& view) { view.own = {picture, clock_.now()}; });
     }
   };

@@ -347,6 +347,7 @@ TEST_F(DesktopCallTest, WaylandScreenIsSharedWithPermission) {
   })) << "a screen is seen with the camera off too";
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
   EXPECT_EQ(desktop.dialog().asked, 2);
+  EXPECT_TRUE(lea.is_told("Jo shares a screen."));
 
   desktop.dialog().end_sharing();
   EXPECT_TRUE(jo.is_told("The screen is no longer shared"));

@@ -93,14 +93,17 @@ class Desk {
       return member != nullptr && (!wanted || wanted(*member));
     });
   }
-  /// Waits until the speaker has been silent for so long; the test tone pauses for less than a
-  /// second.
-  bool hears_nothing_for(Duration length) {
+  /// Waits until the view has met `wanted` for so long without a break.
+  bool stays(const std::function<bool(const ui::CallView&)>& wanted, Duration length) {
     TimePoint since = clock_.now();
     return sees([&](const ui::CallView& view) {
-      since = view.speaker_dbfs < -60 ? since : clock_.now();
+      since = wanted(view) ? since : clock_.now();
       return clock_.now() - since >= length;
     });
+  }
+  /// The test tone pauses for less than a second.
+  bool hears_nothing_for(Duration length) {
+    return stays([](const ui::CallView& view) { return view.speaker_dbfs < -60; }, length);
   }
   void ask(const ui::UserAction& action) { call_->handle(action); }
   void close() { call_.reset(); }

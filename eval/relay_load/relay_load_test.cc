@@ -34,9 +34,24 @@ TEST(RelayLoad, AllMembersReceiveEachOtherThroughARealRelay) {
   EXPECT_EQ(result.streams, 12);  // in each room three, to two others each
   EXPECT_GT(result.datagrams_in_per_s, 6 * 30);
   EXPECT_GT(result.datagrams_out_per_s, result.datagrams_in_per_s);
+  EXPECT_EQ(result.joins, 6U);
+  // A receiver's share of what the relay sends: audio, acknowledgements and headers too.
+  EXPECT_GT(result.stream_kbps, 250);
+  EXPECT_LT(result.stream_kbps, 550);
   EXPECT_GT(result.relay_cpu, 0);
-  EXPECT_TRUE(result.sound.p99);
-  EXPECT_TRUE(result.wait_p99);
+  EXPECT_LT(result.relay_cpu, 1);
+  EXPECT_NEAR(result.streams_per_core * result.relay_cpu, result.streams, 1e-6);
+  EXPECT_NEAR(result.datagrams_out_per_core_s * result.relay_cpu, result.datagrams_out_per_s, 1e-3);
+  ASSERT_TRUE(result.sound.p50 && result.sound.p99 && result.sound.p999);
+  EXPECT_GT(*result.sound.p50, 0ms);
+  EXPECT_LE(*result.sound.p50, *result.sound.p99);
+  EXPECT_LE(*result.sound.p99, *result.sound.p999);
+  ASSERT_TRUE(result.wait_p50 && result.wait_p99);
+  EXPECT_LE(*result.wait_p50, *result.wait_p99);
+  EXPECT_GT(result.resident_begin, 1'000'000U);
+  EXPECT_GE(result.resident_most, result.resident_begin);
+  EXPECT_GT(result.resident_end, 1'000'000U);
+  EXPECT_FALSE(result.hostile || result.turn);
 }
 
 TEST(RelayLoad, MemoryIsReleasedWhenAllMembersHaveLeft) {
@@ -64,6 +79,8 @@ struct Refused {
   HostileKind kind;
   std::vector<std::string> reasons;
   uint64_t least;  // of each
+  // Of joins where the kind joins, else of datagrams: see HostileKind.
+  double per_s;
   Duration duration = 6s;
 };
 // An unfinished handshake is abandoned after five seconds.
@@ -86,6 +103,13 @@ TEST_P(Hostility, IsRejectedAndCountedAndDisconnectsNoMember) {
   EXPECT_EQ(result.not_let_in, 0);
   ASSERT_TRUE(result.hostile);
   EXPECT_GT(result.hostile->datagrams_sent, 100U);
+  // Every second turn of a second each is an attack. A busy machine makes it slower, never faster.
+  const double attacked_s = GetParam().duration == kUntilGivenUp ? 4.5 : 2;
+  const auto done =
+      static_cast<double>(result.hostile->joins_begun > 0 ? result.hostile->joins_begun
+                                                          : result.hostile->datagrams_sent);
+  EXPECT_LT(done, 1.25 * GetParam().per_s * attacked_s);
+  EXPECT_GT(done, 0.1 * GetParam().per_s * attacked_s);
   EXPECT_GE(result.hostile->pairs, 2);
   EXPECT_TRUE(result.hostile->attacked.p99);
   for (const std::string& reason : GetParam().reasons) {
@@ -101,24 +125,26 @@ TEST_P(Hostility, IsRejectedAndCountedAndDisconnectsNoMember) {
 INSTANTIATE_TEST_SUITE_P(
     RelayLoad, Hostility,
     ::testing::Values(
-        Refused{HostileKind::kNoise, {"unknown_kind", "bad_handshake", "without_session"}, 200},
-        Refused{HostileKind::kProof, {"handshake_failed", "rate_limited"}, 5, kUntilGivenUp},
-        Refused{HostileKind::kSlowJoin, {"rate_limited"}, 20},
-        Refused{HostileKind::kHalfOpen, {"rate_limited"}, 100},
-        Refused{HostileKind::kProofSpread, {"handshake_failed"}, 20, kUntilGivenUp},
-        Refused{HostileKind::kHalfOpenSpread, {"handshake_failed"}, 20, kUntilGivenUp},
-        Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100},
-        Refused{HostileKind::kFlood, {"member_datagrams_over_limit", "ignored"}, 20},
-        Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20},
-        Refused{HostileKind::kGhost, {"member_control_over_limit"}, 20},
-        Refused{HostileKind::kPingFlood, {"over_limit"}, 200},
-        Refused{HostileKind::kDecoderBomb, {"member_frames_over_limit"}, 100},
-        Refused{HostileKind::kCardStorm, {"member_control_over_limit"}, 100},
-        Refused{HostileKind::kRoamStorm, {"over_limit"}, 100},
+        Refused{
+            HostileKind::kNoise, {"unknown_kind", "bad_handshake", "without_session"}, 200, 20000},
+        Refused{HostileKind::kProof, {"handshake_failed", "rate_limited"}, 5, 200, kUntilGivenUp},
+        Refused{HostileKind::kSlowJoin, {"rate_limited"}, 20, 100},
+        Refused{HostileKind::kHalfOpen, {"rate_limited"}, 100, 1000},
+        Refused{HostileKind::kProofSpread, {"handshake_failed"}, 150, 200, kUntilGivenUp},
+        Refused{HostileKind::kHalfOpenSpread, {"handshake_failed"}, 450, 1000, kUntilGivenUp},
+        Refused{HostileKind::kReplay, {"replayed", "without_session"}, 100, 2100},
+        Refused{HostileKind::kFlood, {"member_datagrams_over_limit", "ignored"}, 20, 10000},
+        Refused{HostileKind::kForged, {"member_messages_malformed", "member_fragments"}, 20, 1000},
+        Refused{HostileKind::kGhost, {"member_control_over_limit"}, 20, 100},
+        Refused{HostileKind::kPingFlood, {"over_limit"}, 200, 6000},
+        Refused{HostileKind::kDecoderBomb, {"member_frames_over_limit"}, 100, 1000},
+        Refused{HostileKind::kCardStorm, {"member_control_over_limit"}, 100, 1000},
+        Refused{HostileKind::kRoamStorm, {"over_limit"}, 100, 6000},
         Refused{
             HostileKind::kProofStorm,
             {"member_control_over_limit", "member_proofs_over_limit", "member_shares_over_limit"},
-            20}),
+            20,
+            2000}),
     [](const auto& kind) {
       std::string name;
       for (const char* at = kHostileNames.at(static_cast<size_t>(kind.param.kind)).name; *at != 0;

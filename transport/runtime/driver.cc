@@ -216,7 +216,7 @@ bool Driver::collect() {
       continue;
     }
     waiting_.push_back(*std::move(transmit));
-    if (waiting_.size() >= kBatchMax && !blocked_) {
+    if (waiting_.size() >= kBatchMax) {
       flush();
     }
   }

@@ -387,6 +387,17 @@ TEST_F(DriverTest, UnsendableDatagramIsCountedAndTheRestSent) {
   EXPECT_EQ(driver_.stats().datagrams_sent, 1U);
 }
 
+TEST_F(DriverTest, MoreThanMayWaitLeavesWhileItIsCollected) {
+  constexpr size_t kCount = 3 * Driver::kWaitingMax;
+  driver_.wake([&](TimePoint) {
+    for (size_t i = 0; i < kCount; ++i) {
+      machine_.out.push_back(message(peer_.local_address(), "one of many"));
+    }
+  });
+  EXPECT_EQ(driver_.stats().datagrams_sent, kCount);
+  EXPECT_EQ(driver_.stats().send_overflow, 0U);
+}
+
 TEST_F(DriverTest, ARefusalReachesTheMachineAndEndsNothing) {
   const Address nobody = UdpSocket{clock_, {.bind = address("127.0.0.1:0")}}.local_address();
   machine_.out.push_back(message(nobody, "hello?"));
