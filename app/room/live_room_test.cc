@@ -47,6 +47,11 @@ struct Guest {
   bool has(live::LiveEvent::Kind kind) const {
     return std::ranges::any_of(events, [kind](const auto& event) { return event.kind == kind; });
   }
+  /// The words of the first such event; "" if there is none.
+  std::string words_of(live::LiveEvent::Kind kind) const {
+    const auto at = std::ranges::find(events, kind, &live::LiveEvent::kind);
+    return at == events.end() ? "" : at->words;
+  }
 
   std::vector<live::LiveEvent> events;
   std::vector<RoomEvent> room_events;
@@ -109,6 +114,80 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
            cem.other("Ben") == nullptr;
   }));
   EXPECT_FALSE(ada.has(live::LiveEvent::Kind::kEnded));
+}
+
+TEST_F(LiveRoomTest, ItsSampleDescribesTheRoomAndEachMember) {
+  Guest ada{clock_, loop_, guest("Ada")};
+  EXPECT_EQ(ada.room->room_sample().number, kNobody) << "before the welcome";
+  EXPECT_EQ(ada.room->room_sample().room, "");
+  Guest ben{clock_, loop_, guest("Ben")};
+  ASSERT_TRUE(run_until([&] {
+    const LiveRoomMember* other = ada.other("Ben");
+    return other != nullptr && other->frame_delay_p95 && ada.sample.video_rate_max &&
+           ada.sample.speaker != kNobody && ben.other("Ada") != nullptr;
+  }));
+  const LiveRoomMember& seen = *ada.other("Ben");
+  EXPECT_EQ(ada.room->room_sample().room, "lab");
+  EXPECT_EQ(seen.member.number, ben.sample.number);
+  EXPECT_EQ(ben.other("Ada")->member.number, ada.sample.number);
+  EXPECT_NE(ada.sample.number, ben.sample.number);
+  EXPECT_TRUE(ada.sample.speaker == ada.sample.number || ada.sample.speaker == ben.sample.number);
+  EXPECT_FALSE(ada.sample.key_code.empty());
+  EXPECT_NE(ada.sample.key_code, ben.sample.key_code);
+  EXPECT_LE(*seen.frame_delay_p50, *seen.frame_delay_p95);
+  // There is one other member, so the delays of all are Ben's.
+  const live::LiveSample all = ada.room->sample();
+  ASSERT_TRUE(all.frame_delay_p50 && all.frame_delay_p95);
+  EXPECT_LE(*all.frame_delay_p50, *all.frame_delay_p95);
+  EXPECT_FALSE(all.sound_delay) << "many voices have many clocks";
+  EXPECT_EQ(ada.words_of(live::LiveEvent::Kind::kConnected),
+            "In the room, by the relay at " + runtime::format_address(socket_->local_address()));
+}
+
+TEST_F(LiveRoomTest, WhatNobodyWantsToSeeIsNotSent) {
+  Guest ada{clock_, loop_, guest("Ada")};
+  Guest ben{clock_, loop_, guest("Ben")};
+  const auto sees = [](Guest& guest, const std::string& name) {
+    const LiveRoomMember* other = guest.other(name);
+    return other != nullptr && other->member.frames_shown > 5;
+  };
+  ASSERT_TRUE(run_until([&] { return sees(ada, "Ben") && sees(ben, "Ada"); }));
+  const auto rate_of_ben = [&] { return ben.room->room_sample().video_rate_max; };
+  ada.room->set_view(kNobody, 0, 0);
+  EXPECT_TRUE(run_until([&] { return rate_of_ben() == DataRate{}; }));
+  ada.room->set_view(kNobody, 4, 360);
+  EXPECT_TRUE(run_until([&] { return rate_of_ben() > DataRate{}; }));
+}
+
+TEST_F(LiveRoomTest, ASilentRelayIsReportedAfterThreeSeconds) {
+  Guest ada{clock_, loop_, guest("Ada")};
+  ASSERT_TRUE(run_until([&] { return ada.has(live::LiveEvent::Kind::kConnected); }));
+  const TimePoint silent_since = clock_.now();
+  driver_.reset();
+  ASSERT_TRUE(run_until([&] { return ada.has(live::LiveEvent::Kind::kUnreachable); }));
+  EXPECT_EQ(ada.words_of(live::LiveEvent::Kind::kUnreachable),
+            "Nothing has been heard of the relay for 3 seconds");
+  EXPECT_GT(clock_.now() - silent_since, 2s);
+}
+
+TEST_F(LiveRoomTest, OfSeveralAddressesOfARelayOneIsEnough) {
+  LiveRoomOptions options = guest("Ada");
+  options.other_relays = {options.relay};
+  options.relay =
+      runtime::UdpSocket{clock_, {.bind = *runtime::parse_address("127.0.0.1:0")}}.local_address();
+  Guest ada{clock_, loop_, options};
+  EXPECT_TRUE(run_until([&] { return ada.has(live::LiveEvent::Kind::kConnected); }));
+}
+
+TEST_F(LiveRoomTest, ARelayThatNeverAnswersIsGivenUpInTime) {
+  LiveRoomOptions options = guest("Ada");
+  driver_.reset();
+  options.connect_max = 300ms;
+  const TimePoint begun = clock_.now();
+  Guest ada{clock_, loop_, options};
+  ASSERT_TRUE(run_until([&] { return ada.has(live::LiveEvent::Kind::kEnded); }));
+  EXPECT_LT(clock_.now() - begun, 5s);
+  EXPECT_FALSE(ada.words_of(live::LiveEvent::Kind::kEnded).empty());
 }
 
 TEST_F(LiveRoomTest, RestartedRelayIsRejoinedAutomatically) {
