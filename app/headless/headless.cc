@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <ostream>
 #include <utility>
 
 #include "app/headless/headless_inputs.hh"
-#include "app/headless/recorder.hh"
+#include "app/headless/recording.hh"
 #include "app/headless/stats.hh"
 #include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"
@@ -22,90 +21,9 @@
 namespace cress::headless {
 namespace {
 
-using room::kNobody;
 using room::MemberNumber;
 
 constexpr Duration kStatsInterval = 1s;
-// If a member joins over and over, each time with a new number, the first ones are recorded.
-constexpr size_t kRecordersMax = 64;
-
-bool is_folder(const std::filesystem::path& path) {
-  return !path.empty() && (!path.has_filename() || std::filesystem::is_directory(path));
-}
-
-/// Writes the displayed video to files: in a call the peer's, in a room the speaker's, or one file
-/// per member.
-class Recording {
- public:
-  Recording(const HeadlessOptions& options, bool of_room)
-      : options_(options), is_folder_(of_room && is_folder(options.video_out)) {
-    if (is_folder_) {
-      std::filesystem::create_directories(options_.video_out);
-    } else if (!options_.video_out.empty()) {
-      open(kNobody, options_.video_out);
-    }
-  }
-
-  void set_speaker(MemberNumber speaker) { speaker_ = speaker; }
-  void handle_left(MemberNumber number) {
-    on_screen_ = on_screen_ == number ? kNobody : on_screen_;
-  }
-  /// `member`: kNobody in a call of two.
-  void add_picture(Duration at, MemberNumber member, const media::PicturePtr& picture) {
-    until_ = std::max(until_, at);
-    if (is_folder_) {
-      if (!recorders_.contains(member) && recorders_.size() < kRecordersMax) {
-        open(member, options_.video_out / fmt::format("member-{}.webm", member));
-      }
-      if (const auto recorder = recorders_.find(member); recorder != recorders_.end()) {
-        recorder->second->add_picture(at, picture);
-      }
-      return;
-    }
-    // The last speaker stays on the screen until another member speaks, and has video.
-    if (on_screen_ == kNobody || member == speaker_) {
-      on_screen_ = member;
-    }
-    if (member == on_screen_ && !recorders_.empty()) {
-      recorders_.begin()->second->add_picture(at, picture);
-    }
-  }
-  void add_sound(Duration at, const media::AudioFrame& samples) {
-    if (!is_folder_ && !recorders_.empty() && has_sound()) {
-      recorders_.begin()->second->add_sound(at, samples);
-    }
-  }
-  void finish(std::ostream& err) {
-    uint64_t left_out = 0;
-    for (auto& [number, recorder] : recorders_) {
-      recorder->finish(until_);
-      left_out += recorder->left_out();
-    }
-    if (left_out > 0) {
-      err << fmt::format(
-          "{}: {} pictures or sounds were left out, the disk or processor was too slow\n",
-          options_.video_out.string(), left_out);
-    }
-  }
-
- private:
-  bool has_sound() const { return options_.video_out.extension() == ".webm"; }
-  void open(MemberNumber number, const std::filesystem::path& path) {
-    recorders_.emplace(number,
-                       std::make_unique<Recorder>(
-                           path, media::MovieOptions{.width = options_.size.width,
-                                                     .height = options_.size.height,
-                                                     .frame_rate = options_.rate,
-                                                     .with_sound = !is_folder_ && has_sound()}));
-  }
-
-  const HeadlessOptions& options_;
-  bool is_folder_;
-  std::map<MemberNumber, std::unique_ptr<Recorder>> recorders_;
-  MemberNumber speaker_ = kNobody;
-  MemberNumber on_screen_ = kNobody;
-  Duration until_{};
-};
 
 /// A call or a room, its files and its end.
 class HeadlessEnd {
@@ -158,7 +76,10 @@ class HeadlessEnd {
 };
 
 void HeadlessEnd::set_outputs(live::LiveEndOutputs& outputs) {
-  recording_.emplace(options_, kind_.is_room);
+  recording_.emplace(RecordingOptions{.path = options_.video_out,
+                                      .size = options_.size,
+                                      .rate = options_.rate,
+                                      .of_room = kind_.is_room});
   outputs.event = [this](const live::LiveEvent& event) { handle_event(event); };
   outputs.played = [this](const app::PlayedAudio& sound) {
     if (connected_at_) {
@@ -171,7 +92,7 @@ void HeadlessEnd::handle_shown(const app::ShownFrame& frame, std::optional<Membe
   frames_.write(frame_line(frame, member));
   if (connected_at_) {
     recording_->add_picture(std::max(frame.shown - *connected_at_, Duration{}),
-                            member.value_or(kNobody), frame.picture);
+                            member.value_or(room::kNobody), frame.picture);
   }
 }
 
@@ -222,7 +143,11 @@ int HeadlessEnd::run() {
   loop_.run();
   stats_.write(stats_line());
   live_->finish();
-  recording_->finish(err_);
+  if (const uint64_t left_out = recording_->finish(); left_out > 0) {
+    err_ << fmt::format(
+        "{}: {} pictures or sounds were left out, the disk or processor was too slow\n",
+        options_.video_out.string(), left_out);
+  }
   stats_.finish();
   frames_.finish();
   const bool peer_left =
