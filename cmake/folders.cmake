@@ -71,8 +71,8 @@ cress_folder(app/live MAY transport/base transport/control/cress transport/sessi
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records
   transport/secure/handshake transport/secure/group transport/secure transport/room media/frame media/source app/call
   app/live TESTS transport/secure/link transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
-cress_folder(app/headless MAY transport/base transport/secure/link transport/runtime media/frame media/source
-  media/gst app/call app/live app/room)
+cress_folder(app/headless MAY transport/base transport/room transport/secure/link transport/runtime media/frame
+  media/source media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
 cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
