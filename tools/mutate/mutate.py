@@ -318,7 +318,10 @@ def run_folders(world, counts, options, lines, seed, outcomes):
             tell(i, len(waiting))
     targets = {folder: [f"{name.replace('/', '-')}-test" for name in [folder, *others]] for folder in counts}
     numbered = build_switched(world, chosen, sorted(set(sum(targets.values(), []))))
-    programs = {folder: test_programs(world, [folder, *others], options.leave_out) for folder in counts}
+    # Many tests mostly wait, so that two programs at a time disturb each other little.
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        learned = pool.map(lambda folder: test_programs(world, [folder, *others], options.leave_out), counts)
+        programs = dict(zip(counts, learned))
     tell = progress("bugs with a switch")
     done = itertools.count(1)
     passed_by_none = []
