@@ -35,8 +35,7 @@ void Leg::handle_loss(TimePoint now, const Carried& carried, const Sources& sour
     return;
   }
   Stream& stream = stream_of(carried.slot);
-  if (carried.index < frame->parts.size() && !frame->parts[carried.index].empty() &&
-      is_worth_repeating(now, stream, *frame)) {
+  if (!frame->forgotten && is_worth_repeating(now, stream, *frame)) {
     push_repeat(now, stream, *frame, carried.index);
   } else {
     miss(*source, *frame);

@@ -335,6 +335,19 @@ TEST(LegRepeat, AnAnchorIsRepeatedUntilANewerKeyFrameWent) {
   }
 }
 
+TEST(LegRepeat, AnAnchorThatIsNoLongerHeldIsMissed) {
+  LegBench bench;
+  begin_with_key_frame(bench);
+  bench.arrive(kTimeZero, {1, 0, FrameKind::kAnchor});
+  bench.feed(kTimeZero + 70ms);
+  bench.feed(kTimeZero + 70ms);
+  ASSERT_EQ(bench.stats.fragments_out, 2U);
+  bench.source().cache.forget_aged(kTimeZero + 3s + kInstant);
+  bench.lose(kTimeZero + 3s + kInstant, 1);
+  EXPECT_EQ(bench.fate(1), Fate::kMissed);
+  EXPECT_EQ(bench.stats.fragments_repeated, 0U);
+}
+
 TEST(LegRepeat, TheKeyFrameItselfIsRepeatedAndGoesFirst) {
   LegBench bench;
   begin_with_key_frame(bench);
