@@ -10,6 +10,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,22 @@ class CommandsGolden : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(CommandsGolden, FiguresAreDescribedInOneColumn) {
+  std::istringstream lines{ran("reproduce --help")};
+  std::set<size_t> columns;
+  int figures = 0;
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string name : {"fig1 ", "loss ", "distributions ", "sensitivity "}) {
+      if (const size_t at = line.find("  " + name); at != std::string::npos) {
+        columns.insert(line.find_first_not_of(' ', at + 2 + name.size()));
+        ++figures;
+      }
+    }
+  }
+  EXPECT_GE(figures, 4);
+  EXPECT_EQ(columns.size(), 1U);
+}
 
 TEST_F(CommandsGolden, HelpIsAsRecorded) {
   const std::string parser = "CLI11 " CLI11_VERSION;

@@ -297,6 +297,14 @@ TEST_F(DesktopCallTest, MissingDevicesAreReportedAndTheCallContinues) {
   }
   EXPECT_TRUE(jo.is_told("No camera was found"));
   EXPECT_TRUE(jo.is_told("No microphone was found"));
+  EXPECT_TRUE(jo.stays(
+      [](const ui::CallView& view) {
+        return std::ranges::none_of(view.notices, [](const ui::Notice& notice) {
+          return notice.text.find("is lost") != std::string::npos;
+        });
+      },
+      1s))
+      << "the preview does not look for what is not there";
   EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.self.camera_off; }));
   jo.ask(ui::Join{lea.view().link});
   ASSERT_TRUE(jo.is_on(Screen::kInCall));

@@ -106,6 +106,15 @@ TEST_F(RoomSceneTest, MemberStateIsShown) {
   EXPECT_TRUE(scene_.room().self_speaks);
 }
 
+TEST_F(RoomSceneTest, ASharedScreenIsShownWithTheCameraOffToo) {
+  join(2, "Ana");
+  scene_.show(2, picture());
+  person(0).camera_off = true;
+  person(0).shares_screen = true;
+  run(200ms);
+  EXPECT_NE(scene_.room().others.at(0).picture.picture, nullptr);
+}
+
 TEST_F(RoomSceneTest, AMemberInWhoseNameOthersSentIsNamedAndNotShown) {
   join(2, "Ana");
   scene_.show(2, picture());

@@ -222,7 +222,7 @@ TEST(EventNames, EveryKindHasItsOwnWord) {
 
 TEST(SampleOfACall, BeginsWithNothing) {
   const LiveSample sample;
-  EXPECT_FALSE(sample.connected);
+  EXPECT_FALSE(sample.connected || sample.is_relayed || sample.is_ipv6);
   EXPECT_EQ(sample.loss_up, 0);
   EXPECT_EQ(sample.loss_down, 0);
   for (const uint64_t count :

@@ -570,6 +570,13 @@ TEST_F(WindowTest, FullScreenFollowsTheView) {
   EXPECT_FALSE(is_full());
 }
 
+TEST_F(WindowTest, ADisplayNeedsNoDriversName) {
+  const std::string kept = SDL_getenv("SDL_VIDEODRIVER");
+  ::unsetenv("SDL_VIDEODRIVER");  // NOLINT(concurrency-mt-unsafe): this thread alone
+  EXPECT_NO_THROW(Window(WindowOptions{}));
+  SDL_setenv("SDL_VIDEODRIVER", kept.c_str(), 1);
+}
+
 TEST(WindowWithoutDisplay, ReportsWhatIsMissing) {
   const char* display = SDL_getenv("DISPLAY");
   const std::string kept = display != nullptr ? display : "";

@@ -132,6 +132,8 @@ TEST(Compare, ValuesMissingInSomeSeedsAreWorse) {
   after[0].numbers.erase("delay95_ms");
   after[1].numbers.erase("delay95_ms");
   EXPECT_EQ(worse(before, after), 1U);
+  const std::string table = comparison_table(compare(before, after, {}), false);
+  EXPECT_NE(table.find("no value any more in 2 of 5 seeds"), std::string::npos) << table;
 }
 
 TEST(Compare, RowsAreMatchedByOptionsIfBothSidesHaveThem) {

@@ -113,13 +113,6 @@ struct Sums {
   }
 };
 
-media::PicturePtr at_size(media::PicturePtr picture, int width, int height) {
-  if (picture->width == width && picture->height == height) {
-    return picture;
-  }
-  return std::make_shared<const media::Picture>(media::scale_picture(*picture, width, height));
-}
-
 /// The frames of one cell on their way from the clip to the score.
 class Cell {
  public:
@@ -169,7 +162,7 @@ class Cell {
       row.ssim = seen.ssim;
     }
     if (y4m_) {
-      y4m_->write(*at_size(screen_, video_.width(), video_.height()));
+      y4m_->write(*media::at_size(screen_, video_.width(), video_.height()));
     }
     return row;
   }
@@ -204,7 +197,7 @@ class Cell {
   }
 
   void code(const media::PicturePtr& original, FrameRow& row) {
-    const media::PicturePtr picture = at_size(original, spec_.width, spec_.height);
+    const media::PicturePtr picture = media::at_size(original, spec_.width, spec_.height);
     const auto budget =
         row.budget_bytes ? std::optional{DataSize{*row.budget_bytes}} : std::nullopt;
     const TimePoint now = kTimeZero + video_.frame_rate().time_of(row.frame);

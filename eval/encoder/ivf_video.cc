@@ -16,14 +16,6 @@ namespace {
 constexpr uint64_t kPicturesMax = 1'000'000;  // nine hours at 30 per second, most of them held
 constexpr int64_t kRateMax = 240;
 
-media::PicturePtr at_size(media::PicturePtr picture, const media::Picture& like) {
-  if (picture->width == like.width && picture->height == like.height) {
-    return picture;
-  }
-  return std::make_shared<const media::Picture>(
-      media::scale_picture(*picture, like.width, like.height));
-}
-
 }  // namespace
 
 bool is_vp8_ivf(const std::filesystem::path& path) {
@@ -69,8 +61,10 @@ std::vector<IvfVideo::Timed> IvfVideo::decode_all(std::istream& stream, DataSize
     if (!shown.empty() && (*frame)->time <= shown.back().time) {
       fail("frame " + std::to_string(number) + ": its time is not after the one before");
     }
-    shown.push_back(
-        {(*frame)->time, shown.empty() ? *picture : at_size(*picture, *shown.front().picture)});
+    shown.push_back({(*frame)->time, shown.empty()
+                                         ? *picture
+                                         : media::at_size(*picture, shown.front().picture->width,
+                                                          shown.front().picture->height)});
     memory += DataSize{static_cast<int64_t>(shown.back().picture->data.size())};
     if (memory > memory_max) {
       fail("its pictures take more than " + std::to_string(memory_max.bytes() >> 20) +

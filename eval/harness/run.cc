@@ -73,14 +73,6 @@ int attempts_at(const Direction& direction, uint32_t frame_id) {
   return coded != direction.coded.end() && coded->frame_id == frame_id ? coded->attempts : 1;
 }
 
-media::PicturePtr at_size_of(const media::Picture& original, media::PicturePtr shown) {
-  if (shown->width == original.width && shown->height == original.height) {
-    return shown;
-  }
-  return std::make_shared<const media::Picture>(
-      media::scale_picture(*shown, original.width, original.height));
-}
-
 metrics::PlayedSound::Kind kind_of(app::SoundKind kind) {
   switch (kind) {
     case app::SoundKind::kNormal:
@@ -121,7 +113,7 @@ void note_frames(const RunSpec& spec, Direction& direction, TimePoint now) {
       // A screen displays pictures in order, however long each was decoded.
       frame->shown = std::max(frame->shown, direction.shown.back().displayed);
     }
-    frame->picture = at_size_of(*original, std::move(frame->picture));
+    frame->picture = media::at_size(std::move(frame->picture), original->width, original->height);
     const auto quality = metrics::picture_quality(*frame->picture, *original);
     direction.shown.push_back({frame->captured, frame->shown, quality.ssim, quality.psnr_db});
     direction.shown_ids.push_back(frame->frame_id);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -127,6 +128,18 @@ TEST(Run, SameSeedSameBytesAsRecordedForEveryCall) {
     GTEST_SKIP() << "golden calls were recorded with other codecs than " << media::codec_versions();
   }
   expect_golden("calls", golden);
+}
+
+TEST(Run, ProgressIsTheShareOfTheTimeThatHasPassed) {
+  const schemes::SchemeContext context;
+  std::vector<double> told;
+  (void)run(flow("cubic", "lte-slow"), context, [&](double share) { told.push_back(share); });
+  ASSERT_GT(told.size(), 10U);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.front(), 0);
+  EXPECT_NEAR(told[told.size() / 2], 0.5, 0.05);
+  EXPECT_GT(told.back(), 0.9);
+  EXPECT_LT(told.back(), 1);
 }
 
 TEST(Run, CallDisplaysAndScoresVideoBothWays) {

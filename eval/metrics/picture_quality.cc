@@ -226,11 +226,8 @@ PictureQuality picture_quality(const media::Picture& shown, const media::Picture
 }
 
 double ssim_to_db(double ssim) {
-  const double distance = 1.0 - ssim;
-  if (distance <= 0.0) {
-    return kSsimDbMax;
-  }
-  return std::min(-10.0 * std::log10(distance), kSsimDbMax);
+  const double distance = std::max(1.0 - ssim, 0.0);
+  return std::min(-10.0 * std::log10(distance), kSsimDbMax);  // infinite for equal pictures
 }
 
 }  // namespace cress::metrics

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -226,7 +227,9 @@ TEST_F(TurnTest, EachDatagramComesThroughOnceToItsLeg) {
   for (uint32_t i = 0; i < 60; ++i) {
     traffic.push_back({.at = i * 5ms, .leg = i % 3, .size = i % 2 == 0 ? 4U : 1100U});
   }
+  const auto begun = std::chrono::steady_clock::now();
   const TurnResult result = run_turn(traffic);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, traffic.back().at) << "each at its time";
   EXPECT_EQ(result.sent, 60U);
   EXPECT_EQ(result.delivered, 60U);
   ASSERT_TRUE(result.p50 && result.p99);

@@ -437,6 +437,16 @@ TEST(RateLimits, KeepAJitteringStreamWholeAndHalveOneThatIsTwiceAsFast) {
   EXPECT_EQ(kept_of_double, 150);
 }
 
+TEST(RateLimits, BeginAgainAfterAPauseOfMoreThanFourPictures) {
+  for (const bool is_longer : {false, true}) {
+    RateLimit limit{{10, 1}};
+    EXPECT_TRUE(limit.keeps(0ms));
+    const Duration next = 100ms + 4 * 100ms + (is_longer ? 1ms : 0ms);
+    EXPECT_TRUE(limit.keeps(next));
+    EXPECT_EQ(limit.keeps(next + 50ms), !is_longer) << "what was missed may be made up for";
+  }
+}
+
 TEST(RateLimits, GoOnWhenTheTimesBeginAgain) {
   RateLimit limit{{30, 1}};
   for (int round = 0; round < 3; ++round) {

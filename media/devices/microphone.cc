@@ -86,6 +86,24 @@ std::string tail(bool processed) {
          " ! appsink name=sink sync=false max-buffers=50 enable-last-sample=false";
 }
 
+/// Gives the probe back, if `listener` holds it.
+class ProbeRelease {
+ public:
+  ProbeRelease(std::shared_ptr<EchoProbe> probe, const void* listener)
+      : probe_(std::move(probe)), listener_(listener) {}
+  ~ProbeRelease() {
+    if (probe_ != nullptr) {
+      probe_->release(listener_);
+    }
+  }
+  ProbeRelease(const ProbeRelease&) = delete;
+  ProbeRelease& operator=(const ProbeRelease&) = delete;
+
+ private:
+  std::shared_ptr<EchoProbe> probe_;
+  const void* listener_;
+};
+
 }  // namespace
 
 /// Threads: the owner's, the keeper's (build and its reports) and GStreamer's (audio). Shared are
@@ -94,12 +112,11 @@ std::string tail(bool processed) {
 class LiveMicrophone::Device {
  public:
   Device(const LiveMicrophoneOptions& options, DeviceClock clock);
-  ~Device();
 
   DeviceOutbox<CapturedSound>& outbox() { return outbox_; }
   void open() {
     outbox_.forget_items();
-    pipeline_->open();
+    pipeline_.open();
   }
   void set_processing(const VoiceProcessing& processing);
 
@@ -130,7 +147,8 @@ class LiveMicrophone::Device {
   Duration feed_begin_{};
   AudioFramer framer_;
   TimePoint last_ended_ = TimePoint::min();
-  std::optional<LivePipeline> pipeline_;  // last: stops before the other members are destroyed
+  ProbeRelease release_;   // once the pipeline no longer uses it
+  LivePipeline pipeline_;  // last: stops before the other members are destroyed
 };
 
 LiveMicrophone::Device::Device(const LiveMicrophoneOptions& options, DeviceClock clock)
@@ -138,21 +156,15 @@ LiveMicrophone::Device::Device(const LiveMicrophoneOptions& options, DeviceClock
       clock_(std::move(clock)),
       id_(parse_device_id(options.id)),
       name_(name_for(id_)),
-      processing_(options.processing) {
+      processing_(options.processing),
+      release_(options.echo_probe, this),
+      pipeline_(pipeline_options()) {
   if (id_.kind == DeviceId::Kind::kFile) {
     require_file(id_.rest);
   } else if (id_.kind == DeviceId::Kind::kPipeline) {
     parse_pipeline(head(id_) + tail(false));
   }
-  pipeline_.emplace(pipeline_options());
-  pipeline_->open();
-}
-
-LiveMicrophone::Device::~Device() {
-  pipeline_.reset();  // then there is no user of the probe left
-  if (options_.echo_probe != nullptr) {
-    options_.echo_probe->release(this);
-  }
+  pipeline_.open();
 }
 
 LivePipelineOptions LiveMicrophone::Device::pipeline_options() {
@@ -256,7 +268,7 @@ void LiveMicrophone::Device::feed_from(std::unique_ptr<AudioSource> source, GstE
 }
 
 void LiveMicrophone::Device::handle_need(GstAppSrc* feed) {
-  const auto lock = pipeline_->streaming();
+  const auto lock = pipeline_.streaming();
   if (frame_ == 0) {
     feed_begin_ = running_now(GST_ELEMENT(feed));
   }
@@ -281,7 +293,7 @@ void LiveMicrophone::Device::handle_sample(GstAppSink* sink) {
   gst_buffer_unmap(buffer, &map);
   const Duration length = audio_duration(static_cast<int64_t>(samples.size()));
   const Duration age = std::max<Duration>(age_of(GST_ELEMENT(sink), sample.get()) - length, 0ms);
-  const auto lock = pipeline_->streaming();
+  const auto lock = pipeline_.streaming();
   if (GST_BUFFER_IS_DISCONT(buffer)) {
     framer_.forget();
   }
@@ -289,7 +301,7 @@ void LiveMicrophone::Device::handle_sample(GstAppSink* sink) {
   if (!announced_.exchange(true)) {
     tell(DeviceEvent::Kind::kStarted, name_ + " is heard.");
   }
-  pipeline_->beat();
+  pipeline_.beat();
   while (const std::optional<FramedSound> frame = framer_.poll_frame()) {
     last_ended_ = std::max(last_ended_, frame->ended);  // never back
     outbox_.put({frame->samples, last_ended_, level_of(frame->samples)});

@@ -160,6 +160,19 @@ TEST_F(Microphone, SecondMicrophoneLeavesTheProbeWithTheFirst) {
   EXPECT_FALSE(third.poll_event());
 }
 
+TEST_F(Microphone, OneThatKeepsTheEchoLeavesTheProbeToOthers) {
+  if (!has_voice_processor()) {
+    GTEST_SKIP() << "GStreamer's webrtcdsp is not installed (gstreamer1.0-plugins-bad)";
+  }
+  const auto probe = std::make_shared<EchoProbe>();
+  LiveMicrophone first{
+      {.id = "test", .processing = {.echo_cancellation = false}, .echo_probe = probe}, clock_};
+  ASSERT_TRUE(event(first, Kind::kStarted));
+  LiveMicrophone second{{.id = "test", .echo_probe = probe}, clock_};
+  ASSERT_TRUE(event(second, Kind::kStarted));
+  EXPECT_FALSE(second.poll_event()) << "it has the probe";
+}
+
 TEST_F(Microphone, FailedDeviceIsReportedAndReturnsOnRetry) {
   LiveMicrophone microphone{
       {.id = "gst:audiotestsrc is-live=true ! identity error-after=5", .processing = kUntouched},

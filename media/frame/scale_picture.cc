@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -142,6 +143,13 @@ Picture scale_picture(const Picture& picture, int width, int height) {
   scale_plane({picture.v(), chroma_width, chroma_height}, scaled.v(), scaled.chroma_width(),
               scaled.chroma_height());
   return scaled;
+}
+
+PicturePtr at_size(PicturePtr picture, int width, int height) {
+  if (picture->width == width && picture->height == height) {
+    return picture;
+  }
+  return std::make_shared<const Picture>(scale_picture(*picture, width, height));
 }
 
 }  // namespace cress::media

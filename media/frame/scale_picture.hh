@@ -11,4 +11,7 @@ namespace cress::media {
 /// machines.) 0.4 ms for 640 × 480 to 480 × 360. Threads: none inside; pure.
 Picture scale_picture(const Picture& picture, int width, int height);
 
+/// The same picture, not a copy, if it has that size already; else scaled.
+PicturePtr at_size(PicturePtr picture, int width, int height);
+
 }  // namespace cress::media

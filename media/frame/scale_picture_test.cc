@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "transport/base/rng.hh"
@@ -155,6 +156,14 @@ TEST(ScalePicture, ColourIsScaledAsBrightnessIs) {
       EXPECT_TRUE(
           std::equal(expected.y(), expected.y() + expected.luma_size(), v ? to.v() : to.u()));
     }
+  }
+}
+
+TEST(AtSize, APictureOfThatSizeIsNotCopied) {
+  const auto picture = std::make_shared<const Picture>(noise(64, 48, 3));
+  EXPECT_EQ(at_size(picture, 64, 48), picture);
+  for (const auto& [width, height] : {std::pair{64, 24}, {32, 48}, {32, 24}}) {
+    EXPECT_EQ(*at_size(picture, width, height), scale_picture(*picture, width, height));
   }
 }
 

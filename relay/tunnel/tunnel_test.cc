@@ -384,7 +384,14 @@ TEST(FlowSlots, FlowsHaveQueuesOfTheirOwnWhileThereAreSome) {
   }
   EXPECT_EQ(used.size(), FlowSlots::kSlots);
   // One more replaces the one that was silent longest.
-  slots.slot_of(kTimeZero + 1ms, key_of(1000), false, nothing);
+  const uint64_t silent = FlowSlots::kSlots / 2;
+  const session::FlowId its_slot = slots.slot_of(kTimeZero, key_of(silent), false, nothing);
+  for (uint64_t flow = 0; flow < FlowSlots::kSlots; ++flow) {
+    if (flow != silent) {
+      slots.slot_of(kTimeZero + 1ms, key_of(flow), false, nothing);
+    }
+  }
+  EXPECT_EQ(slots.slot_of(kTimeZero + 2ms, key_of(1000), false, nothing), its_slot);
   EXPECT_EQ(slots.size(), FlowSlots::kSlots);
   slots.slot_of(kTimeZero + FlowSlots::kIdleMax + 2s, key_of(1), false, nothing);
   EXPECT_EQ(slots.size(), 1U) << "the others are over";

@@ -282,6 +282,19 @@ class Program(runs.Program):
         return None
 
 
+class Learning(unittest.TestCase):
+    def test_tests_that_are_not_known_after_a_crash_are_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/program"
+            with open(program, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\nprintf 'A.One\\t5\\tpassed\\t1 2 \\n' > \"$CRESS_MUTANTS_LOG\"\nkill -6 $$\n")
+            os.chmod(program, 0o755)
+            crashing = runs.Program(program, "")
+            crashing.learn(20)
+        self.assertEqual(crashing.milliseconds, {"A.One": 5})
+        self.assertEqual(crashing.failing, ["the rest of program (crash)"])
+
+
 class Catches(unittest.TestCase):
     def test_a_test_must_fail_twice(self):
         self.assertEqual(Program({"A.Two": 2}).catches(1), "A.Two")

@@ -30,7 +30,8 @@ class Program:
                 file.truncate(REACHED_SIZE)
             how = run_tests(self.path, f"-{self._left_out}", 0, seconds_max,
                             {"CRESS_MUTANTS_LOG": log, "CRESS_MUTANTS_REACHED": reached})
-            if how and " " in how or not os.path.exists(log):
+            # A program that ends early leaves the rest of its tests unknown.
+            if how and (" " in how or how == "crash") or not os.path.exists(log):
                 self.failing.append(f"the rest of {os.path.basename(self.path)} ({how})")
             if not os.path.exists(log):
                 return

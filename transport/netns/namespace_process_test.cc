@@ -266,19 +266,31 @@ TEST_F(Namespaces, CountersIncludeDropsOfTheDevice) {
   EXPECT_EQ(process.routes().addresses().size(), process.has_ipv6() ? 4U : 2U) << "with loopback";
 }
 
-constexpr uid_t kNobody = 65'534;
+// Not 65534, which is what a namespace calls a user that it does not know.
+constexpr uid_t kSomebody = 54'321;
 constexpr int kCannot = 77;
 
 /// Changes from root to an ordinary user on a machine whose TUN is open to all, as most are. False
 /// if that fails.
-bool become_nobody() {
+bool become_somebody() {
   const bool has_tun = unshare(CLONE_NEWNS) == 0 &&
                        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                        mount("none", "/dev/net", "tmpfs", 0, nullptr) == 0 &&
                        mknod("/dev/net/tun", S_IFCHR | 0666, makedev(10, 200)) == 0 &&
                        chmod("/dev/net/tun", 0666) == 0;
-  return has_tun && setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0 &&
-         prctl(PR_SET_DUMPABLE, 1) == 0;
+  return has_tun && setgroups(0, nullptr) == 0 && setgid(kSomebody) == 0 &&
+         setuid(kSomebody) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+TEST_F(Namespaces, RootStaysRootOfTheWholeMachine) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "all tests are a plain user's here";
+  }
+  std::ifstream outside{"/proc/self/uid_map"};
+  const std::string users{std::istreambuf_iterator<char>{outside}, {}};
+  EXPECT_EQ(run_in_namespace(command({"sh", "-c", "[ \"$(cat /proc/self/uid_map)\" = \"$0\" ]",
+                                      users.substr(0, users.size() - 1)})),
+            0);
 }
 
 TEST_F(Namespaces, WorkForAnOrdinaryUser) {
@@ -287,12 +299,12 @@ TEST_F(Namespaces, WorkForAnOrdinaryUser) {
   }
   const pid_t child = fork();
   if (child == 0) {
-    if (!become_nobody()) {
+    if (!become_somebody()) {
       _exit(kCannot);
     }
     int code = 99;
     try {
-      NamespaceOptions options = command({"sh", "-c", "[ $(id -u) = 65534 ] && [ $$ -lt 10 ]"});
+      NamespaceOptions options = command({"sh", "-c", "[ $(id -u) = 54321 ] && [ $$ -lt 10 ]"});
       options.interface = interface();
       options.settings = {{"net/ipv4/tcp_congestion_control", "reno"}};
       code = run_in_namespace(std::move(options));

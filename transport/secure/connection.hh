@@ -96,7 +96,7 @@ class Connection {
   std::optional<Event> poll_event();
   TimePoint poll_timeout() const;
 
-  bool is_connected() const { return peer_ != nullptr && connected_; }
+  bool is_connected() const { return connected_; }
   /// What both people read when nobody with the link is between them; empty: not connected.
   std::string code() const { return is_connected() ? peer_->code() : ""; }
   /// Connected, and datagrams pass through a relay.

@@ -1,5 +1,6 @@
 #include "transport/sim/queue_red.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "transport/base/check.hh"
@@ -80,7 +81,7 @@ bool RedQueue::drops_early(DataSize arriving) {
   // p_a = p_b / (1 - count p_b), count the arrivals let in since the last drop: so the gap between
   // drops is uniform in 1..1/p_b (§7; figure 2 counts one more and loses the longest gap).
   const double spaced = 1.0 - static_cast<double>(since_drop_) * chance;
-  if (rng_.chance(spaced <= chance ? 1.0 : chance / spaced)) {
+  if (rng_.chance(chance / std::max(spaced, chance))) {
     since_drop_ = -1;
     return true;
   }

@@ -113,8 +113,9 @@ void Verus::end_epoch(TimePoint now) {
     s.aim_ms = verus_aim(s.aim_ms, before, largest - before, least, ratio_max_);
     if (before / least > ratio_max_ && s.aim_ms <= least) {
       // At its minimum. With hardly anything in flight, that least delay is obsolete.
-      s.least_ms = in_flight_ < 2.0 ? least + kStarvedStep : least;
-      still = in_flight_ >= 2.0;
+      const bool is_starved = in_flight_ < 2.0;
+      s.least_ms = is_starved ? least + kStarvedStep : least;
+      still = !is_starved;
     }
   }
   if (now >= s.curve_due) {

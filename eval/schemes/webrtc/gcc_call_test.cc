@@ -205,6 +205,17 @@ TEST(GccQualityScaler, StepsDownByThreeQuartersAndAHalfAndUpAgain) {
       << "240 x 180 would be too small";
 }
 
+TEST(GccQualityScaler, ALargePictureStopsAtTheLastStep) {
+  GccQualityScaler scaler{at(0s), {4096, 2304}};
+  std::set<int> widths;
+  for (Duration now = 0s; now < 600s; now += 33ms) {
+    scaler.handle_coded(at(now), 56);
+    widths.insert(scaler.size().width);
+  }
+  EXPECT_EQ(*widths.begin(), scaler.size().width);
+  EXPECT_EQ(scaler.size(), (GccPictureSize{1024, 576})) << "a quarter";
+}
+
 TEST(GccQualityScaler, DroppedPicturesAreAsBadAsCoarseOnes) {
   GccQualityScaler scaler{at(0s), {640, 480}};
   for (int i = 0; i < 90; ++i) {
