@@ -83,10 +83,10 @@ table inet filter {
   chain prerouting { type nat hook prerouting priority -100; jump prerouting_miniupnpd; }
   chain postrouting { type nat hook postrouting priority 110; jump postrouting_miniupnpd; }
 }"""
-# To a router that knows NAT-PMP alone PCP is an unknown version.
+# A router to which the version of PCP is unknown, as to one that speaks NAT-PMP alone.
 NO_PCP = """
 table ip old {
-  chain pre { type filter hook prerouting priority -150; udp dport 5351 @ih,0,8 2 @ih,0,8 set 1; }
+  chain pre { type filter hook prerouting priority -150; udp dport 5351 @ih,0,8 2 @ih,0,8 set 3; }
 }"""
 GRANTING_CONFIG = """ext_ifname={outer}
 listening_ip={inner}
