@@ -66,8 +66,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "may be behind NATs; datagrams take the direct path once there is one")
       ->type_name("HOST:PORT");
   app.add_flag("--no-port-mapping", arguments.no_port_mapping,
-               "In a call through a relay: do not ask the router for a port (PCP, NAT-PMP, UPnP), "
-               "which makes a direct path likelier");
+               "Do not ask the router for a port (PCP, NAT-PMP, UPnP), as is done in a call "
+               "through a relay");
   app.add_option(
       "--link-file", arguments.call.link_file,
       "Read the link to join from this file, which only you may read. With --listen: keep "

@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(!mapper.mapped() || mapper.mapped()->port != 0);
   }
   require(sent <= received + 1);
-  mapper.remove(now);
+  mapper.remove();
   require(!mapper.mapped() && mapper.poll_timeout() == kNever);
   return 0;
 }

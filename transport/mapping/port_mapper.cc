@@ -221,7 +221,7 @@ void PortMapper::handle_network_change(TimePoint now) {
   state_ = mapped_ ? state_ : State::kAsking;
 }
 
-void PortMapper::remove(TimePoint now) {
+void PortMapper::remove() {
   if (state_ == State::kRemoved) {
     return;
   }
@@ -231,7 +231,6 @@ void PortMapper::remove(TimePoint now) {
     } else {
       send(serialize(PmpRequest{options_.client.port, 0, 0}));
     }
-    asked_at_ = now;
   }
   state_ = State::kRemoved;
   mapped_.reset();

@@ -57,7 +57,7 @@ class PortMapper final : public Machine {
   /// Something changed between us and the router, or we have slept: asks again.
   void handle_network_change(TimePoint now);
   /// Tells the router, once, that the port is no longer needed.
-  void remove(TimePoint now);
+  void remove();
 
   /// The address outside that leads to our port; nullopt: none.
   const std::optional<Address>& mapped() const { return mapped_; }
@@ -100,7 +100,7 @@ class PortMapper final : public Machine {
   std::optional<Address> mapped_;
   TimePoint expires_at_ = kNever;
   // The request under way, or the next.
-  bool is_asking_ = true;
+  bool is_asking_ = false;
   TimePoint asked_at_;
   TimePoint ask_at_;
   Duration interval_{};

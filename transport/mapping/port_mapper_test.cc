@@ -93,6 +93,7 @@ TEST_F(PortMapperTest, APcpRouterGrantsAPortAtOnce) {
   EXPECT_EQ(router_.inside_port, 4433);
   EXPECT_EQ(router_.asked_s, 300U);
   EXPECT_EQ(router_.requests, 1U);
+  EXPECT_EQ(last_sent_, serialize(PcpRequest{300, client_, test_nonce(), ipv4(0, 0, 0, 0)}));
 }
 
 TEST_F(PortMapperTest, ARouterWithoutPcpIsAskedByNatPmp) {
@@ -318,8 +319,8 @@ TEST_F(PortMapperTest, RemovalIsSaidOnce) {
     run_for(20ms);
     ASSERT_EQ(router_.inside_port, 4433);
     const size_t before = router_.requests;
-    mapper_.remove(now_);
-    mapper_.remove(now_);
+    mapper_.remove();
+    mapper_.remove();
     mapper_.handle_network_change(now_);
     run_for(1h);
     EXPECT_EQ(router_.inside_port, std::nullopt) << pcp;
@@ -332,7 +333,7 @@ TEST_F(PortMapperTest, RemovalIsSaidOnce) {
 TEST_F(PortMapperTest, WhatWasRefusedIsNotRemoved) {
   router_.result = 2;
   run_for(20ms);
-  mapper_.remove(now_);
+  mapper_.remove();
   run_for(1h);
   EXPECT_EQ(router_.requests, 1U);
 }

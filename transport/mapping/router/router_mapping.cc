@@ -156,7 +156,7 @@ void RouterMapping::remove() {
   }
   upnp_timer_.cancel();
   if (datagrams_) {
-    datagrams_->driver.wake([this](TimePoint now) { datagrams_->mapper.remove(now); });
+    datagrams_->driver.wake([this](TimePoint) { datagrams_->mapper.remove(); });
   }
   if (upnp_) {
     upnp_->remove();
