@@ -73,23 +73,21 @@ std::optional<RouterAnswer> parse_pcp(std::span<const std::byte> bytes) {
 std::optional<RouterAnswer> parse_pmp(std::span<const std::byte> bytes) {
   const auto operation = byte_at(bytes, 1);
   const auto result = read<uint16_t>(bytes, 2);
-  const auto epoch_s = read<uint32_t>(bytes, 4);
   // A refusal may end after the epoch.
   if (operation == (kIsAnswer | kPmpAddress)) {
     if (bytes.size() == kPmpAddressSize) {
-      return PmpAddressAnswer{result, epoch_s, ipv4_at(bytes, 8)};
+      return PmpAddressAnswer{result, ipv4_at(bytes, 8)};
     }
-    return result != 0 ? std::optional<RouterAnswer>{PmpAddressAnswer{result, epoch_s, {}}}
-                       : std::nullopt;
+    return result != 0 ? std::optional<RouterAnswer>{PmpAddressAnswer{result, {}}} : std::nullopt;
   }
   if (operation != (kIsAnswer | kPmpMapUdp)) {
     return std::nullopt;
   }
   if (bytes.size() == kPmpMapping) {
-    return PmpAnswer{result, epoch_s, read<uint16_t>(bytes, 8), read<uint16_t>(bytes, 10),
+    return PmpAnswer{result, read<uint16_t>(bytes, 8), read<uint16_t>(bytes, 10),
                      read<uint32_t>(bytes, 12)};
   }
-  return result != 0 ? std::optional<RouterAnswer>{PmpAnswer{result, epoch_s}} : std::nullopt;
+  return result != 0 ? std::optional<RouterAnswer>{PmpAnswer{.result = result}} : std::nullopt;
 }
 
 }  // namespace

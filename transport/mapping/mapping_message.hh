@@ -59,10 +59,10 @@ struct PcpAnnouncement {
   uint32_t epoch_s = 0;
   friend bool operator==(const PcpAnnouncement&, const PcpAnnouncement&) = default;
 };
-/// NAT-PMP's answers.
+/// NAT-PMP's answers. Their epoch is not used: a router announces a restart to a group
+/// (RFC 6886 §3.2.1) that nobody here listens to.
 struct PmpAnswer {
   uint16_t result = 0;
-  uint32_t epoch_s = 0;
   uint16_t port = 0;
   uint16_t outside_port = 0;
   uint32_t lifetime_s = 0;
@@ -70,7 +70,6 @@ struct PmpAnswer {
 };
 struct PmpAddressAnswer {
   uint16_t result = 0;
-  uint32_t epoch_s = 0;
   Address outside{};  ///< port 0
   friend bool operator==(const PmpAddressAnswer&, const PmpAddressAnswer&) = default;
 };

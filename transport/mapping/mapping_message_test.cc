@@ -26,6 +26,8 @@ MappingNonce nonce_from_1() {
   return nonce;
 }
 
+TEST(MappingMessages, BothProtocolsHaveThePortOfRfc6887) { EXPECT_EQ(kRouterPort, 5351); }
+
 TEST(MappingMessages, PcpRequestsAreWrittenAsInRfc6887) {
   EXPECT_EQ(
       serialize(PcpRequest{.lifetime_s = 0x01020304,
@@ -66,14 +68,19 @@ TEST(MappingMessages, AnswersAreReadAsInTheRfcs) {
   announcement.resize(24);
   EXPECT_EQ(parse_router_answer(announcement), RouterAnswer(PcpAnnouncement{517}));
   EXPECT_EQ(parse_router_answer(bytes({0, 128, 0, 0, 0, 0, 2, 5, 198, 51, 1, 2})),
-            RouterAnswer(PmpAddressAnswer{0, 517, ipv4(198, 51, 1, 2)}));
+            RouterAnswer(PmpAddressAnswer{0, ipv4(198, 51, 1, 2)}));
   EXPECT_EQ(
       parse_router_answer(bytes({0, 129, 0, 0, 0, 0, 2, 5, 0x11, 0x51, 0x9c, 0x40, 0, 0, 1, 0x2c})),
-      RouterAnswer(PmpAnswer{0, 517, 0x1151, 0x9c40, 300}));
+      RouterAnswer(PmpAnswer{0, 0x1151, 0x9c40, 300}));
   EXPECT_EQ(parse_router_answer(bytes({0, 129, 0, 2, 0, 0, 2, 5})),
-            RouterAnswer(PmpAnswer{.result = 2, .epoch_s = 517}));
+            RouterAnswer(PmpAnswer{.result = 2}));
   EXPECT_EQ(parse_router_answer(bytes({0, 128, 0, 3, 0, 0, 2, 5})),
-            RouterAnswer(PmpAddressAnswer{3, 517, {}}));
+            RouterAnswer(PmpAddressAnswer{3, {}}));
+  EXPECT_EQ(parse_router_answer(bytes({0, 129, 1, 1, 0, 0, 2, 5})),
+            RouterAnswer(PmpAnswer{.result = 257}));
+  auto refusal = pcp_answer();
+  refusal[3] = std::byte{11};
+  EXPECT_EQ(std::get<PcpAnswer>(*parse_router_answer(refusal)).result, 11);
   for (const int version : {0, 1, 2, 3}) {
     EXPECT_EQ(parse_router_answer(bytes({version, 0x81, 0, 1, 0, 0, 2, 5})),
               RouterAnswer(UnsupportedVersion{static_cast<uint8_t>(version)}));

@@ -44,7 +44,6 @@ PortMapper::PortMapper(TimePoint now, const PortMapperOptions& options)
     : options_(options), asked_at_(now), ask_at_(now) {
   check(options.router.is_ipv4() && options.client.is_ipv4() && options.client.port != 0,
         "PortMapper: needs IPv4 addresses and a port");
-  begin(now);
 }
 
 void PortMapper::begin(TimePoint now) {
@@ -108,13 +107,11 @@ void PortMapper::handle(TimePoint now, const PmpAddressAnswer& answer) {
   if (protocol_ != MappingProtocol::kNatPmp || !is_asking_ || pmp_outside_) {
     return;
   }
-  (void)note_epoch(now, answer.epoch_s);
   if (answer.result != 0) {
     refuse(now, 0);
     return;
   }
   pmp_outside_ = answer.outside;
-  asks_ = 0;
   interval_ = kFirstInterval;
   ask(now);
 }
@@ -126,7 +123,6 @@ void PortMapper::handle(TimePoint now, const PmpAnswer& answer) {
   if (answer.result != 0) {
     refuse(now, 0);
   } else if (answer.port == options_.client.port) {
-    (void)note_epoch(now, answer.epoch_s);
     Address outside = *pmp_outside_;
     outside.port = answer.outside_port;
     accept(now, outside, answer.lifetime_s);
@@ -144,7 +140,6 @@ void PortMapper::handle(TimePoint now, const UnsupportedVersion& /*answer*/) {
   // RFC 6887 §9 asks for the version that the router prefers. Of those, only NAT-PMP is spoken
   // here, and a router that speaks a draft of PCP most often speaks that too.
   protocol_ = MappingProtocol::kNatPmp;
-  epoch_.reset();
   begin(now);
 }
 

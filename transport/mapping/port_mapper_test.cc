@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "transport/base/rng.hh"
@@ -104,10 +105,23 @@ TEST_F(PortMapperTest, ARouterWithoutPcpIsAskedByNatPmp) {
   EXPECT_EQ(router_.inside_port, 4433);
   EXPECT_EQ(router_.asked_s, 300U);
   EXPECT_EQ(router_.requests, 3U) << "PCP, the address, the port";
+  EXPECT_EQ(last_sent_, serialize(PmpRequest{4433, 4433, 300})) << "the same port, if possible";
   router_.outside = ipv4(198, 51, 1, 9, 41'000);
   run_for(151s);
   EXPECT_EQ(mapper_.mapped(), router_.outside) << "the renewal asks for the address too";
   EXPECT_EQ(router_.requests, 5U);
+  EXPECT_EQ(last_sent_, serialize(PmpRequest{4433, 40'000, 300})) << "the port had so far";
+}
+
+TEST_F(PortMapperTest, EachStepOfNatPmpIsRepeatedQuickly) {
+  reachable_ = false;
+  run_for(10ms);
+  receive(std::vector<std::byte>{{}, std::byte{0x81}, {}, std::byte{1}, {}, {}, {}, {}});
+  run_for(1s);
+  receive(answer());  // the address
+  const size_t before = sent_at_.size();
+  run_for(800ms);
+  EXPECT_EQ(sent_at_.size(), before + 2) << "after 250 and 750 ms";
 }
 
 TEST_F(PortMapperTest, LostRequestsAreRepeatedAsRfc6886Says) {
@@ -233,6 +247,19 @@ TEST_F(PortMapperTest, ARefusalIsAskedAgainLater) {
   }
 }
 
+TEST_F(PortMapperTest, ARefusedRenewalEndsTheMapping) {
+  run_for(10ms);
+  router_.result = 8;
+  router_.granted_s = 20 * 60;
+  run_for(151s);
+  EXPECT_EQ(mapper_.mapped(), std::nullopt);
+  run_for(10min);
+  EXPECT_EQ(mapper_.state(), State::kRefused) << "when the mapping would have expired too";
+  reachable_ = false;
+  run_for(11min);
+  EXPECT_EQ(mapper_.state(), State::kAsking);
+}
+
 TEST_F(PortMapperTest, ARefusalForYearsIsAskedAgainWithinHalfAnHour) {
   router_.result = 8;
   router_.granted_s = 0xffffffff;
@@ -266,8 +293,8 @@ TEST_F(PortMapperTest, AMappingForNoTimeOrToNowhereIsNone) {
   EXPECT_TRUE(refused());
   router_.granted_s = 300;
   for (const Address& nowhere :
-       {ipv4(0, 0, 0, 0, 40'000), ipv4(127, 0, 0, 1, 40'000), ipv4(169, 254, 0, 1, 40'000),
-        ipv4(224, 0, 0, 1, 40'000), ipv4(255, 255, 255, 255, 40'000), ipv4(198, 51, 1, 2, 0),
+       {ipv4(0, 9, 9, 9, 40'000), ipv4(127, 9, 9, 1, 40'000), ipv4(169, 254, 0, 1, 40'000),
+        ipv4(224, 9, 9, 1, 40'000), ipv4(255, 255, 255, 255, 40'000), ipv4(198, 51, 1, 2, 0),
         Address{.ip = {0x20, 1}, .port = 40'000}}) {
     router_.outside = nowhere;
     router_.speaks_pcp = true;
@@ -275,7 +302,7 @@ TEST_F(PortMapperTest, AMappingForNoTimeOrToNowhereIsNone) {
     router_.speaks_pcp = !nowhere.is_ipv4();
     EXPECT_TRUE(refused());
   }
-  router_.outside = ipv4(10, 9, 9, 9, 40'000);
+  router_.outside = ipv4(10, 254, 9, 9, 40'000);
   EXPECT_FALSE(refused()) << "of a router behind another";
 }
 
@@ -290,6 +317,32 @@ TEST_F(PortMapperTest, ARestartedRouterIsAskedAtOnce) {
   EXPECT_EQ(router_.requests, 2U);
   EXPECT_EQ(router_.inside_port, 4433);
   EXPECT_EQ(mapper_.mapped(), router_.outside);
+}
+
+TEST_F(PortMapperTest, AnEpochMayBeOffByWhatRfc6887Allows) {
+  // After 60 s: two seconds, and one in sixteen.
+  for (const auto& [off, is_restart] :
+       std::vector<std::pair<Duration, bool>>{{-5s, false}, {-6s, true}, {6s, false}, {7s, true}}) {
+    router_ = {};
+    mapper_ =
+        PortMapper{now_, {.router = router_address_, .client = client_, .nonce = test_nonce()}};
+    router_.started = now_ - 1000s;
+    run_for(60s + 2ms);
+    router_.started -= off;
+    receive(router_.announcement(now_));
+    run_for(10ms);
+    EXPECT_EQ(router_.requests, is_restart ? 2U : 1U) << to_seconds(off);
+  }
+}
+
+TEST_F(PortMapperTest, ARestartSoonAfterARequestIsAnsweredAfterFourSeconds) {
+  run_for(1s);
+  router_.restart(now_);
+  receive(router_.announcement(now_));
+  run_for(3s - 1ms);
+  EXPECT_EQ(router_.requests, 1U);
+  run_for(2ms);
+  EXPECT_EQ(router_.requests, 2U);
 }
 
 TEST_F(PortMapperTest, AnEpochAheadOfItsTimeIsARestartToo) {
@@ -328,6 +381,16 @@ TEST_F(PortMapperTest, RemovalIsSaidOnce) {
     EXPECT_EQ(mapper_.mapped(), std::nullopt);
     EXPECT_EQ(mapper_.state(), State::kRemoved);
   }
+}
+
+TEST_F(PortMapperTest, WhatMayHaveBeenGrantedIsRemovedToo) {
+  loss_ = 1;
+  run_for(10ms);
+  ASSERT_EQ(mapper_.mapped(), std::nullopt);
+  mapper_.remove();
+  drain();
+  EXPECT_EQ(sent_at_.size(), 2U);
+  EXPECT_EQ(last_sent_, serialize(PcpRequest{0, client_, test_nonce(), ipv4(0, 0, 0, 0)}));
 }
 
 TEST_F(PortMapperTest, WhatWasRefusedIsNotRemoved) {
