@@ -64,7 +64,8 @@ RouterMapping::RouterMapping(UpnpMapper::Parts parts, RouterMappingOptions optio
     : parts_(parts),
       options_(std::move(options)),
       on_change_(std::move(on_change)),
-      upnp_timer_(parts.loop, [this] { begin_upnp(); }) {
+      upnp_timer_(parts.loop, [this] { begin_upnp(); }),
+      report_timer_(parts.loop, [this] { tell(); }) {
   begin();
 }
 
@@ -106,6 +107,12 @@ void RouterMapping::note() {
 }
 
 void RouterMapping::report() {
+  if (mapped() != reported_) {
+    report_timer_.arm(parts_.clock.now());
+  }
+}
+
+void RouterMapping::tell() {
   if (const std::optional<Address> now = mapped(); now != reported_ && !is_removed_) {
     reported_ = now;
     on_change_();

@@ -41,7 +41,8 @@ struct RouterMappingOptions {
 /// UpnpMapper.
 class RouterMapping {
  public:
-  /// `parts` are borrowed. `on_change`: mapped() is another. Not called by the constructor.
+  /// `parts` are borrowed. `on_change`: mapped() is another; called by the loop itself, so
+  /// that it may call remove().
   RouterMapping(UpnpMapper::Parts parts, RouterMappingOptions options,
                 std::function<void()> on_change);
   /// Removes the mapping, which may take UpnpMapper::kRemovalMax.
@@ -66,6 +67,7 @@ class RouterMapping {
   void note();
   void begin_upnp();
   void report();
+  void tell();
 
   UpnpMapper::Parts parts_;
   RouterMappingOptions options_;
@@ -76,6 +78,7 @@ class RouterMapping {
   std::unique_ptr<Datagrams> datagrams_;
   std::unique_ptr<UpnpMapper> upnp_;
   runtime::EventLoop::Timer upnp_timer_;
+  runtime::EventLoop::Timer report_timer_;
 };
 
 }  // namespace cress::mapping
