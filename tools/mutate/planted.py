@@ -36,8 +36,6 @@ PLANTED = (
         "transport/secure/records/replay_window.cc", "number >= floor_", "true"),
     Bug("a call stays on its relay: a search for a direct path that failed is not repeated",
         "transport/secure/path/peer_direct.cc", "direct_->has_own()", "false"),
-    Bug("who crashed cannot come back: its place at the relay stays taken",
-        "relay/calls/call_relay.cc", "now < end->heard + options_.replace_after", "true"),
 )
 
 INSIDER = (
