@@ -44,6 +44,7 @@ The link is in quotes because of its '#'. With "test" as input a test picture an
 struct Arguments {
   bool headless = false;
   bool listens = false;
+  bool no_port_mapping = false;
   std::string size = "640x360";
   int frame_rate = 30;
   std::string prefer = "balanced";
@@ -64,6 +65,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "With --listen or a window: calls begin at this relay's HOST:PORT, so that both ends "
          "may be behind NATs; datagrams take the direct path once there is one")
       ->type_name("HOST:PORT");
+  app.add_flag("--no-port-mapping", arguments.no_port_mapping,
+               "Do not ask the router for a port (PCP, NAT-PMP, UPnP), as is done in a call "
+               "through a relay");
   app.add_option(
       "--link-file", arguments.call.link_file,
       "Read the link to join from this file, which only you may read. With --listen: keep "
@@ -144,6 +148,7 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
   }
   options.call.link_file = arguments.call.link_file;
   given("--relay", options.call.relay);
+  options.call.asks_router = !arguments.no_port_mapping;
   if (app.count("--size") > 0) {
     options.call.camera_size = parse_size(arguments.size);
   }
@@ -189,6 +194,7 @@ int execute_headless(const CLI::App& app, Arguments& arguments, std::ostream& ou
   call.size = parse_size(arguments.size);
   call.rate = {arguments.frame_rate, 1};
   call.prefer = parse_preference(arguments.prefer).value();
+  call.asks_router = !arguments.no_port_mapping;
   call.progress = isatty(STDERR_FILENO) != 0;
   return headless::run_headless(call, out, err);
 }

@@ -35,6 +35,9 @@ cress_folder(transport/secure MAY transport/base transport/secure/crypto transpo
 cress_folder(transport/room MAY transport/base transport/session TESTS transport/control/cress)
 cress_folder(transport/runtime MAY transport/base TESTS transport/control/cress transport/session)
 cress_folder(transport/netns MAY transport/base transport/runtime)
+cress_folder(transport/mapping MAY transport/base)
+cress_folder(transport/mapping/router MAY transport/base transport/secure/crypto transport/runtime transport/netns
+  transport/mapping)
 cress_folder(transport/sim MAY transport/base)
 cress_folder(traces MAY transport/base transport/runtime transport/sim traces/saturate TESTS traces/emulate)
 cress_folder(traces/saturate MAY transport/base transport/runtime transport/sim TESTS traces traces/emulate)
@@ -66,13 +69,13 @@ cress_folder(relay MAY transport/base transport/secure/handshake transport/secur
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
 cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/records
-  transport/secure/link transport/secure transport/runtime media/frame media/source media/devices app/call TESTS
-  transport/sim traces traces/emulate media/gst)
+  transport/secure/link transport/secure transport/runtime transport/mapping transport/mapping/router media/frame
+  media/source media/devices app/call TESTS transport/sim traces traces/emulate media/gst)
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records
   transport/secure/handshake transport/secure/group transport/secure transport/room media/frame media/source app/call
   app/live TESTS transport/secure/link transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
-cress_folder(app/headless MAY transport/base transport/room transport/secure/link transport/runtime media/frame
-  media/source media/gst app/call app/live app/room)
+cress_folder(app/headless MAY transport/base transport/room transport/secure/link transport/runtime transport/mapping
+  media/frame media/source media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
 cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)

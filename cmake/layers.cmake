@@ -5,7 +5,7 @@ get_filename_component(root ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 include(${CMAKE_CURRENT_LIST_DIR}/folders.cmake)
 
 # Code without I/O does not know the event loop, and what is not a test or a bench does not know the simulator.
-set(real_time transport/netns app/live app/room app/headless app/desktop app relay/daemon relay/tunnel relay
+set(real_time transport/netns transport/mapping/router app/live app/room app/headless app/desktop app relay/daemon relay/tunnel relay
   traces traces/saturate traces/emulate eval/cellsim eval/relay_load eval)
 foreach(folder ${cress_folders})
   if(transport/runtime IN_LIST cress_may_${folder} AND NOT folder IN_LIST real_time)

@@ -10,6 +10,7 @@ pkg_check_modules(vpx REQUIRED IMPORTED_TARGET GLOBAL vpx)
 pkg_check_modules(opus REQUIRED IMPORTED_TARGET GLOBAL opus)
 pkg_check_modules(gstreamer REQUIRED IMPORTED_TARGET GLOBAL gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0)
 pkg_check_modules(libportal REQUIRED IMPORTED_TARGET GLOBAL libportal)
+pkg_check_modules(miniupnpc REQUIRED IMPORTED_TARGET GLOBAL miniupnpc)
 
 if(CRESS_PROGRAMS)
   foreach(package IN ITEMS CLI11 fmt nlohmann_json)

@@ -6,8 +6,10 @@
 Makes an Internet with a relay and homes behind NATs of the four kinds, and checks: all sixteen pairs connect within 1 s
 of dialing, and are direct within 2 s where that is possible, without a late frame or more than two concealed frames of audio; two in one house
 and two behind a provider's NAT that hairpins are direct; a direct path that dies is replaced within half a second, and
-an end that changes to another NAT, or from IPv4 to IPv6, is back within one second. Run by ctest as `nat-lab`; needs root, nft and ip, and
-exits with 77 where they are missing. Everything is in namespaces that end with this program. NATs forget a UDP flow
+an end that changes to another NAT, or from IPv4 to IPv6, is back within one second; two behind symmetric NATs are direct
+within 2 s if one of the routers grants ports by PCP, NAT-PMP or UPnP (by miniupnpd, without which these scenarios are
+skipped), and the port is closed after the call. Run by ctest as `nat-lab`; needs root, nft and ip, and exits with 77
+where they are missing. Everything is in namespaces that end with this program. NATs forget a UDP flow
 after 30 s. A scenario that fails is tried once more, alone: these are measurements in real time.
 """
 
@@ -71,6 +73,33 @@ table ip own {{
   chain input {{ type filter hook input priority filter; iifname "{outer}" ct state new drop; }}
 }}"""
 
+# Where miniupnpd adds and removes the ports that it grants.
+GRANTING_RULES = """
+table inet filter {
+  chain miniupnpd { }
+  chain prerouting_miniupnpd { }
+  chain postrouting_miniupnpd { }
+  chain forward { type filter hook forward priority 0; jump miniupnpd; }
+  chain prerouting { type nat hook prerouting priority -100; jump prerouting_miniupnpd; }
+  chain postrouting { type nat hook postrouting priority 110; jump postrouting_miniupnpd; }
+}"""
+# A router to which the version of PCP is unknown, as to one that speaks NAT-PMP alone.
+NO_PCP = """
+table ip old {
+  chain pre { type filter hook prerouting priority -150; udp dport 5351 @ih,0,8 2 @ih,0,8 set 3; }
+}"""
+GRANTING_CONFIG = """ext_ifname={outer}
+listening_ip={inner}
+enable_upnp={upnp}
+enable_natpmp={datagrams}
+secure_mode=yes
+uuid=6c1f4b2e-1111-4222-8333-00005e0053af
+"""
+
+
+class Skipped(Exception):
+    """A scenario that this machine has no means for."""
+
 
 def run(*words, text=None):
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
@@ -92,6 +121,7 @@ class World:
         self.processes = []
         self.links = itertools.count(1)
         self.homes = itertools.count(1)
+        self.outer = {}  # interface of each NAT
         self.net = self.namespace("net")
         inside(self.net, "ip", "addr", "add", f"{RELAY}/32", "dev", "lo")
         config = folder / f"{name}.toml"
@@ -124,6 +154,7 @@ class World:
         """A NAT whose outer address is the second of `network` (three numbers), towards `outer_near`."""
         box = self.namespace(f"{what}{next(self.homes)}")
         _, outer = self.join(outer_near, f"{network}.1/24", box, f"{network}.2/24")
+        self.outer[box] = outer
         inside(box, "nft", "-f", "-", text=(RULES[kind] + FOR_NOBODY).format(outer=outer, inside=inside_address, address=f"{network}.2"))
         return box
 
@@ -133,6 +164,22 @@ class World:
         host = self.namespace(f"host{number}")
         self.join(box, f"10.0.{number}.1/24", host, f"10.0.{number}.2/24")
         return host
+
+    def granting_home(self, kind, number, protocol):
+        """A host behind a NAT of that kind, whose router grants ports by that protocol."""
+        if not shutil.which("miniupnpd"):
+            raise Skipped("needs miniupnpd (Debian package miniupnpd-nftables)")
+        box = self.nat(kind, self.net, f"198.51.{number}")
+        host = self.namespace(f"host{number}")
+        inner, _ = self.join(box, f"10.0.{number}.1/24", host, f"10.0.{number}.2/24")
+        inside(box, "nft", "-f", "-", text=GRANTING_RULES + (NO_PCP if protocol == "NAT-PMP" else ""))
+        config = self.folder / f"{self.name}-router{number}.conf"
+        by_upnp = protocol == "UPnP"
+        config.write_text(GRANTING_CONFIG.format(outer=self.outer[box], inner=inner, upnp="yes" if by_upnp else "no",
+                                                 datagrams="no" if by_upnp else "yes"))
+        self.start(box, f"router{number}", "miniupnpd", "-d", "-f", config, "-P", config.with_suffix(".pid"))
+        time.sleep(.5)
+        return box, host
 
     def join_ipv6(self, near, far, network, up=True):
         """A wire without NAT between two namespaces; returns its name at the far end, which gets its address if `up`."""
@@ -160,9 +207,9 @@ class World:
                           "test", "--size", "160x96", "--fps", "15", "--stats", self.folder / f"{self.name}-{what}.jsonl",
                           "--frames", self.folder / f"{self.name}-{what}.csv", *words)
 
-    def dial(self, listener, joiner, meanwhile=(), seconds=CALL_SECONDS, relay=f"{RELAY}:4747"):
+    def dial(self, listener, joiner, meanwhile=(), seconds=CALL_SECONDS, relay=f"{RELAY}:4747", options=()):
         """A call; `meanwhile`: (seconds after dialing, what to do). Returns what both ends wrote."""
-        self.call(listener, "listener", "--listen", "--relay", relay)
+        self.call(listener, "listener", "--listen", "--relay", relay, *options)
         out = self.folder / f"{self.name}-listener.out"
         until = time.monotonic() + 10
         while not out.read_text(encoding="utf-8").endswith("\n"):
@@ -173,7 +220,7 @@ class World:
         time.sleep(.3)
         link = out.read_text(encoding="utf-8").strip()
         dialed = time.monotonic()
-        process = self.call(joiner, "joiner", "--duration", f"{seconds}s", link)
+        process = self.call(joiner, "joiner", "--duration", f"{seconds}s", *options, link)
         for after, work in meanwhile:
             time.sleep(max(0, dialed + after - time.monotonic()))
             work()
@@ -334,16 +381,37 @@ def to_ipv6(world):
     return judge(*seen, "direct", gap_max=1.07, age_max_ms=1100, concealed_max=100)
 
 
+def granted(protocol, grants=0, options=()):
+    """Both behind symmetric NATs, which cannot be punched; the router of the listener (0) or the joiner grants ports."""
+    def scenario(world):
+        hosts = [world.home("symmetric", 2 - grants) if which != grants else None for which in (0, 1)]
+        box, hosts[grants] = world.granting_home("symmetric", 1 + grants, protocol)
+        seen = world.dial(*hosts, options=options)
+        problems, numbers = judge(*seen, "relay" if options else "direct")
+        by = seen[1 - grants].samples[-1]["port_mapping"] if seen[1 - grants].samples else "nothing"
+        require(problems, by == ("" if options else protocol), f"the port was granted by \"{by}\"")
+        ports = subprocess.run(["ip", "netns", "exec", box, "nft", "list", "chain", "inet", "filter",
+                                "prerouting_miniupnpd"], capture_output=True, text=True, check=True).stdout
+        require(problems, "dnat" not in ports, f"the router still has a port open: {ports}")
+        return problems, numbers
+    return scenario
+
+
 SCENARIOS = {f"{left} and {right}": pair(left, right) for left in KINDS for right in KINDS}
 SCENARIOS |= {"one house": one_house, "double NAT": double_nat, "one provider that hairpins": one_provider,
               "the direct path dies": dead_path, "the listener changes its network": other_network(0),
               "the joiner changes its network": other_network(1), "from IPv4 to IPv6": to_ipv6}
+SCENARIOS |= {f"a router grants ports by {protocol} to the {('listener', 'joiner')[grants]}": granted(protocol, grants)
+              for protocol, grants in (("PCP", 0), ("PCP", 1), ("NAT-PMP", 0), ("UPnP", 0), ("UPnP", 1))}
+SCENARIOS |= {"a router that grants ports is not asked": granted("PCP", 0, ["--no-port-mapping"])}
 
 
 def play(number, name, folder, programs):
     world = World(f"w{number}", folder, programs)
     try:
         return SCENARIOS[name](world)
+    except Skipped as why:
+        return None, str(why)
     except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
         return [str(error)], ""
     finally:
@@ -388,7 +456,7 @@ def main():
     if not names:
         parser.error(f"--only {options.only}: no scenario's name contains that; --list prints them")
     in_own_namespaces()
-    failed = 0
+    failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(5) as pool:
         folder = pathlib.Path(folder)
         first = pool.map(lambda at: play(at[0], at[1], folder, options.bin.resolve()), enumerate(names))
@@ -397,9 +465,12 @@ def main():
             if problems:
                 print(f"again: {name}: {'; '.join(problems)}")
                 problems, numbers = play(number, name, folder, options.bin.resolve())
-            print(f"{'FAILED' if problems else 'ok':6}  {name}: {'; '.join([numbers, *problems])}")
+            word = "skip" if problems is None else "FAILED" if problems else "ok"
+            print(f"{word:6}  {name}: {'; '.join([numbers, *(problems or [])])}")
             failed += bool(problems)
-    print(f"nat_lab: {len(names) - failed} of {len(names)} scenarios hold")
+            skipped += problems is None
+    print(f"nat_lab: {len(names) - failed - skipped} of {len(names)} scenarios hold" +
+          (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 
 

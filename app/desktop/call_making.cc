@@ -161,6 +161,7 @@ bool DesktopCall::open_call(live::LiveCallOptions options) {
   options.devices = device_options();
   options.person = person();
   options.prefer = options_.prefer;
+  options.asks_router = options_.asks_router;
   live::LiveOutputs outputs;
   set_outputs(outputs);
   outputs.shown = [this](const app::ShownFrame& frame) {

@@ -10,7 +10,19 @@ bool DesktopCall::open_room(room::LiveRoomOptions options, const secure::Link& l
   options.prefer = options_.prefer;
   room::LiveRoomOutputs outputs;
   set_outputs(outputs);
-  outputs.room = [this](const room::RoomEvent& event) { handle_room_event(event); };
+  outputs.room = [this](const room::RoomEvent& event) {
+    if (room_ != nullptr) {
+      handle_room_event(event);
+      return;
+    }
+    // Still inside its constructor, which opens devices: on a busy machine that takes longer than
+    // to join.
+    loop_.post([this, event, call = call_] {
+      if (call == call_ && room_ != nullptr) {
+        handle_room_event(event);
+      }
+    });
+  };
   outputs.shown = [this](const room::RoomShown& shown) { show_member(shown); };
   scene_ = std::make_unique<RoomScene>(
       link.room, [this](ui::Tone tone, const std::string& words) { notify(tone, words); });

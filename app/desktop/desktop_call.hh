@@ -53,6 +53,8 @@ struct DesktopCallOptions {
   std::filesystem::path link_file{};
   /// Overrides the settings for this run: HOST:PORT of the relay at which calls begin.
   std::optional<std::string> relay{};
+  /// In a call through a relay the router is asked for a port.
+  bool asks_router = true;
   /// Size of the pictures sent on a good link; on a bad one they get smaller automatically.
   media::PictureSize camera_size{1280, 720};
   media::FrameRate camera_rate{};

@@ -175,6 +175,7 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   call.connect_max = options.wait.value_or(call.connect_max);
   call.person = person_of(options);
   call.prefer = options.prefer;
+  call.asks_router = options.asks_router;
   call.devices = device_options(options);
   std::optional<live::ListeningLink> own_link;
   if (options.link.empty()) {

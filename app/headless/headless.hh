@@ -20,6 +20,8 @@ struct HeadlessOptions {
   /// HOST:PORT of a relay at which a listener waits, so that it can be called behind NATs; empty:
   /// none, or that of the kept link.
   std::string relay{};
+  /// In a call through a relay the router is asked for a port.
+  bool asks_router = true;
   /// The file that keeps a listener's link over restarts; empty: each call has a new link.
   std::filesystem::path link_file{};
   /// The name that the other end sees.

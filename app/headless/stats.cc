@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "transport/base/text_file.hh"
+#include "transport/mapping/port_mapper.hh"
 
 namespace cress::headless {
 namespace {
@@ -106,6 +107,7 @@ std::string sample_line(const live::LiveSample& sample) {
   ordered_json line = sample_json(sample);
   line["code"] = sample.code;
   line["path"] = !sample.connected ? "" : sample.is_relayed ? "relay" : "direct";
+  line["port_mapping"] = sample.mapped_by ? mapping::name_of(*sample.mapped_by) : "";
   return text_of(line);
 }
 

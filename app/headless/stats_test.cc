@@ -58,11 +58,12 @@ TEST(Stats, ASampleIsALineOfNumbersInTheirUnits) {
   live::LiveSample one = sample();
   one.code = "1111 2222 3333";
   const std::string start = std::string{"{"} + kSample + R"(,"code":"1111 2222 3333","path":)";
-  EXPECT_EQ(sample_line(one), start + R"("direct"})");
+  EXPECT_EQ(sample_line(one), start + R"("direct","port_mapping":""})");
   one.is_relayed = true;
-  EXPECT_EQ(sample_line(one), start + R"("relay"})");
+  one.mapped_by = mapping::MappingProtocol::kNatPmp;
+  EXPECT_EQ(sample_line(one), start + R"("relay","port_mapping":"NAT-PMP"})");
   one.connected = false;
-  EXPECT_TRUE(sample_line(one).ends_with(R"("path":""})"));
+  EXPECT_TRUE(sample_line(one).ends_with(R"("path":"","port_mapping":"NAT-PMP"})"));
 }
 
 TEST(Stats, UnknownValuesAreNull) {

@@ -1,5 +1,7 @@
 #include "app/live/live_call.hh"
 
+#include <algorithm>
+#include <optional>
 #include <variant>
 
 namespace cress::live {
@@ -20,12 +22,20 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   return secure;
 }
 
+/// The first IPv4 address: with IPv6 no router need be asked.
+std::optional<Address> map_towards(const LiveCallOptions& options) {
+  const auto found = std::ranges::find_if(options.relays, &Address::is_ipv4);
+  return options.asks_router && found != options.relays.end() ? std::optional{*found}
+                                                              : std::nullopt;
+}
+
 LiveEndOptions end_options(const LiveCallOptions& options) {
   return {.socket = {.bind = options.bind,
                      .answer_from_asked = options.role == secure::Role::kListener,
                      .first_bytes = runtime::FirstBytes{secure::kRecordKind, secure::kLastKind}},
           .devices = options.devices,
-          .person = options.person};
+          .person = options.person,
+          .map_towards = map_towards(options)};
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct LiveCallOptions {
   std::vector<Address> other_listeners{};
   /// Addresses of a relay at which the two ends meet, instead of `listener`; empty: none.
   std::vector<Address> relays{};
+  /// Of a call through a relay: the router on the way there is asked for a port (LiveEndOptions).
+  bool asks_router = true;
   /// How long a joiner tries, and a listener to reach its relay.
   Duration connect_max = 30s;
   LiveDevicesOptions devices{};

@@ -1,5 +1,7 @@
 #include "app/live/live_end.hh"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -30,15 +32,25 @@ LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
       driver_({clock, loop, socket_, *machine_}),
       ticks_(loop, [this] { tick(); }),
       goodbye_(loop, [this] { tell_end(); }),
+      map_towards_(options.map_towards),
       devices_(clock, loop, options.devices, device_outputs()) {}
 
 void LiveEnd::begin() {
   machine_->on_drained([this](TimePoint now) { drained(now); });
   network_ = std::make_unique<runtime::NetworkWatch>(loop_, [this](const runtime::NetworkChange&) {
     socket_.forget_asked_addresses();
+    if (mapping_) {
+      mapping_->handle_network_change();
+    }
     report_local_addresses();
     wake([this](TimePoint now) { machine_->handle_network_change(now); });
   });
+  if (map_towards_) {
+    mapping_ = std::make_unique<mapping::RouterMapping>(
+        mapping::UpnpMapper::Parts{clock_, loop_},
+        mapping::RouterMappingOptions{.local = socket_.local_address(), .far = *map_towards_},
+        [this] { report_local_addresses(); });
+  }
   report_local_addresses();
   devices_.set_muted(person_.muted);
   devices_.set_camera_off(person_.camera_off);
@@ -47,7 +59,12 @@ void LiveEnd::begin() {
 }
 
 void LiveEnd::report_local_addresses() {
-  const std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
+  std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
+  if (const auto mapped = mapping_ ? mapping_->mapped() : std::nullopt) {
+    // Second, so that a machine with many addresses does not lose it.
+    local.insert(local.begin() + static_cast<ptrdiff_t>(std::min<size_t>(local.size(), 1)),
+                 *mapped);
+  }
   wake([&](TimePoint now) { machine_->set_local_addresses(now, local); });
 }
 
@@ -160,6 +177,9 @@ void LiveEnd::end(TimePoint now, const std::string& reason) {
   if (!end_reason_) {
     end_reason_ = reason;
     goodbye_.arm(now + kGoodbyeMax);
+    if (mapping_) {
+      mapping_->remove();
+    }
   }
 }
 
@@ -196,6 +216,7 @@ LiveSample LiveEnd::sample() const {
   sample.code = machine_->code();
   sample.is_ipv6 = machine_->connection().is_ipv6();
   sample.is_relayed = machine_->connection().is_relayed();
+  sample.mapped_by = mapping_ ? mapping_->protocol() : std::nullopt;
   if (const session::Endpoint* endpoint = machine_->endpoint()) {
     note_endpoint(now, *endpoint, machine_->loss(), sample);
     const app::LinkReport link = machine_->peer_link().value_or(app::LinkReport{});

@@ -10,6 +10,7 @@
 #include "app/live/live_machine.hh"
 #include "app/live/live_sample.hh"
 #include "app/live/session_meter.hh"
+#include "transport/mapping/router/router_mapping.hh"
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
@@ -31,6 +32,9 @@ struct LiveEndOptions {
   LiveDevicesOptions devices{};
   app::PersonState person{};
   LiveWords words{};
+  /// The router on the way to this address (a relay's) is asked for a port, so that the other end
+  /// can reach our socket past it: mapping::RouterMapping. nullopt: none is asked.
+  std::optional<Address> map_towards{};
 };
 
 /// The destinations of any live end's outputs; each may be empty. Called in the loop's thread.
@@ -119,6 +123,8 @@ class LiveEnd {
   runtime::Driver driver_;
   runtime::EventLoop::Timer ticks_;
   runtime::EventLoop::Timer goodbye_;
+  std::optional<Address> map_towards_;
+  std::unique_ptr<mapping::RouterMapping> mapping_;
   std::unique_ptr<runtime::NetworkWatch> network_;
   LiveDevices devices_;
 };

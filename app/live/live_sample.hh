@@ -7,6 +7,7 @@
 #include "media/devices/sound_level.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/mapping/port_mapper.hh"
 
 namespace cress::live {
 
@@ -39,6 +40,8 @@ struct LiveSample {
   /// In a call of two: datagrams pass through a relay.
   bool is_relayed = false;
   bool is_ipv6 = false;
+  /// How our router lets others reach us past it; nullopt: it does not, or was not asked.
+  std::optional<mapping::MappingProtocol> mapped_by{};
   DataRate forecast;       ///< of the link from here
   DataRate peer_forecast;  ///< of the link to here, as reported by the other end
   DataRate sent;           ///< over the last second, records as sent, without UDP and IP

@@ -74,15 +74,38 @@ void draw_room_event(Scenario& scenario, Rng& rng) {
   }
 }
 
+NatKind draw_nat(Rng& rng) { return static_cast<NatKind>(rng.below(5)); }
+
+/// What only a call through a relay has.
+void draw_relayed_fault(Scenario& scenario, Rng& rng, bool& has_restarted) {
+  switch (rng.below(4)) {
+    case 0:
+      scenario.restart_relay();
+      return;
+    case 1:
+      scenario.blackout_past_relay(from_seconds(rng.uniform(0.2, 6)));
+      return;
+    default:
+      draw_fault(scenario, rng, false, has_restarted);
+      return;
+  }
+}
+
 }  // namespace
 
 std::string run_drawn(uint64_t seed, std::vector<std::string>* steps) {
   Rng rng = Rng{seed}.fork(1);
   Scenario scenario{seed};
   const bool is_room = rng.chance(0.5);
+  // Of its own stream: the other scenarios of a seed are what they were.
+  Rng relay_rng = Rng{seed}.fork(2);
+  const bool is_relayed = !is_room && relay_rng.chance(0.4);
   scenario.link(draw_plan(rng, is_room));
   if (is_room) {
     scenario.room(2 + rng.below(4));
+  } else if (is_relayed) {
+    const NatKind ada = draw_nat(relay_rng);
+    scenario.relayed_call(ada, draw_nat(relay_rng));
   } else {
     scenario.call();
   }
@@ -91,13 +114,22 @@ std::string run_drawn(uint64_t seed, std::vector<std::string>* steps) {
   for (uint64_t faults = 1 + rng.below(5); faults > 0; --faults) {
     if (is_room && rng.chance(0.4)) {
       draw_room_event(scenario, rng);
+    } else if (is_relayed) {
+      draw_relayed_fault(scenario, rng, has_restarted);
     } else {
       draw_fault(scenario, rng, !is_room, has_restarted);
     }
     scenario.run(from_seconds(rng.uniform(0.2, 4)));
   }
   // Of what happened last, recovery may take its time: an outage's back-off, and a rejoin.
-  scenario.run(20s).strangers(150).check_settled();
+  scenario.run(20s).strangers(150);
+  // The longest time until the direct path is searched for again, and found.
+  constexpr Duration kSearchMax = 65s;
+  for (Duration waited{}; is_relayed && !scenario.takes_best_path() && waited < kSearchMax;
+       waited += 5s) {
+    scenario.run(5s);
+  }
+  scenario.check_settled();
   if (steps != nullptr) {
     *steps = scenario.steps();
   }

@@ -65,10 +65,15 @@ class Person final : public Machine {
 
   void hang_up(TimePoint now) { machine_->hang_up(now); }
   void handle_network_change(TimePoint now) { machine_->handle_network_change(now); }
+  void set_local_addresses(TimePoint now, const std::vector<Address>& addresses) {
+    machine_->set_local_addresses(now, addresses);
+  }
 
   const std::string& name() const { return name_; }
   uint64_t seed() const { return seed_; }
   bool is_finished() const { return machine_->is_finished(); }
+  /// In a call: its datagrams pass through the relay.
+  bool is_relayed() const { return machine_->connection().is_relayed(); }
   /// Names of the others in this member's list; empty in a call.
   std::set<std::string> others() const;
   /// By the other's name; in a call the key is "".

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "eval/swarm/seat.hh"
@@ -59,7 +60,20 @@ std::unique_ptr<sim::Link> make_link(const LinkPlan& plan, uint64_t seed) {
                        .queue = std::make_unique<sim::DropTailQueue>(plan.queue)});
 }
 
+const char* describe(NatKind kind) {
+  static constexpr std::array<const char*, 5> kNames{
+      "no NAT", "a full-cone NAT", "a restricted NAT", "a port-restricted NAT", "a symmetric NAT"};
+  return kNames.at(static_cast<size_t>(kind));
+}
+
 }  // namespace
+
+bool can_be_direct(NatKind one, NatKind other) {
+  const auto hides = [](NatKind a, NatKind b) {
+    return a == NatKind::kSymmetric && (b == NatKind::kSymmetric || b == NatKind::kPortRestricted);
+  };
+  return !hides(one, other) && !hides(other, one);
+}
 
 Scenario::Scenario(uint64_t seed) : seed_(seed), rng_(seed) {
   world_.set_watch([this](TimePoint /*now*/, const sim::Datagram& datagram) {
@@ -144,7 +158,9 @@ std::unique_ptr<Person> Scenario::make_person(const Seat& seat) {
   options.connection.secret = secret();
   const bool listens = &seat == seats_.front().get();
   options.connection.role = listens ? secure::Role::kListener : secure::Role::kJoiner;
-  if (!listens) {
+  if (kind_ == Kind::kRelayedCall) {
+    options.connection.relays = {address_of(0)};
+  } else if (!listens) {
     in_link_ = seats_.front()->address;
     options.connection.listener = in_link_;
   }
@@ -178,8 +194,66 @@ Scenario& Scenario::call() {
   return *this;
 }
 
+/// Nothing if the person has no NAT.
+sim::Nat* Scenario::make_nat(Seat& seat) {
+  using Scope = sim::NatOptions::Scope;
+  if (seat.nat_kind == NatKind::kNone) {
+    return nullptr;
+  }
+  sim::NatOptions options{.outside = address_of(++addresses_)};
+  options.outside.port = 40'000;
+  options.mapping =
+      seat.nat_kind == NatKind::kSymmetric ? Scope::kAddressAndPort : Scope::kEndpoint;
+  options.filtering = seat.nat_kind == NatKind::kFullCone     ? Scope::kEndpoint
+                      : seat.nat_kind == NatKind::kRestricted ? Scope::kAddress
+                                                              : Scope::kAddressAndPort;
+  seat.nats.push_back(std::make_unique<sim::Nat>(options));
+  return seat.nats.back().get();
+}
+
+void Scenario::tell_addresses(Seat& seat) {
+  seat.person->set_local_addresses(now() + seat.clock_offset, {seat.address});
+}
+
+void Scenario::wire_up_relayed() {
+  for (const auto& seat : seats_) {
+    const Seat& other = *seats_[seat == seats_.front() ? 1 : 0];
+    for (auto* link : {&seat->up, &seat->down, &seat->past}) {
+      *link = make_link(seat->plan, seed_ * 100 + ++links_);
+    }
+    world_.connect(seat->id, relay_id_, *seat->up);
+    world_.connect(relay_id_, seat->id, *seat->down);
+    world_.connect(seat->id, other.id, *seat->past);
+  }
+}
+
+Scenario& Scenario::relayed_call(NatKind ada, NatKind bo) {
+  note(fmt::format("a call of two through a relay; behind {} and {}", describe(ada), describe(bo)));
+  kind_ = Kind::kRelayedCall;
+  relay_ = make_relay();
+  relay_id_ = world_.add(*relay_, {.address = address_of(0)});
+  for (const NatKind kind : {ada, bo}) {
+    Seat& seat = add(name_of(seats_.size()));
+    seat.nat_kind = kind;
+    seat.id = seats_.size();
+    seat.person = make_person(seat);
+    seat.id = world_.add(
+        *seat.person,
+        {.address = seat.address, .nat = make_nat(seat), .clock_offset = seat.clock_offset});
+    tell_addresses(seat);
+  }
+  wire_up_relayed();
+  know_cameras();
+  for (const auto& seat : seats_) {
+    world_.drain(seat->id);
+  }
+  return *this;
+}
+
 std::unique_ptr<relay::RelayMachine> Scenario::make_relay() const {
-  auto relay = std::make_unique<relay::RelayMachine>(now(), relay::RelayMachineOptions{});
+  relay::RelayMachineOptions options;
+  options.calls.calls_max = kind_ == Kind::kRelayedCall ? 1 : 0;
+  auto relay = std::make_unique<relay::RelayMachine>(now(), options);
   relay->open({.name = "lab", .access = secure::derive_room(secret()).access});
   return relay;
 }
@@ -226,6 +300,9 @@ Scenario& Scenario::restart(size_t person) {
   if (kind_ == Kind::kCall && person == 0) {
     place(seat, in_link_);
   }
+  if (kind_ == Kind::kRelayedCall) {
+    tell_addresses(seat);
+  }
   know_cameras();
   world_.drain(seat.id);
   return *this;
@@ -243,7 +320,7 @@ void Scenario::know_cameras() {
   for (const auto& viewer : seats_) {
     for (const auto& other : seats_) {
       if (viewer != other && viewer->person && other->person) {
-        viewer->person->expect_camera(kind_ == Kind::kCall ? "" : other->name, *other->person);
+        viewer->person->expect_camera(is_room() ? other->name : "", *other->person);
       }
     }
   }
@@ -267,6 +344,24 @@ void Scenario::set_down(Seat& seat, bool is_down) {
   const Seat& wired = kind_ == Kind::kCall ? *seats_.front() : seat;
   wired.up->set_down(is_down);
   wired.down->set_down(is_down);
+  for (const auto& one : seats_) {
+    if (one->past) {
+      one->past->set_down(is_down);
+    }
+  }
+}
+
+Scenario& Scenario::blackout_past_relay(Duration length) {
+  note("nothing passes but through the relay");
+  for (const bool is_down : {true, false}) {
+    for (const auto& seat : seats_) {
+      seat->past->set_down(is_down);
+    }
+    if (is_down) {
+      run(length);
+    }
+  }
+  return *this;
 }
 
 Scenario& Scenario::blackout(size_t person, Duration length) {
@@ -291,13 +386,16 @@ Scenario& Scenario::blackout(Duration length) {
 
 void Scenario::place(Seat& seat, const Address& address) {
   seat.address = address;
-  world_.move(seat.id, address);
+  world_.move(seat.id, address, make_nat(seat));
 }
 
 Scenario& Scenario::move(size_t person) {
   Seat& seat = *seats_.at(person);
   note(fmt::format("{} moves to another network", seat.name));
   place(seat, address_of(++addresses_));
+  if (kind_ == Kind::kRelayedCall) {
+    tell_addresses(seat);
+  }
   seat.person->handle_network_change(now() + seat.clock_offset);
   world_.drain(seat.id);
   return *this;

@@ -27,6 +27,12 @@ struct LinkPlan {
   DataSize queue{150'000};
 };
 
+/// What is between a person and the Internet: none, or one of RFC 3489's four.
+enum class NatKind : uint8_t { kNone, kFullCone, kRestricted, kPortRestricted, kSymmetric };
+/// Whether probes of both ends open a path: not where one hides behind a port that the other cannot
+/// learn, and does not let unknown ones in.
+bool can_be_direct(NatKind one, NatKind other);
+
 /// A whole call or room in virtual time, as a plan that is carried out while it is written:
 ///
 ///   Scenario scenario{7};
@@ -51,6 +57,8 @@ class Scenario {
   // Participants.
   /// Two persons, "Ada" listening and "Bo" joining.
   Scenario& call();
+  /// The same, of two behind NATs who meet at a relay; each has links to the relay and past it.
+  Scenario& relayed_call(NatKind ada, NatKind bo);
   /// A relay with a room of `members`, named "Ada", "Bo", "Cem", ...
   Scenario& room(size_t members);
   Scenario& join();
@@ -64,7 +72,10 @@ class Scenario {
   /// All links of a person (without one: of everybody) carry nothing for this long.
   Scenario& blackout(Duration length);
   Scenario& blackout(size_t person, Duration length);
-  /// The person's address changes; they are notified, as by a real network.
+  /// Of a relayed call: nothing passes between the two but through the relay.
+  Scenario& blackout_past_relay(Duration length);
+  /// The person's address changes, and their NAT for one of the same kind; they are notified, as by
+  /// a real network.
   Scenario& move(size_t person);
   /// Datagrams from strangers to everybody: noise, and replays of observed ones.
   Scenario& strangers(size_t datagrams);
@@ -78,6 +89,8 @@ class Scenario {
 
   /// The age of the newest picture, maximum over all pairs of those present.
   Duration frame_age() const { return oldest_picture().age; }
+  /// Of a relayed call: it is direct where that is possible, for both.
+  bool takes_best_path() const;
   /// How long what waits in the longest queue of any link takes.
   Duration queue_delay() const;
   size_t people() const;
@@ -93,7 +106,7 @@ class Scenario {
 
  private:
   struct Seat;
-  enum class Kind { kNone, kCall, kRoom };
+  enum class Kind { kNone, kCall, kRelayedCall, kRoom };
   struct Oldest {
     Duration age{};
     const Seat* viewer = nullptr;
@@ -104,6 +117,10 @@ class Scenario {
   std::unique_ptr<Person> make_person(const Seat& seat);
   void place(Seat& seat, const Address& address);
   void wire_up(Seat& seat);
+  void wire_up_relayed();
+  sim::Nat* make_nat(Seat& seat);
+  void tell_addresses(Seat& seat);
+  bool is_room() const { return kind_ == Kind::kRoom; }
   void know_cameras();
   void note(const std::string& step);
   void pass(Duration length);
@@ -111,6 +128,7 @@ class Scenario {
   void overhear(const sim::Datagram& datagram);
   void check_person(const Seat& seat);
   void check_relay();
+  void check_paths(uint64_t forwarded_before);
   /// Datagrams and records that persons and the relay took for those of their peers, so far.
   uint64_t accepted() const;
   Oldest oldest_picture() const;

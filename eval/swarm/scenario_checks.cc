@@ -24,7 +24,7 @@ Scenario::Oldest Scenario::oldest_picture() const {
       if (viewer == other) {
         continue;
       }
-      const auto sight = viewer->person->sights().find(kind_ == Kind::kCall ? "" : other->name);
+      const auto sight = viewer->person->sights().find(is_room() ? other->name : "");
       const Duration age = sight == viewer->person->sights().end()
                                ? Duration::max()
                                : now() + other->clock_offset - sight->second.captured;
@@ -39,7 +39,7 @@ Scenario::Oldest Scenario::oldest_picture() const {
 Duration Scenario::queue_delay() const {
   Duration longest{};
   for (const auto& seat : seats_) {
-    for (const sim::Link* link : {seat->up.get(), seat->down.get()}) {
+    for (const sim::Link* link : {seat->up.get(), seat->down.get(), seat->past.get()}) {
       if (link != nullptr) {
         longest = std::max(longest, link->queued() / seat->plan.rate);
       }
@@ -88,14 +88,39 @@ uint64_t Scenario::accepted() const {
   return count;
 }
 
-/// What a relay keeps is bounded for each member.
+/// What a relay keeps is bounded for each member. Of calls it keeps one: the two have one link.
 void Scenario::check_relay() {
+  if (relay_->calls() > 1) {
+    fail(fmt::format("the relay keeps {} calls", relay_->calls()));
+  }
   const relay::RoomOptions bounds;
   for (const relay::MemberView& member : relay_->member_views("lab")) {
     if (member.cached > bounds.cache.bytes_max || member.waiting > 2 * bounds.leg_queue_max) {
       fail(fmt::format("the relay keeps {} bytes of a member's frames, {} wait for it",
                        member.cached.bytes(), member.waiting.bytes()));
     }
+  }
+}
+
+bool Scenario::takes_best_path() const {
+  const bool is_direct = can_be_direct(seats_[0]->nat_kind, seats_[1]->nat_kind);
+  return std::ranges::all_of(
+      seats_, [&](const auto& seat) { return seat->person->is_relayed() != is_direct; });
+}
+
+/// Of a relayed call: it takes the direct path where there is one, and the relay has nothing to do
+/// then.
+void Scenario::check_paths(uint64_t forwarded_before) {
+  const bool is_direct = can_be_direct(seats_[0]->nat_kind, seats_[1]->nat_kind);
+  if (!takes_best_path()) {
+    fail(is_direct ? "datagrams go through the relay, although there is a direct path"
+                   : "datagrams go where no path can be");
+  }
+  // Media are a hundred datagrams a second.
+  constexpr uint64_t kStrayMax = 40;
+  const uint64_t forwarded = relay_->call_stats().datagrams - forwarded_before;
+  if (is_direct && forwarded > kStrayMax) {
+    fail(fmt::format("the relay forwards {} datagrams of a direct call", forwarded));
   }
 }
 
@@ -114,6 +139,7 @@ Scenario& Scenario::check_settled() {
     before.push_back({seat->person->speech_played(), unaccounted(*seat->person)});
   }
   note("the network is good");
+  const uint64_t forwarded = relay_ != nullptr ? relay_->call_stats().datagrams : 0;
   Duration longest{};
   for (int i = 0; i < 8; ++i) {
     pass(500ms);
@@ -125,6 +151,9 @@ Scenario& Scenario::check_settled() {
   }
   if (here.size() < 2) {
     return *this;
+  }
+  if (kind_ == Kind::kRelayedCall) {
+    check_paths(forwarded);
   }
   if (const Oldest oldest = oldest_picture(); oldest.age > kFreshWithin) {
     fail(fmt::format("the network is good, but {} sees {} as of {:.1f} s ago", oldest.viewer->name,

@@ -69,6 +69,33 @@ TEST(Scenario, ARoomOfTenIsJoinedWithinASecond) {
   RecordProperty("one_by_one_ms", static_cast<int>(to_milliseconds(last)));
 }
 
+TEST(Scenario, ARelayedCallFindsTheDirectPathAfterABlackout) {
+  // The first search, and the one five seconds later, find nothing.
+  Scenario scenario{10};
+  scenario.relayed_call(NatKind::kPortRestricted, NatKind::kRestricted)
+      .blackout_past_relay(12s)
+      .expect("it goes through the relay", [](Scenario& s) { return !s.takes_best_path(); })
+      .expect("the picture is fresh", [](Scenario& s) { return s.frame_age() < 300ms; })
+      .run(8s)
+      .expect("it is direct", [](Scenario& s) { return s.takes_best_path(); })
+      .check_settled();
+  EXPECT_EQ(scenario.report(), "");
+}
+
+TEST(Scenario, ARelayedCallSurvivesWhatItsRelayAndItsEndsDo) {
+  Scenario scenario{11};
+  scenario.relayed_call(NatKind::kSymmetric, NatKind::kSymmetric)
+      .run(3s)
+      .restart_relay()
+      .run(3s)
+      .restart(0)
+      .run(8s)
+      .move(1)
+      .run(3s)
+      .check_settled();
+  EXPECT_EQ(scenario.report(), "");
+}
+
 TEST(Scenario, ViolationsAreReportedWithSeedAndStep) {
   Scenario scenario{6};
   scenario.call().run(1s).expect("pigs fly", [](Scenario&) { return false; });

@@ -20,6 +20,9 @@ struct Scenario::Seat {
       former;  // kept: the world may hold references until the next step
   std::unique_ptr<sim::Link> up;
   std::unique_ptr<sim::Link> down;
+  std::unique_ptr<sim::Link> past;  // of a relayed call: to the other person, past the relay
+  NatKind nat_kind = NatKind::kNone;
+  std::vector<std::unique_ptr<sim::Nat>> nats;  // the last is in use
   sim::World::HostId id = 0;
   bool is_here = true;
   uint64_t starts = 0;

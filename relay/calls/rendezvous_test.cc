@@ -111,6 +111,34 @@ TEST(Rendezvous, AFailingPathIsTriedLessAndLessOften) {
   EXPECT_LE(call.joiner.count<PathChanged>(), 12U);
 }
 
+TEST(Rendezvous, ASearchThatFailsIsRepeated) {
+  RendezvousWorld world;
+  bool is_closed = true;
+  bool is_probed = false;
+  world.watch = [&](const secure::Flight& flight) {
+    is_probed = is_probed || !is_relays(flight);
+    return is_relays(flight) || !is_closed;
+  };
+  world.add(Role::kListener, 1, Door::kPortRestricted);
+  Node& joiner = world.add(Role::kJoiner, 2, Door::kPortRestricted);
+  const auto are_probed = [&](Duration length) {
+    is_probed = false;
+    world.run_for(length);
+    return is_probed;
+  };
+  // For two seconds, and then after 5, 10, 20, 40, 60 and 60 s.
+  EXPECT_TRUE(are_probed(3s));
+  for (const Duration pause : {5s, 10s, 20s, 40s, 60s, 60s}) {
+    EXPECT_FALSE(are_probed(pause - 3s)) << to_seconds(pause);
+    EXPECT_TRUE(are_probed(3s)) << to_seconds(pause);
+  }
+  EXPECT_TRUE(joiner.connection->is_relayed());
+  is_closed = false;
+  world.run_for(61s);
+  EXPECT_FALSE(joiner.connection->is_relayed());
+  EXPECT_EQ(joiner.count<PathChanged>(), 1U);
+}
+
 TEST(Rendezvous, ADirectCallNeedsTheRelayNoMore) {
   DirectCall call;
   const TimePoint gone = call.now();

@@ -34,6 +34,8 @@ PLANTED = (
         "transport/room/outbox.cc", "outcome.kind == session::MessageOutcome::Kind::kDelivered", "true"),
     Bug("a stranger's replay is accepted: the window accepts numbers that it has forgotten",
         "transport/secure/records/replay_window.cc", "number >= floor_", "true"),
+    Bug("a call stays on its relay: a search for a direct path that failed is not repeated",
+        "transport/secure/path/peer_direct.cc", "direct_->has_own()", "false"),
 )
 
 INSIDER = (

@@ -236,6 +236,51 @@ std::vector<Prefix> RouteSocket::destinations() {
   return found;
 }
 
+std::optional<Route> RouteSocket::route_to(const Address& destination) {
+  rtmsg body{};
+  body.rtm_family = family_of(destination);
+  const auto bytes_of_destination = own_bytes(destination);
+  body.rtm_dst_len = narrow<unsigned char>(8 * bytes_of_destination.size());
+  NetlinkRequest request{RTM_GETROUTE, NLM_F_ACK, body};
+  request.add(RTA_DST, bytes_of_destination);
+  std::optional<Route> found;
+  request.on_message = [&](const nlmsghdr& header, std::span<const char> bytes) {
+    if (header.nlmsg_type != RTM_NEWROUTE || bytes.size() < sizeof(rtmsg)) {
+      return;
+    }
+    rtmsg told{};
+    std::memcpy(&told, bytes.data(), sizeof told);
+    if (told.rtm_family != body.rtm_family ||
+        (told.rtm_type != RTN_UNICAST && told.rtm_type != RTN_LOCAL)) {
+      return;
+    }
+    const auto read = [&](std::span<const char> value) {
+      Address address;
+      if (body.rtm_family == AF_INET) {
+        address.ip[10] = address.ip[11] = 0xff;
+      }
+      std::memcpy(address.ip.data() + (address.ip.size() - value.size()), value.data(),
+                  value.size());
+      return address;
+    };
+    found.emplace();
+    for_each_attribute(bytes.subspan(NLMSG_ALIGN(sizeof told)), [&](int type, auto value) {
+      if (value.size() != bytes_of_destination.size()) {
+        return;
+      }
+      if (type == RTA_GATEWAY) {
+        found->router = read(value);
+      } else if (type == RTA_PREFSRC) {
+        found->source = read(value);
+      }
+    });
+  };
+  if (socket_.exchange(request) != 0) {
+    return std::nullopt;
+  }
+  return found;
+}
+
 std::string format_prefix(const Prefix& prefix) {
   return runtime::host_of(prefix.address) + "/" + std::to_string(prefix.length);
 }

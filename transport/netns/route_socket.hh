@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,16 @@ struct InterfaceOptions {
   std::vector<Prefix> routes{};
 };
 
+/// The way of packets to one destination; ports are 0.
+struct Route {
+  /// The router that they are handed to; nullopt: the destination is on the same wire, or this
+  /// machine.
+  std::optional<Address> router;
+  /// The source address that they get unless the sender has chosen one.
+  Address source;
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
 /// What an interface has carried since it was created.
 struct InterfaceCounters {
   uint64_t received = 0;
@@ -59,6 +70,8 @@ class RouteSocket {
   std::vector<Prefix> addresses();
   /// The destinations of all routes, of every table.
   std::vector<Prefix> destinations();
+  /// The kernel's choice for packets to `destination`; nullopt: there is none.
+  std::optional<Route> route_to(const Address& destination);
   int handle() const { return socket_.handle(); }
 
  private:

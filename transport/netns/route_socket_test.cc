@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -73,6 +75,37 @@ TEST_F(RouteSocketTest, ListsTheDestinationsOfAllRoutes) {
                 return std::ranges::count(all, Prefix{*runtime::parse_address(ip), length}) > 0;
               };
               return has("127.0.0.0:0", 8) && !has("10.0.0.0:0", 8) ? 7 : 1;
+            }),
+            7);
+}
+
+TEST_F(RouteSocketTest, TellsTheRouterOnTheWayToADestination) {
+  EXPECT_EQ(inside([] {
+              // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): a process of its own
+              if (std::system("ip link set lo up && ip link add n0 type veth peer name n1 && "
+                              "ip link set n0 up && ip link set n1 up && "
+                              "ip addr add 10.9.0.2/24 dev n0 && "
+                              "ip route add default via 10.9.0.1 dev n0 && "
+                              "ip route add unreachable 203.0.113.0/24") != 0) {
+                return 1;
+              }
+              RouteSocket routes;
+              const auto to = [&](const char* far) {
+                return routes.route_to(*runtime::parse_address(far));
+              };
+              const Address own = *runtime::parse_address("10.9.0.2:0");
+              const Address router = *runtime::parse_address("10.9.0.1:0");
+              if (to("198.51.100.1:4747") != Route{router, own}) {
+                return 2;
+              }
+              if (to("10.9.0.9:4747") != Route{std::nullopt, own}) {
+                return 3;
+              }
+              const auto loopback = to("127.0.0.1:4747");
+              if (!loopback || loopback->router) {
+                return 4;
+              }
+              return !to("203.0.113.1:9") && !to("[2001:db8::1]:9") ? 7 : 5;
             }),
             7);
 }

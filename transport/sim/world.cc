@@ -66,6 +66,11 @@ void World::move(HostId host, const Address& address) {
   }
 }
 
+void World::move(HostId host, const Address& address, Nat* nat) {
+  hosts_.at(host).options.nat = nat;
+  move(host, address);
+}
+
 void World::replace(HostId host, Machine* machine) {
   free_address(host);
   hosts_.at(host).machine = machine;

@@ -48,6 +48,8 @@ class World {
 
   /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void move(HostId host, const Address& address);
+  /// The same to behind another NAT; nullptr: to where there is none.
+  void move(HostId host, const Address& address, Nat* nat);
   /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void replace(HostId host, Machine* machine);
   /// The host is gone for good, and its links with it. Not while the world steps.

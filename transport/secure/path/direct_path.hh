@@ -39,6 +39,9 @@ class DirectPath {
   bool handle_answer(const Address& from, const PathProbeAnswer& answer);
   /// At `at` both ends begin to probe each other's addresses, for kRound.
   void begin_round(TimePoint at) { round_at_ = at; }
+  /// A round is to begin.
+  bool awaits_round() const { return round_at_ != kNever; }
+  bool has_own() const { return !own_.empty(); }
   /// While the path in use is silent the relay is probed too.
   void set_silent(TimePoint now, bool is_silent);
 

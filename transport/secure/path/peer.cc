@@ -326,7 +326,7 @@ void Peer::handle_network_change(TimePoint now) {
   ping_at_ = now;
   mtu_.handle_path_change(now, largest_payload());
   note_mtu();
-  direct_again_after_ = kDirectAgainFirst;
+  searches_ = 0;
   send_pings(now);
   send_direct(now);
 }

@@ -163,6 +163,7 @@ class Peer {
   void send_direct(TimePoint now);
   bool is_silent(TimePoint now) const;
   void search_direct_again(TimePoint now);
+  void search_direct_later(TimePoint now);
   bool is_left_behind(TimePoint now, const Address& from) const;
   TimePoint direct_timeout() const;
   void move_to(TimePoint now, const Address& path);
@@ -180,8 +181,6 @@ class Peer {
 
   static constexpr size_t kCandidatesMax = 4;
   static constexpr size_t kControlMax = 64;
-  /// From the return to the relay to the next search of a direct path; twice as long each time.
-  static constexpr Duration kDirectAgainFirst = 5s;
 
   PeerOptions options_;
   Records records_;
@@ -193,7 +192,7 @@ class Peer {
   std::vector<Candidate> candidates_;
   std::optional<DirectPath> direct_;
   std::optional<TimePoint> moved_at_;  // to a direct path, by our own decision
-  Duration direct_again_after_ = kDirectAgainFirst;
+  int searches_ = 0;  // for a direct path, without lasting success: the next waits the longer
   MtuSearch mtu_;
   DataSize mtu_told_;
 

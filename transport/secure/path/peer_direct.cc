@@ -12,7 +12,10 @@ namespace {
 constexpr Duration kDirectSilence = 250ms;
 /// After a move to a direct path, until the other end has followed: two round trips.
 constexpr Duration kMoveGrace = 1s;
-constexpr Duration kDirectAgainMax = 60s;
+/// Before the search is repeated; doubled each time.
+constexpr Duration kSearchAgain = 5s;
+constexpr Duration kSearchAgainMax = 60s;
+constexpr int kSearchesMax = 4;  // more change nothing: the longest time is reached
 
 }  // namespace
 
@@ -71,17 +74,25 @@ void Peer::handle_found(TimePoint now, const Address& path) {
   } else if (is_joiner_ && (is_relayed() || is_silent(now))) {
     moved_at_ = now;
     move_to(now, path);
+    if (direct_->awaits_round()) {  // not needed
+      direct_->begin_round(kNever);
+      searches_ = std::max(searches_ - 1, 0);
+    }
   }
 }
 
 /// Called when the path in use has become that of the relay.
 void Peer::search_direct_again(TimePoint now) {
   if (is_joiner_ && !is_searching_) {
-    direct_->begin_round(now + direct_again_after_);
-    direct_again_after_ = std::min(2 * direct_again_after_, kDirectAgainMax);
+    search_direct_later(now);
   } else if (is_joiner_) {
     direct_->begin_round(now);
   }
+}
+
+void Peer::search_direct_later(TimePoint now) {
+  direct_->begin_round(now + std::min(kSearchAgain * (1 << searches_), kSearchAgainMax));
+  searches_ = std::min(searches_ + 1, kSearchesMax);
 }
 
 /// A direct path on which nothing is received, or whose local address may have changed.
@@ -97,6 +108,10 @@ void Peer::send_direct(TimePoint now) {
   direct_->set_silent(now, is_silent(now));
   while (auto next = direct_->poll(now)) {
     send_control(now, next->to.value_or(path_), next->message);
+  }
+  // Whatever kept the last search from success may have passed by then.
+  if (is_joiner_ && is_relayed() && direct_->has_own() && !direct_->awaits_round()) {
+    search_direct_later(now);
   }
 }
 
