@@ -78,7 +78,7 @@ void draw_begin(Ui& ui, Rect& column) {
   }
   if (has_relay) {
     box.cut_top(10);
-    relay_field(ui, box.cut_top(38), "HOST:PORT, if you have one");
+    relay_field(ui, box.cut_top(38), "HOST:PORT, if any");
   }
   if (!is_low(ui)) {
     box.cut_top(6);

@@ -12,7 +12,7 @@ Rect card(Ui& ui, Rect& column, float height) {
   column.cut_top(kGap);
   ui.canvas.fill(box, ui.theme.surface, 14);
   ui.canvas.outline(box, ui.theme.border, 1, 14);
-  return box.inset(20, 18);
+  return box.inset(kCardSide, 18);
 }
 
 void heading(Ui& ui, Rect& column, const char* text) {

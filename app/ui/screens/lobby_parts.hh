@@ -14,6 +14,7 @@ namespace cress::ui {
 
 inline constexpr float kGap = 16;
 inline constexpr float kField = 44;
+inline constexpr float kCardSide = 20;  // inside a card, left and right
 
 /// Too low for what is nice to have.
 bool is_low(const Ui& ui);

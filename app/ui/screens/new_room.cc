@@ -65,7 +65,12 @@ void draw_made(Ui& ui, Rect column) {
         ui.canvas.paragraph(column, Font::kSmall, ui.theme.warning_text, ui.view.link_warning);
     column.cut_top(height + 8);
   }
-  Rect box = card(ui, column, 216);
+  constexpr const char* kWhatFor =
+      "They give it to cress-relay room add. It lets members in, but opens nothing that they say. "
+      "Send it in private.";
+  const float words =
+      ui.canvas.paragraph_height(Font::kSmall, kWhatFor, column.width - 2 * kCardSide);
+  Rect box = card(ui, column, 182 + words);
   if (draw_text(ui, box, "Its link, for the members alone", ui.view.link,
                 {.id = "copy", .label = "Copy", .tip = "Copy the link (Ctrl+C)"},
                 ui.state.copied_at)) {
@@ -78,9 +83,7 @@ void draw_made(Ui& ui, Rect column) {
     ui.state.copies_access = true;
   }
   box.cut_top(4);
-  ui.canvas.paragraph(
-      box, Font::kSmall, ui.theme.text_muted,
-      "cress-relay room add reads it. It lets members in; what they say stays closed to it.");
+  ui.canvas.paragraph(box, Font::kSmall, ui.theme.text_muted, kWhatFor);
   Rect row = column.cut_top(kField);
   column.cut_top(12);
   const Rect back = row.cut_right(88);
