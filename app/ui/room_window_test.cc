@@ -129,6 +129,35 @@ TEST_F(RoomWindowTest, EachMembersOwnPictureIsInTheirTile) {
   }
 }
 
+TEST_F(RoomWindowTest, ALargePictureIsDrawnWholeByEachRenderer) {
+  for (const Drawing drawing : {Drawing::kSoftware, Drawing::kGraphicsCard}) {
+    drawing_ = drawing;
+    open(1280, 800);
+    CallView view = room_view(now_, 2);
+    view.room->pinned = view.room->large = 1;
+    view.room->others[0].picture = {quarters(1280, 720), now_};
+    view.room->others[0].person.camera_off = false;
+    run(200ms, view);
+    const Screenshot shot = shoot(view, "room_large_picture");
+    const Rect at = tile(1);
+    ASSERT_GT(at.width, 800);
+    const auto color_at = [&](float across, float down) {
+      const auto x = static_cast<size_t>(at.x + across * at.width);
+      const auto y = static_cast<size_t>(at.y + down * at.height);
+      const uint8_t* p = &shot.rgba[4 * (y * static_cast<size_t>(shot.width) + x)];
+      return std::array<bool, 3>{p[0] > 128, p[1] > 128, p[2] > 128};
+    };
+    using Rgb = std::array<bool, 3>;
+    for (const float x : {0.02F, 0.1F, 0.2F, 0.3F, 0.45F}) {
+      for (const float y : {0.02F, 0.2F, 0.3F, 0.45F}) {
+        EXPECT_EQ(color_at(x, y), (Rgb{true, false, false})) << x << " " << y;
+        EXPECT_EQ(color_at(x, y / 2 + 0.51F), (Rgb{false, false, true})) << x << " " << y;
+        EXPECT_EQ(color_at(x + 0.51F, y), (Rgb{false, true, false})) << x << " " << y;
+      }
+    }
+  }
+}
+
 TEST_F(RoomWindowTest, SpeakerHasAFrame) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
