@@ -75,10 +75,11 @@ cress_folder(app/headless MAY transport/base transport/secure/link transport/run
   media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
+cress_folder(app/ui/report MAY transport/base app/ui/model)
 cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
-  app/live app/room app/ui/model app/ui TESTS media/source)
+  app/live app/room app/ui/model app/ui/report app/ui TESTS media/source)
 cress_folder(app MAY transport/base transport/runtime transport/secure/link media/gst app/room app/headless app/desktop
   TESTS transport/secure/handshake)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)

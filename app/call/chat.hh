@@ -13,8 +13,8 @@
 
 namespace cress::app {
 
-// Text chat of a call of two: docs/protocol/media.md, "Control". A line exists in the memory of those
-// who are there, and nowhere else.
+// Text chat of a call of two: docs/protocol/media.md, "Control". A line exists in the memory of
+// those who are there, and nowhere else.
 
 /// Bytes of UTF-8 in one line.
 inline constexpr size_t kChatLineMax = 900;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/call/call.hh"
-#include "app/call/call_test_tools.hh"
 #include "transport/base/rng.hh"
 #include "transport/control/cress/cress_control.hh"
 

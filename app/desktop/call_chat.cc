@@ -33,8 +33,9 @@ void DesktopCall::act(const ui::SendChat& line) {
   }
 }
 
-void DesktopCall::settle_chat() {
-  if (chat_.settle(live_->chat_waiting())) {
+void DesktopCall::settle_chat(bool is_connected) {
+  // Otherwise nothing waits any more, and nothing has arrived.
+  if (is_connected && chat_.settle(live_->chat_waiting())) {
     show_chat();
   }
 }

@@ -204,6 +204,10 @@ void DesktopCall::handle_event(uint64_t call, const live::LiveEvent& event) {
   }
   switch (event.kind) {
     case live::LiveEvent::Kind::kConnected:
+      // The lines that waited belonged to the connection before.
+      if (chat_.fail_waiting()) {
+        show_chat();
+      }
       if (room_ == nullptr) {  // otherwise the relay's welcome counts
         handle_connected(event.at);
       }
@@ -247,10 +251,6 @@ void DesktopCall::handle_connected(TimePoint at) {
   }
   health_ = {};
   new_room_.reset();
-  // The lines that waited belonged to the connection before.
-  if (chat_.fail_waiting()) {
-    show_chat();
-  }
   board_.change([this](ui::CallView& view) {
     view.remote = {};
     view.peer = {};

@@ -189,7 +189,7 @@ void DesktopCall::sample_call(const live::LiveSample& sample) {
   } else {
     sample_peer(now);
   }
-  settle_chat();
+  settle_chat(sample.connected);
   health_.add(sample, now);
   note_shown();
   board_.change([&](ui::CallView& view) {

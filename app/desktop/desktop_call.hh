@@ -19,7 +19,6 @@
 #include "app/desktop/errands.hh"
 #include "app/desktop/notices.hh"
 #include "app/desktop/preview.hh"
-#include "app/desktop/report.hh"
 #include "app/desktop/room_scene.hh"
 #include "app/desktop/settings.hh"
 #include "app/desktop/view_board.hh"
@@ -28,6 +27,7 @@
 #include "app/room/live_room.hh"
 #include "app/ui/model/call_view.hh"
 #include "app/ui/model/user_action.hh"
+#include "app/ui/report/report.hh"
 #include "media/devices/camera.hh"
 #include "media/devices/devices.hh"
 #include "transport/base/address.hh"
@@ -169,7 +169,7 @@ class DesktopCall {
   /// Back to the new room that nobody is in yet, or to the start.
   ui::Screen before_call() const;
   void handle_chat(const std::string& writer, const std::string& text);
-  void settle_chat();
+  void settle_chat(bool is_connected);
   void note_shown();
   void show_chat();
   void handle_event(uint64_t call, const live::LiveEvent& event);
@@ -234,7 +234,7 @@ class DesktopCall {
   std::function<void()> after_leaving_;
   std::optional<TimePoint> connected_at_;
   CallHealth health_;
-  std::deque<ui::LinkSample> shown_;  // by the panel in this call; at most kReportSamplesMax
+  std::deque<ui::LinkSample> shown_;  // by the panel in this call; at most ui::kReportSamplesMax
   std::unique_ptr<RoomScene> scene_;  // of a room, else null
   ChatBook chat_;
   std::optional<secure::Link> new_room_;  // made here, until somebody is in it

@@ -204,6 +204,21 @@ TEST_F(RoomCallTest, APinIsWhatTheRelaySendsFirst) {
   EXPECT_TRUE(jo.sees(wanted(false)));
 }
 
+TEST_F(RoomCallTest, ALineThatWasLostWithTheRelayIsMarkedNotSent) {
+  const auto desks = meet({"Lea", "Jo"});
+  relay_.restart();
+  desks[0]->ask(ui::SendChat{"lost"});
+  EXPECT_TRUE(desks[0]->sees([](const ui::CallView& v) {
+    return v.chat && v.chat->back().state == ui::ChatLine::State::kFailed;
+  }));
+  EXPECT_TRUE(desks[0]->sees_member_moving("Jo"));
+  EXPECT_TRUE(desks[1]->sees_member_moving("Lea"));
+  desks[0]->ask(ui::SendChat{"here again"});
+  EXPECT_TRUE(desks[1]->sees([](const ui::CallView& v) {
+    return v.chat && v.chat->size() == 1 && v.chat->back().text == "here again";
+  }));
+}
+
 TEST_F(RoomCallTest, RelayRestartIsReportedAndMembersKeepTheirPlaces) {
   const auto desks = meet({"Lea", "Jo"});
   Desk& lea = *desks[0];

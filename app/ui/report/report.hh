@@ -9,7 +9,7 @@
 #include "app/ui/model/link_health.hh"
 #include "transport/base/time.hh"
 
-namespace cress::desktop {
+namespace cress::ui {
 
 /// What the live panel showed, from the call's beginning on. Nothing of it is a link, a secret, an
 /// address, or what people said or wrote.
@@ -19,9 +19,9 @@ struct Report {
   size_t people = 2;      ///< including oneself
   std::string path{};     ///< how the datagrams travel, in plain words
   std::string status{};   ///< the sentence at the top of the panel
-  ui::LinkHealth health{};
+  LinkHealth health{};
   TimePoint began{};
-  std::deque<ui::LinkSample> samples{};  ///< at most kReportSamplesMax, times ascending
+  std::deque<LinkSample> samples{};  ///< at most kReportSamplesMax, times ascending
 };
 /// An hour at five a second; then the oldest are left out.
 inline constexpr size_t kReportSamplesMax = 18'000;
@@ -36,4 +36,4 @@ std::string report_html(const Report& report);
 /// Returns that folder. Throws std::runtime_error "PATH: what".
 std::filesystem::path write_report(const Report& report, const std::filesystem::path& parent);
 
-}  // namespace cress::desktop
+}  // namespace cress::ui

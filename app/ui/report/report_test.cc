@@ -1,4 +1,4 @@
-#include "app/desktop/report.hh"
+#include "app/ui/report/report.hh"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 #include "transport/base/text_file.hh"
 
-namespace cress::desktop {
+namespace cress::ui {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ TEST_F(ReportTest, ADiskThatTakesNoMoreIsNamed) {
 }
 
 }  // namespace
-}  // namespace cress::desktop
+}  // namespace cress::ui

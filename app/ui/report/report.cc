@@ -1,4 +1,4 @@
-#include "app/desktop/report.hh"
+#include "app/ui/report/report.hh"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,9 @@
 #include "app/ui/model/format.hh"
 #include "transport/base/text_file.hh"
 
-namespace cress::desktop {
+namespace cress::ui {
 namespace {
 
-using ui::LinkSample;
 namespace fs = std::filesystem;
 
 // Folders of one second; more than anybody makes.
@@ -121,7 +120,8 @@ std::string svg_of(const Report& report, const Graph& graph) {
       "<h2>{}</h2>\n<svg viewBox=\"-2 -2 {} {}\" role=\"img\" aria-label=\"{}\">\n"
       "<rect width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#bbb\"/>\n",
       graph.title, kWidth + 4, kHeight + 4, graph.title, kWidth, kHeight);
-  std::string legend = fmt::format("top of the graph: {:g}", end);
+  std::string legend =
+      "top of the graph: " + (end < 10 ? fmt::format("{:g}", end) : fmt::format("{:.0f}", end));
   for (const size_t i : graph.columns) {
     const Column& column = kColumns.at(i);
     if (!report.samples.empty()) {
@@ -155,7 +155,7 @@ std::string report_csv(const Report& report) {
 }
 
 std::string report_json(const Report& report) {
-  const ui::LinkHealth& h = report.health;
+  const LinkHealth& h = report.health;
   nlohmann::ordered_json out{
       {"version", 1},
       {"what", report.room.empty() ? "call" : "room"},
@@ -194,8 +194,7 @@ std::string report_html(const Report& report) {
   if (!report.samples.empty()) {
     const Duration from = report.samples.front().at - report.began;
     const Duration to = report.samples.back().at - report.began;
-    out +=
-        "<p>From " + ui::format_clock(from) + " to " + ui::format_clock(to) + " of the call.</p>\n";
+    out += "<p>From " + format_clock(from) + " to " + format_clock(to) + " of the call.</p>\n";
   }
   for (const Graph& graph : graphs()) {
     out += svg_of(report, graph);
@@ -227,4 +226,4 @@ fs::path write_report(const Report& report, const fs::path& parent) {
   throw std::runtime_error((parent / name).string() + ": too many reports of this second");
 }
 
-}  // namespace cress::desktop
+}  // namespace cress::ui
