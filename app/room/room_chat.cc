@@ -9,7 +9,8 @@
 namespace cress::room {
 namespace {
 
-constexpr size_t kOwnLines = RoomMessage{std::in_place_type<Chat>}.index();
+/// The kind of own lines in the outbox.
+size_t own_lines() { return RoomMessage{Chat{}}.index(); }
 static_assert(kChatSizeMax >= secure::RoomKeys::kChatSizeMax &&
               secure::RoomKeys::kChatPlainMax >= app::kChatLineMax);
 
@@ -27,7 +28,7 @@ bool RoomMember::send_chat(TimePoint now, std::string_view text) {
   return may;
 }
 
-size_t RoomMember::chat_waiting() const { return outbox_.waiting(kOwnLines); }
+size_t RoomMember::chat_waiting() const { return outbox_.waiting(own_lines()); }
 
 void RoomMember::handle_chat(TimePoint now, const room::MemberChat& news) {
   const auto writer = others_.find(news.number);

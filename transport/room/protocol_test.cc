@@ -515,19 +515,19 @@ TEST_F(OutboxTest, EachProofIsSentAndFourOfAKindMayWait) {
 }
 
 TEST_F(OutboxTest, EachLineOfChatIsSentAndSixteenOfAWriterMayWait) {
-  constexpr size_t kOwn = RoomMessage{Chat{}}.index();
+  const size_t own = RoomMessage{Chat{}}.index();
   for (uint32_t serial = 1; serial <= 17; ++serial) {
     EXPECT_EQ(outbox_.put(Chat{.serial = serial}), serial <= 16) << serial;
     EXPECT_EQ(outbox_.put(MemberChat{1, {.serial = serial}}), serial <= 16) << serial;
     EXPECT_EQ(outbox_.put(MemberChat{2, {.serial = serial}}), serial <= 16) << serial;
   }
   EXPECT_EQ(outbox_.size(), 48U);
-  EXPECT_EQ(outbox_.waiting(kOwn), 16U);
+  EXPECT_EQ(outbox_.waiting(own), 16U);
   Rng rng{7};
   for (int round = 0; round < 100 && !outbox_.empty(); ++round) {
     pass(rng, 0.3);
   }
-  EXPECT_EQ(outbox_.waiting(kOwn), 0U);
+  EXPECT_EQ(outbox_.waiting(own), 0U);
   EXPECT_EQ(heard_.size(), 48U) << "each once";
 }
 
