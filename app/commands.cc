@@ -1,11 +1,13 @@
 #include "app/commands.hh"
 
+#include <fmt/chrono.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -127,8 +129,14 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
   // NOLINTBEGIN(concurrency-mt-unsafe): before any thread begins
   options.call.settings_path =
       desktop::settings_path(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+  options.call.reports_path = desktop::reports_path(std::getenv("HOME"));
   const char* const session = std::getenv("XDG_SESSION_TYPE");
   // NOLINTEND(concurrency-mt-unsafe)
+  options.call.local_time = [] {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}", *::localtime_r(&now, &parts));
+  };
   options.call.join = arguments.call.link;
   options.call.on_wayland = session != nullptr && std::string_view{session} == "wayland";
   if (app.count("--name") > 0) {

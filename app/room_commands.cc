@@ -5,29 +5,27 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "app/room/new_room.hh"
 #include "transport/base/text.hh"
 #include "transport/runtime/own_secrets.hh"
-#include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::app {
 namespace {
 
-/// A link to `room` at `relay` (HOST:PORT) with a new secret.
-secure::Link new_link(const std::string& room, const std::string& relay) {
-  if (!secure::is_room_name(room)) {
-    throw std::runtime_error("room \"" + room +
-                             "\": a name is 1 to 64 of A-Z a-z 0-9 . _ -, and not only dots");
-  }
-  const auto link = secure::link_at_relay(relay, room);
+secure::Link new_link(const RoomArguments& arguments) {
+  const auto link = room::new_room(arguments.name, arguments.relay);
   if (!link) {
-    throw std::runtime_error("--relay " + relay + ": not HOST:PORT, such as relay.example:4747");
+    const bool is_name = link.error() == room::NewRoomError::kBadName;
+    throw std::runtime_error(
+        (is_name ? "room \"" + arguments.name + "\"" : "--relay " + arguments.relay) + ": " +
+        room::describe(link.error()));
   }
   return *link;
 }
 
 int make_room(const RoomArguments& arguments, std::ostream& out, std::ostream& err) {
-  const secure::Link link = new_link(arguments.name, arguments.relay);
+  const secure::Link link = new_link(arguments);
   const std::string text = secure::format_link(link);
   if (arguments.link_file.empty()) {
     out << text << "\n" << std::flush;
@@ -63,9 +61,7 @@ int print_access(const RoomArguments& arguments, std::istream& in, std::ostream&
   if (link->room.empty()) {
     throw std::runtime_error("this link is for a call of two, of which a relay needs nothing");
   }
-  out << secure::format_room_access(
-             {.room = link->room, .key = secure::derive_room(link->secret).access})
-      << "\n";
+  out << room::relays_half(*link) << "\n";
   return 0;
 }
 

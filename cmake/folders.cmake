@@ -72,18 +72,19 @@ cress_folder(app/live MAY transport/base transport/control/cress transport/sessi
   transport/secure/link transport/secure transport/runtime transport/mapping transport/mapping/router media/frame
   media/source media/devices app/call TESTS transport/sim traces traces/emulate media/gst)
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records
-  transport/secure/handshake transport/secure/group transport/secure transport/room media/frame media/source app/call
-  app/live TESTS transport/secure/link transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
+  transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/room media/frame
+  media/source app/call app/live TESTS transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
 cress_folder(app/headless MAY transport/base transport/room transport/secure/link transport/runtime transport/mapping
   media/frame media/source media/gst app/call app/live app/room)
 cress_folder(app/ui/model MAY transport/base media/frame)
 cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
+cress_folder(app/ui/report MAY transport/base app/ui/model)
 cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
-  app/live app/room app/ui/model app/ui TESTS media/source)
-cress_folder(app MAY transport/base transport/runtime transport/secure/handshake transport/secure/link media/gst
-  app/headless app/desktop)
+  app/live app/room app/ui/model app/ui/report app/ui TESTS media/source)
+cress_folder(app MAY transport/base transport/runtime transport/secure/link media/gst app/room app/headless app/desktop
+  TESTS transport/secure/handshake)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics

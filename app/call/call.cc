@@ -21,7 +21,7 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
               endpoint_),
       receiver_({.paced_by_sound_card = options.paced_by_sound_card,
                  .playout_max = options.trade.playout_max}) {
-  open_call_flows(endpoint_);
+  open_call_flows(endpoint_, true);
 }
 
 void Call::capture(TimePoint now, const media::PicturePtr& picture) {
@@ -47,6 +47,8 @@ void Call::handle_control(TimePoint now, std::span<const std::byte> bytes) {
     sender_.handle_report(*report);
   } else if (std::holds_alternative<KeyFrameRequest>(*message)) {
     sender_.handle_key_frame_request(now);
+  } else if (const auto* line = std::get_if<ChatLine>(&*message)) {
+    chat_receiver_.handle(now, *line);
   }
 }
 
@@ -70,6 +72,12 @@ void Call::set_person(TimePoint now, PersonState person) {
   person_ = std::move(person);
   next_person_ = now;
   drain(now);
+}
+
+bool Call::send_chat(TimePoint now, std::string_view text) {
+  const bool taken = chat_sender_.put(now, text);
+  drain(now);
+  return taken;
 }
 
 void Call::tell_person(TimePoint now) {
@@ -98,11 +106,17 @@ void Call::drain(TimePoint now) {
     handle_message(now, *message);
   }
   while (const auto outcome = endpoint_.poll_outcome()) {
-    sender_.handle_outcome(*outcome);
+    // What is lost of the control flow is not what the media's rate is decided by.
+    if (outcome->flow == session::kControlFlow) {
+      chat_sender_.handle_outcome(now, *outcome);
+    } else {
+      sender_.handle_outcome(*outcome);
+    }
   }
   receiver_.settle(now);
   report(now);
   tell_person(now);
+  chat_sender_.flush(now, endpoint_);
 }
 
 Result<Unit, wire::WireError> Call::handle_datagram(TimePoint now,
@@ -123,7 +137,8 @@ std::optional<std::vector<std::byte>> Call::poll_transmit(TimePoint now) {
 }
 
 TimePoint Call::poll_timeout() const {
-  return std::min({endpoint_.poll_timeout(), receiver_.poll_timeout(), next_person_});
+  return std::min({endpoint_.poll_timeout(), receiver_.poll_timeout(), next_person_,
+                   chat_sender_.poll_timeout()});
 }
 
 std::optional<CodedVideo> Call::poll_coded() { return sender_.poll_coded(); }

@@ -4,10 +4,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/call/call_receiver.hh"
 #include "app/call/call_sender.hh"
+#include "app/call/chat.hh"
 #include "transport/session/endpoint.hh"
 
 namespace cress::app {
@@ -58,6 +61,11 @@ class Call {
 
   /// The state of this person that is sent to the other end: at once and then once a second.
   void set_person(TimePoint now, PersonState person);
+  /// Text for the other person. False: nothing to say, too fast, or too much waits.
+  bool send_chat(TimePoint now, std::string_view text);
+  /// Own lines that the other end is not known to have.
+  size_t chat_waiting() const { return chat_sender_.waiting(); }
+  std::optional<std::string> poll_chat() { return chat_receiver_.poll(); }
   /// The last state received of the other person; nullopt before that, or from an older program.
   const std::optional<PersonState>& peer() const { return peer_; }
   /// and the peer's last report about the link to here.
@@ -79,6 +87,9 @@ class Call {
   session::Endpoint endpoint_;
   CallSender sender_;
   CallReceiver receiver_;
+
+  ChatSender chat_sender_;
+  ChatReceiver chat_receiver_;
 
   std::optional<PersonState> person_;
   TimePoint next_person_ = kNever;

@@ -12,12 +12,25 @@ namespace {
 // 1 and 2 are media's: feedback from a receiver of video.
 constexpr std::byte kPersonState{3};
 constexpr std::byte kLinkReport{4};
+constexpr std::byte kChatLine{5};
 constexpr size_t kLinkReportSize = 9;
+constexpr size_t kChatHead = 5;
 constexpr double kLossUnit = 1000;
 // Flags of a PersonState.
 constexpr uint32_t kMuted = 1;
 constexpr uint32_t kCameraOff = 2;
 constexpr uint32_t kSharesScreen = 4;
+
+void append_text(std::string_view text, std::vector<std::byte>& out) {
+  const auto bytes = std::as_bytes(std::span{text});
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  std::string text(bytes.size(), '\0');
+  std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
+  return text;
+}
 
 }  // namespace
 
@@ -32,9 +45,13 @@ std::vector<std::byte> encode(const ControlMessage& message) {
     const uint32_t flags = (person->muted ? kMuted : 0) | (person->camera_off ? kCameraOff : 0) |
                            (person->shares_screen ? kSharesScreen : 0);
     std::vector<std::byte> bytes{kPersonState, static_cast<std::byte>(flags)};
-    for (const char c : clean_name(person->name)) {
-      bytes.push_back(static_cast<std::byte>(c));
-    }
+    append_text(clean_name(person->name), bytes);
+    return bytes;
+  }
+  if (const auto* line = std::get_if<ChatLine>(&message)) {
+    std::vector<std::byte> bytes{kChatLine};
+    append_number(line->serial, 4, bytes);
+    append_text(clean_line(line->text), bytes);
     return bytes;
   }
   const auto& link = std::get<LinkReport>(message);
@@ -59,14 +76,16 @@ std::optional<ControlMessage> parse_control_message(std::span<const std::byte> b
   }
   if (bytes.size() >= 2 && bytes.size() <= 2 + kPersonNameMax && bytes[0] == kPersonState) {
     const auto flags = std::to_integer<uint32_t>(bytes[1]);
-    std::string name;
-    for (const std::byte byte : bytes.subspan(2)) {
-      name.push_back(static_cast<char>(byte));
-    }
-    return PersonState{.name = clean_name(name),
+    return PersonState{.name = clean_name(text_of(bytes.subspan(2))),
                        .muted = (flags & kMuted) != 0,
                        .camera_off = (flags & kCameraOff) != 0,
                        .shares_screen = (flags & kSharesScreen) != 0};
+  }
+  if (bytes.size() > kChatHead && bytes.size() <= kChatHead + kChatLineMax &&
+      bytes[0] == kChatLine) {
+    ChatLine line{.serial = static_cast<uint32_t>(number_at(bytes, 1, 4)),
+                  .text = clean_line(text_of(bytes.subspan(kChatHead)))};
+    return line.text.empty() ? std::nullopt : std::optional<ControlMessage>{std::move(line)};
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/call/chat.hh"
 #include "media/frame/frame_report.hh"
 #include "transport/base/units.hh"
 
@@ -36,7 +37,8 @@ struct LinkReport {
   friend bool operator==(const LinkReport&, const LinkReport&) = default;
 };
 
-using ControlMessage = std::variant<KeyFrameRequest, FrameReport, PersonState, LinkReport>;
+using ControlMessage =
+    std::variant<KeyFrameRequest, FrameReport, PersonState, LinkReport, ChatLine>;
 
 /// `name` as it may be displayed (clean_text), at most kPersonNameMax bytes.
 std::string clean_name(std::string_view name);

@@ -32,6 +32,7 @@ TEST(ControlMessage, HasTheDocumentedLayout) {
   EXPECT_EQ(encode(PersonState{.shares_screen = true}), control_bytes("\x03\x04"));
   EXPECT_EQ(encode(LinkReport{DataRate::kilobits_per_second(0x01020304), 0.5}),
             control_bytes(std::string("\x04\x01\x02\x03\x04\0\0\x01\xF4", 9)));
+  EXPECT_EQ(encode(ChatLine{0x01020304, "Hi"}), control_bytes("\x05\x01\x02\x03\x04Hi"));
 }
 
 TEST(ControlMessage, EachKindComesBackAsItWas) {
@@ -47,6 +48,8 @@ TEST(ControlMessage, EachKindComesBackAsItWas) {
   const LinkReport link{DataRate::kilobits_per_second(1'234), 0.017};
   EXPECT_EQ(there_and_back(link), link);
   there_and_back(KeyFrameRequest{});
+  const ChatLine line{9, std::string(kChatLineMax, 'x')};
+  EXPECT_EQ(there_and_back(line), line);
 }
 
 TEST(ControlMessage, AbsurdLinksAreBounded) {
@@ -72,6 +75,24 @@ TEST(ControlMessage, OtherBytesAreRejected) {
   const std::string name(64, 'x');
   EXPECT_TRUE(parse_control_message(control_bytes(std::string("\x03\0", 2) + name)));
   EXPECT_FALSE(parse_control_message(control_bytes(std::string("\x03\0", 2) + name + "x")));
+}
+
+TEST(ControlMessage, LinesOfChatAreBoundedAndCleaned) {
+  const auto text_of = [](const std::string& text) {
+    const auto parsed =
+        parse_control_message(control_bytes(std::string("\x05\0\0\0\x01", 5) + text));
+    return parsed ? std::get<ChatLine>(*parsed).text : "(none)";
+  };
+  EXPECT_EQ(text_of("Zo\xC3\xAB"), "Zo\xC3\xAB");
+  EXPECT_EQ(text_of(""), "(none)");
+  EXPECT_EQ(text_of(" \n "), "(none)") << "nothing to be seen";
+  EXPECT_EQ(text_of("one\ntwo\x1B[2J"), "one two[2J");
+  EXPECT_EQ(text_of("pay \xE2\x80\xAE"
+                    "evE"),
+            "pay evE")
+      << "not shown from right to left";
+  EXPECT_EQ(text_of(std::string(900, 'x')), std::string(900, 'x'));
+  EXPECT_EQ(text_of(std::string(901, 'x')), "(none)");
 }
 
 TEST(ControlMessage, NamesAreCutAtTheEndOfACharacterAndHaveNoControls) {

@@ -19,7 +19,8 @@ constexpr int kVideoHeight = 48;
 /// A sender that encodes one picture after another; each frame is sent as `fragments` messages,
 /// `parity` of them redundant.
 struct Sending {
-  explicit Sending(VideoSenderOptions options = {}) : sender(sized(options)) {}
+  // Inlined, gcc 12 takes the options for a pointer to a temporary.
+  [[gnu::noinline]] explicit Sending(VideoSenderOptions options = {}) : sender(sized(options)) {}
   static VideoSenderOptions sized(VideoSenderOptions options) {
     options.width = kVideoWidth;
     options.height = kVideoHeight;

@@ -81,7 +81,7 @@ void DesktopCall::wait_for_peer(live::ListeningLink& own, const std::string& hos
 }
 
 void DesktopCall::act(const ui::Join& wish) {
-  if (screen_ != Screen::kStart) {
+  if (screen_ != Screen::kStart && screen_ != Screen::kNewRoom) {
     return;
   }
   const auto link = secure::parse_link(wish.link);
@@ -104,7 +104,7 @@ void DesktopCall::look_up(const std::string& host_and_port,
           return;  // the person has thought better of it
         }
         if (answer.addresses.empty()) {
-          show_screen(Screen::kStart);
+          show_screen(before_call());
           notify(Tone::kWarning, sentence(answer.error));
           return;
         }
@@ -134,7 +134,7 @@ void DesktopCall::join(const secure::Link& link, const std::vector<Address>& add
           : open_room({.secret = link.secret, .relay = addresses.front(), .other_relays = others},
                       link);
   if (!is_open) {
-    show_screen(Screen::kStart);
+    show_screen(before_call());
   }
 }
 
@@ -167,6 +167,7 @@ bool DesktopCall::open_call(live::LiveCallOptions options) {
   outputs.shown = [this](const app::ShownFrame& frame) {
     board_.change([&](ui::CallView& view) { view.remote = {frame.picture, frame.shown}; });
   };
+  outputs.chat = [this](const std::string& line) { handle_chat(peer_name_, line); };
   return open([&] {
     auto call = std::make_unique<live::LiveCall>(clock_, loop_, options, outputs);
     pair_ = call.get();
@@ -205,6 +206,10 @@ void DesktopCall::handle_event(uint64_t call, const live::LiveEvent& event) {
   }
   switch (event.kind) {
     case live::LiveEvent::Kind::kConnected:
+      // The lines that waited belonged to the connection before.
+      if (chat_.fail_waiting()) {
+        show_chat();
+      }
       if (room_ == nullptr) {  // otherwise the relay's welcome counts
         handle_connected(event.at);
       }
@@ -244,8 +249,10 @@ void DesktopCall::handle_connected(TimePoint at) {
   }
   if (!is_in_call()) {
     connected_at_ = at;
+    shown_.clear();
   }
   health_ = {};
+  new_room_.reset();
   board_.change([this](ui::CallView& view) {
     view.remote = {};
     view.peer = {};
@@ -271,6 +278,15 @@ void DesktopCall::handle_ended(const std::string& words) {
   if (std::exchange(leaving_, true)) {
     return;
   }
+  if (new_room_) {
+    // Its link must not be lost, only because the relay does not know it yet.
+    notify(Tone::kWarning,
+           words == secure::describe(secure::CloseReason::kWrongSecret)
+               ? "The relay does not know this room yet: whoever runs it must add it first."
+               : sentence(words));
+    show_screen(Screen::kNewRoom);
+    return;
+  }
   show_screen(Screen::kEnded, reason_of(words));
 }
 
@@ -287,7 +303,7 @@ void DesktopCall::close_call() {
     quitter_.arm(clock_.now());
   } else if (const auto next = std::exchange(after_leaving_, {})) {
     next();
-  } else if (screen_ == Screen::kStart) {
+  } else if (screen_ == Screen::kStart || screen_ == Screen::kNewRoom) {
     open_preview();
   }
 }
@@ -298,7 +314,7 @@ void DesktopCall::leave(Screen next, const std::string& reason) {
     live_->hang_up();
   }
   show_screen(next, reason);
-  if (!live_ && next == Screen::kStart) {
+  if (!live_ && (next == Screen::kStart || next == Screen::kNewRoom)) {
     open_preview();
   }
 }
@@ -309,12 +325,15 @@ void DesktopCall::act(const ui::HangUp&) {
   } else if (screen_ == Screen::kWaiting || screen_ == Screen::kConnecting) {
     ++join_;
     after_leaving_ = {};
-    leave(Screen::kStart, "");
+    leave(before_call(), "");
   }
 }
 
 void DesktopCall::act(const ui::BackToStart&) {
-  if (screen_ == Screen::kEnded) {
+  if (screen_ == Screen::kNewRoom) {
+    new_room_.reset();
+    show_screen(Screen::kStart);
+  } else if (screen_ == Screen::kEnded) {
     leave(Screen::kStart, "");
   }
 }

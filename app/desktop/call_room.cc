@@ -1,8 +1,47 @@
+#include <algorithm>
 #include <utility>
 
 #include "app/desktop/desktop_call.hh"
+#include "app/room/new_room.hh"
+#include "transport/runtime/own_address.hh"
 
 namespace cress::desktop {
+
+void DesktopCall::act(const ui::PlanRoom&) {
+  if (screen_ == ui::Screen::kStart) {
+    show_screen(ui::Screen::kNewRoom);
+  }
+}
+
+void DesktopCall::act(const ui::MakeRoom& plan) {
+  if (screen_ != ui::Screen::kNewRoom || new_room_) {
+    return;
+  }
+  const auto link = room::new_room(plan.name, plan.relay);
+  if (!link) {
+    const std::string error = sentence(room::describe(link.error()));
+    const bool is_name = link.error() == room::NewRoomError::kBadName;
+    board_.change([&](ui::CallView& view) {
+      view.new_room = {.name_error = is_name ? error : "", .relay_error = is_name ? "" : error};
+    });
+    return;
+  }
+  new_room_ = *link;
+  show_new_room();
+}
+
+void DesktopCall::show_new_room() {
+  const std::string who = runtime::who_reaches(new_room_->host);
+  board_.change([&](ui::CallView& view) {
+    view.link = secure::format_link(*new_room_);
+    view.link_warning = who.empty() ? "" : "Only " + who + " can reach the relay in this link.";
+    view.new_room = {.name = new_room_->room, .access = room::relays_half(*new_room_)};
+  });
+}
+
+ui::Screen DesktopCall::before_call() const {
+  return new_room_ ? ui::Screen::kNewRoom : ui::Screen::kStart;
+}
 
 bool DesktopCall::open_room(room::LiveRoomOptions options, const secure::Link& link) {
   options.devices = device_options();
@@ -44,6 +83,12 @@ void DesktopCall::handle_room_event(const room::RoomEvent& event) {
     return;
   }
   scene_->handle(clock_.now(), event, room_->room_sample());
+  if (event.kind == room::RoomEvent::Kind::kChat) {
+    const auto& others = scene_->room().others;
+    const auto writer = std::ranges::find(others, event.member, &ui::Member::number);
+    handle_chat(writer != others.end() ? writer->person.name : "", event.text);
+    return;
+  }
   if (event.kind == room::RoomEvent::Kind::kWelcome) {
     handle_connected(clock_.now());
     loop_.post([this] { send_view(); });  // not inside this call: the caller is the room itself

@@ -189,7 +189,9 @@ void DesktopCall::sample_call(const live::LiveSample& sample) {
   } else {
     sample_peer(now);
   }
+  settle_chat(sample.connected);
   health_.add(sample, now);
+  note_shown();
   board_.change([&](ui::CallView& view) {
     view.health = health_.health();
     view.history = health_.history();
@@ -226,6 +228,9 @@ void DesktopCall::show_notices() {
 void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
   const bool over = is_in_call() && screen != Screen::kInCall;
   screen_ = screen;
+  if (screen != Screen::kInCall) {
+    chat_.clear();
+  }
   if (over) {
     sharing_ = false;
     talking_ = false;
@@ -237,6 +242,7 @@ void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
     view.screen = screen;
     view.ended_reason = ended_reason;
     if (screen == Screen::kStart || screen == Screen::kEnded) {
+      view.new_room = {};
       view.link.clear();
       view.remote = {};
       view.peer = {};
@@ -249,6 +255,7 @@ void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
       view.history.clear();
       view.health = {};
       view.code.clear();
+      view.chat.reset();
       view.path.clear();
       view.link_warning.clear();
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "app/call/control_message.hh"
 #include "app/desktop/call_health.hh"
+#include "app/desktop/chat_book.hh"
 #include "app/desktop/device_shelf.hh"
 #include "app/desktop/errands.hh"
 #include "app/desktop/notices.hh"
@@ -25,6 +27,7 @@
 #include "app/room/live_room.hh"
 #include "app/ui/model/call_view.hh"
 #include "app/ui/model/user_action.hh"
+#include "app/ui/report/report.hh"
 #include "media/devices/camera.hh"
 #include "media/devices/devices.hh"
 #include "transport/base/address.hh"
@@ -51,6 +54,10 @@ struct DesktopCallOptions {
   /// The file that keeps the link of a call started here over restarts; empty: each call has a new
   /// link.
   std::filesystem::path link_file{};
+  /// Where reports are saved; empty: nowhere.
+  std::filesystem::path reports_path{};
+  /// "2026-11-25 10:04:05"; called in the call's thread.
+  std::function<std::string()> local_time = [] { return std::string{}; };
   /// Overrides the settings for this run: HOST:PORT of the relay at which calls begin.
   std::optional<std::string> relay{};
   /// In a call through a relay the router is asked for a port.
@@ -100,8 +107,9 @@ class DesktopCall {
 
  private:
   // Functions are in desktop_call.cc (threads, view), call_making.cc (screens, the call's life),
-  // call_room.cc (what only a room has) and call_devices.cc (devices, and what the other end is
-  // told of the person). Of the call's thread, from here on.
+  // call_room.cc (what only a room has), call_chat.cc (text), call_report.cc (what the panel
+  // showed) and call_devices.cc (devices, and what the other end is told of the person). Of the
+  // call's thread, from here on.
   void run();
   void guarded(const std::function<void()>& work);
   void begin(const LoadedSettings& loaded);
@@ -115,6 +123,8 @@ class DesktopCall {
   void use_devices();
 
   void act(const ui::StartListening&);
+  void act(const ui::PlanRoom&);
+  void act(const ui::MakeRoom& plan);
   void act(const ui::Join& join);
   void act(const ui::CopyLink&) {}  // the window has already done it
   void act(const ui::Mute&) { set_muted(true); }
@@ -138,6 +148,8 @@ class DesktopCall {
   void act(const ui::Pin& wish);
   void act(const ui::Unpin&);
   void act(const ui::ShowTiles& tiles);
+  void act(const ui::SendChat& line);
+  void act(const ui::SaveReport&);
 
   std::string path_words(const live::LiveSample& sample) const;
   void listen(const Address& bind);
@@ -155,6 +167,13 @@ class DesktopCall {
   void show_room();
   void show_member(const room::RoomShown& shown);
   void send_view();
+  void show_new_room();
+  /// Back to the new room that nobody is in yet, or to the start.
+  ui::Screen before_call() const;
+  void handle_chat(const std::string& writer, const std::string& text);
+  void settle_chat(bool is_connected);
+  void note_shown();
+  void show_chat();
   void handle_event(uint64_t call, const live::LiveEvent& event);
   void handle_connected(TimePoint at);
   void handle_device_lost(const std::string& words);
@@ -217,7 +236,10 @@ class DesktopCall {
   std::function<void()> after_leaving_;
   std::optional<TimePoint> connected_at_;
   CallHealth health_;
+  std::deque<ui::LinkSample> shown_;  // by the panel in this call; at most ui::kReportSamplesMax
   std::unique_ptr<RoomScene> scene_;  // of a room, else null
+  ChatBook chat_;
+  std::optional<secure::Link> new_room_;  // made here, until somebody is in it
   ui::ShowTiles tiles_{.pictures = kRoomPicturesMax};
   std::string peer_name_;
   DeviceState camera_state_;

@@ -97,6 +97,81 @@ TEST_F(DesktopCallTest, CallGoesFromStartToLinkToEnd) {
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "the preview is not back";
 }
 
+bool has_line(const ui::CallView& view, const std::string& writer, const std::string& text) {
+  return view.chat && std::ranges::any_of(*view.chat, [&](const ui::ChatLine& line) {
+           return line.text == text && line.writer == writer && line.is_own == writer.empty() &&
+                  line.state == ui::ChatLine::State::kThere;
+         });
+}
+
+TEST_F(DesktopCallTest, WhatIsWrittenIsReadAndForgottenAtTheEnd) {
+  const Pair pair = connected();
+  Desk& lea = *pair.lea;
+  Desk& jo = *pair.jo;
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.name == "Jo"; }));
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.peer.name == "Lea"; }));
+  lea.ask(ui::SendChat{" hello\n"});
+  EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return has_line(v, "Lea", "hello"); }));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return has_line(v, "", "hello"); }));
+  for (int i = 0; i < 8; ++i) {
+    jo.ask(ui::SendChat{"again"});
+  }
+  EXPECT_TRUE(jo.is_told("too fast"));
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return has_line(v, "Jo", "again"); }));
+  jo.ask(ui::SendChat{" \x01 "});
+  jo.ask(ui::HangUp{});
+  EXPECT_TRUE(lea.is_on(Screen::kEnded));
+  EXPECT_EQ(lea.view().chat, nullptr);
+  lea.ask(ui::SendChat{"still there?"});
+  EXPECT_TRUE(jo.is_on(Screen::kEnded));
+  EXPECT_EQ(jo.view().chat, nullptr);
+}
+
+TEST_F(DesktopCallTest, WhatThePanelShowsIsSavedWithoutTheLink) {
+  DesktopCallOptions options = test_listener("Lea");
+  options.reports_path = folder_ / "reports";
+  options.local_time = [] { return std::string{"2026-11-25 10:04:05"}; };
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  const std::string link = lea.view().link;
+  lea.ask(ui::SaveReport{});  // nothing is shown yet
+  DesktopCallOptions joiner = test_devices("Jo");
+  joiner.join = link;
+  Desk jo{clock_, joiner};
+  ASSERT_TRUE(lea.sees([](const ui::CallView& v) { return v.history.size() > 5; }));
+  lea.ask(ui::SaveReport{});
+  ASSERT_TRUE(lea.is_told("Saved in " + (folder_ / "reports" / "2026-11-25_10-04-05").string()));
+  const std::string secret = link.substr(link.find('#') + 1);
+  size_t files = 0;
+  for (const auto& file : fs::recursive_directory_iterator(folder_ / "reports")) {
+    if (file.is_regular_file()) {
+      ++files;
+      const std::string text = load_text(file.path(), DataSize{1'000'000});
+      EXPECT_EQ(text.find(secret), std::string::npos) << file.path();
+      EXPECT_EQ(text.find("127.0.0.1"), std::string::npos) << file.path();
+    }
+  }
+  EXPECT_EQ(files, 3U) << "one report";
+  ASSERT_TRUE(jo.is_on(Screen::kInCall));
+  jo.ask(ui::SaveReport{});
+  EXPECT_TRUE(jo.is_told("Not saved: there is no home folder"));
+}
+
+TEST_F(DesktopCallTest, AReportThatCannotBeSavedIsOneClearNotice) {
+  fs::create_directories(folder_);
+  save_text("a file", folder_ / "reports");
+  DesktopCallOptions options = test_listener("Lea");
+  options.reports_path = folder_ / "reports";
+  Desk lea{clock_, options};
+  ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  DesktopCallOptions joiner = test_devices("Jo");
+  joiner.join = lea.view().link;
+  Desk jo{clock_, joiner};
+  ASSERT_TRUE(lea.is_on(Screen::kInCall));
+  lea.ask(ui::SaveReport{});
+  EXPECT_TRUE(lea.is_told("Not saved: " + (folder_ / "reports").string() + ": "));
+}
+
 TEST_F(DesktopCallTest, EachEndShowsTheOthersChanges) {
   const Pair pair = connected();
   Desk& lea = *pair.lea;

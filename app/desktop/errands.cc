@@ -34,22 +34,32 @@ Errands::~Errands() {
 
 void Errands::post(std::function<void()> work) { shared_->post(std::move(work)); }
 
-bool Errands::look_up(std::string host_and_port, std::function<void(const Answer&)> done) {
+bool Errands::run(std::function<void()> work, std::function<void(const std::string& error)> done) {
   if (shared_->under_way >= kLookUpsMax) {
     return false;
   }
   ++shared_->under_way;
-  std::thread{[shared = shared_, text = std::move(host_and_port), done = std::move(done)] {
-    Answer answer;
+  std::thread{[shared = shared_, work = std::move(work), done = std::move(done)] {
+    std::string problem;
     try {
-      answer.addresses = shared->look_up(text);
+      work();
     } catch (const std::exception& error) {
-      answer.error = error.what();
+      problem = error.what();
     }
     --shared->under_way;
-    shared->post([answer = std::move(answer), done] { done(answer); });
+    shared->post([problem, done] { done(problem); });
   }}.detach();
   return true;
+}
+
+bool Errands::look_up(std::string host_and_port, std::function<void(const Answer&)> done) {
+  const auto answer = std::make_shared<Answer>();
+  return run([shared = shared_, answer,
+              text = std::move(host_and_port)] { answer->addresses = shared->look_up(text); },
+             [answer, done = std::move(done)](const std::string& error) {
+               answer->error = error;
+               done(*answer);
+             });
 }
 
 }  // namespace cress::desktop

@@ -11,7 +11,7 @@
 
 namespace cress::desktop {
 
-/// The most simultaneous look-ups: a user may try link after link while the name server is silent.
+/// The most simultaneous errands: a user may try link after link while the name server is silent.
 inline constexpr int kLookUpsMax = 8;
 
 /// Runs slow work in other threads, and delivers the result to an event loop. A name server that
@@ -34,6 +34,9 @@ class Errands {
   /// Looks up in a thread of its own; the answer arrives in the loop's. False: kLookUpsMax are in
   /// progress.
   bool look_up(std::string host_and_port, std::function<void(const Answer&)> done);
+  /// Runs `work` in a thread of its own; then `done` in the loop's, with what it threw or "".
+  /// False: kLookUpsMax are in progress.
+  bool run(std::function<void()> work, std::function<void(const std::string& error)> done);
   /// Calls `work` in the loop's thread.
   void post(std::function<void()> work);
 

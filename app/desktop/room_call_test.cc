@@ -48,6 +48,67 @@ class RoomCallTest : public ::testing::Test {
   room::RelayHost relay_;
 };
 
+TEST_F(RoomCallTest, ANewRoomIsMadeHereAndItsLinkIsNotLost) {
+  Desk lea{clock_, test_devices("Lea")};
+  ASSERT_TRUE(lea.sees_moving(&ui::CallView::own, 2));
+  lea.ask(ui::PlanRoom{});
+  ASSERT_TRUE(lea.is_on(Screen::kNewRoom));
+  lea.ask(ui::MakeRoom{"kit chen", "relay.example:4747"});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.new_room.name_error.empty(); }));
+  EXPECT_TRUE(lea.view().new_room.relay_error.empty());
+  lea.ask(ui::MakeRoom{"kitchen", "relay.example"});
+  EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return !v.new_room.relay_error.empty(); }));
+  EXPECT_TRUE(lea.view().new_room.name_error.empty());
+  const auto relay = secure::parse_link(relay_.link());
+  ASSERT_TRUE(relay);
+  lea.ask(ui::MakeRoom{"kitchen", secure::host_and_port(*relay)});
+  ASSERT_TRUE(lea.sees([](const ui::CallView& v) { return !v.new_room.access.empty(); }));
+  const std::string link = lea.view().link;
+  const auto made = secure::parse_link(link);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->room, "kitchen");
+  const auto half = secure::parse_room_access(lea.view().new_room.access);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->room, "kitchen");
+  EXPECT_EQ(lea.view().link_warning, "Only this machine can reach the relay in this link.");
+  // The relay does not have it yet.
+  lea.ask(ui::Join{link});
+  EXPECT_TRUE(lea.is_told("does not know this room yet"));
+  EXPECT_TRUE(lea.is_on(Screen::kNewRoom));
+  EXPECT_EQ(lea.view().link, link);
+  EXPECT_TRUE(lea.sees_moving(&ui::CallView::own, 2)) << "the preview is back";
+  lea.ask(ui::BackToStart{});
+  EXPECT_TRUE(lea.is_on(Screen::kStart));
+  EXPECT_EQ(lea.view().link, "");
+  EXPECT_EQ(lea.view().new_room, ui::NewRoom{});
+}
+
+TEST_F(RoomCallTest, ANewRoomIsLeftForTheCallLikeAnyOther) {
+  Desk lea{clock_, test_devices("Lea")};
+  lea.ask(ui::PlanRoom{});
+  ASSERT_TRUE(lea.is_on(Screen::kNewRoom));
+  lea.ask(ui::Join{relay_.link()});
+  ASSERT_TRUE(lea.is_on(Screen::kInCall));
+  lea.ask(ui::HangUp{});
+  EXPECT_TRUE(lea.is_on(Screen::kEnded));
+}
+
+TEST_F(RoomCallTest, AllMembersReadWhatOneWrites) {
+  const auto desks = meet({"Lea", "Jo", "Kim"});
+  for (const std::string name : {"Jo", "Kim"}) {
+    EXPECT_TRUE(desks[0]->sees_member_moving(name, 2)) << "they trust each other";
+  }
+  desks[0]->ask(ui::SendChat{"hello, you two"});
+  for (const size_t at : {1U, 2U}) {
+    EXPECT_TRUE(desks[at]->sees([](const ui::CallView& v) {
+      return v.chat && v.chat->back().writer == "Lea" && v.chat->back().text == "hello, you two";
+    }));
+  }
+  EXPECT_TRUE(desks[0]->sees([](const ui::CallView& v) {
+    return v.chat && v.chat->back().is_own && v.chat->back().state == ui::ChatLine::State::kThere;
+  }));
+}
+
 TEST_F(RoomCallTest, ThreeMembersSeeHearAndTrackEachOther) {
   const auto desks = meet({"Lea", "Jo", "Kim"});
   Desk& lea = *desks[0];
@@ -141,6 +202,21 @@ TEST_F(RoomCallTest, APinIsWhatTheRelaySendsFirst) {
   lea.ask(ui::Unpin{});
   EXPECT_TRUE(lea.sees([](const ui::CallView& view) { return view.room->large == 0; }));
   EXPECT_TRUE(jo.sees(wanted(false)));
+}
+
+TEST_F(RoomCallTest, ALineThatWasLostWithTheRelayIsMarkedNotSent) {
+  const auto desks = meet({"Lea", "Jo"});
+  relay_.restart();
+  desks[0]->ask(ui::SendChat{"lost"});
+  EXPECT_TRUE(desks[0]->sees([](const ui::CallView& v) {
+    return v.chat && v.chat->back().state == ui::ChatLine::State::kFailed;
+  }));
+  EXPECT_TRUE(desks[0]->sees_member_moving("Jo"));
+  EXPECT_TRUE(desks[1]->sees_member_moving("Lea"));
+  desks[0]->ask(ui::SendChat{"here again"});
+  EXPECT_TRUE(desks[1]->sees([](const ui::CallView& v) {
+    return v.chat && v.chat->size() == 1 && v.chat->back().text == "here again";
+  }));
 }
 
 TEST_F(RoomCallTest, RelayRestartIsReportedAndMembersKeepTheirPlaces) {

@@ -87,6 +87,7 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
       break;
     case room::RoomEvent::Kind::kChanged:
     case room::RoomEvent::Kind::kSpeaker:
+    case room::RoomEvent::Kind::kChat:
       break;
   }
   update(now, sample);

@@ -272,6 +272,10 @@ TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndTheLinkState) {
   }));
   ASSERT_NO_FATAL_FAILURE(input({"mousemove_relative", "--", "3", "2"}));
   EXPECT_TRUE(run_until([this] { return find("hang-up") != nullptr; }));
+  EXPECT_TRUE(run_until([this] {
+    const ui::Control* hang_up = find("hang-up");
+    return hang_up != nullptr && find("own-picture")->rect.bottom() < hang_up->rect.y;
+  })) << "the buttons are on the own picture";
   const ui::Screenshot shot = shoot("two_people");
   EXPECT_GT(ui::count_near(shot, {710, 80, 320, 400},
                            ui::theme_of(ui::ThemeChoice::kDark).forecast_line, 40),

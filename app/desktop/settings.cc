@@ -232,6 +232,11 @@ std::filesystem::path settings_path(const char* xdg_config_home, const char* hom
   return {};
 }
 
+std::filesystem::path reports_path(const char* home) {
+  return home != nullptr && *home != '\0' ? std::filesystem::path{home} / "cress-reports"
+                                          : std::filesystem::path{};
+}
+
 SettingsKeeper::SettingsKeeper(std::filesystem::path path,
                                std::function<void(const std::string&)> on_error)
     : path_(std::move(path)), on_error_(std::move(on_error)) {

@@ -74,6 +74,9 @@ void save_settings(const Settings& settings, const std::filesystem::path& path);
 /// XDG_CONFIG_HOME and HOME (null: not set). Empty: no path.
 std::filesystem::path settings_path(const char* xdg_config_home, const char* home);
 
+/// Where reports are saved, by HOME (null: not set). Empty: no path.
+std::filesystem::path reports_path(const char* home);
+
 /// Settings are written once they have not changed for this long: a name is typed letter by letter.
 inline constexpr Duration kSettingsRest = 500ms;
 

@@ -134,6 +134,12 @@ TEST(Settings, PathFollowsTheXdgRules) {
   EXPECT_EQ(settings_path(nullptr, ""), "");
 }
 
+TEST(Settings, ReportsAreInAFolderOfTheHomeFolder) {
+  EXPECT_EQ(reports_path("/home/lea"), "/home/lea/cress-reports");
+  EXPECT_EQ(reports_path(nullptr), "");
+  EXPECT_EQ(reports_path(""), "");
+}
+
 TEST_F(SettingsFileTest, MissingFileGivesTheDefaultsSilently) {
   for (const fs::path& path : {path_, fs::path{}}) {
     const LoadedSettings loaded = load_settings(path);

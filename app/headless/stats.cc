@@ -97,6 +97,8 @@ const char* describe(room::RoomEvent::Kind kind) {
       return "speaker";
     case room::RoomEvent::Kind::kFarewell:
       return "farewell";
+    case room::RoomEvent::Kind::kChat:
+      return "chat";
   }
   return "unknown";
 }

@@ -45,7 +45,8 @@ LiveCall::LiveCall(const runtime::MonotonicClock& clock, runtime::EventLoop& loo
     : LiveEnd(clock, loop, std::make_unique<SecureCall>(clock.now(), secure_options(options)),
               end_options(options), outputs),
       call_(static_cast<SecureCall&>(machine())),
-      shown_(outputs.shown) {
+      shown_(outputs.shown),
+      chat_(outputs.chat) {
   begin();
 }
 
@@ -54,6 +55,11 @@ std::optional<app::PersonState> LiveCall::peer() const {
 }
 
 void LiveCall::take_events(TimePoint now) {
+  while (const auto line = call_.poll_chat()) {
+    if (chat_) {
+      chat_(*line);
+    }
+  }
   while (const auto event = call_.poll_event()) {
     handle_session_event(now, *event);
     const auto* closed = std::get_if<secure::Closed>(&*event);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/live/live_end.hh"
@@ -34,6 +35,8 @@ struct LiveCallOptions {
 struct LiveOutputs : LiveEndOutputs {
   /// `shown`: the time when it is passed here, decoded.
   std::function<void(const app::ShownFrame&)> shown{};
+  /// A line of text chat of the other person's, as it may be displayed.
+  std::function<void(const std::string&)> chat{};
 };
 
 /// One call of two, live.
@@ -52,6 +55,7 @@ class LiveCall final : public LiveEnd {
 
   SecureCall& call_;  // the machine
   std::function<void(const app::ShownFrame&)> shown_;
+  std::function<void(const std::string&)> chat_;
 };
 
 }  // namespace cress::live

@@ -37,6 +37,19 @@ TEST_F(LiveCallTest, TwoEndsSeeHearAndKnowEachOther) {
   EXPECT_EQ(lea.end_words(), secure::describe(secure::CloseReason::kPeerHungUp));
 }
 
+TEST_F(LiveCallTest, LinesOfChatArriveBothWays) {
+  End lea{clock(), loop(), listener()};
+  End jo{clock(), loop(), joiner(lea)};
+  EXPECT_FALSE(jo.call->send_chat("too early")) << "nobody is there yet";
+  ASSERT_TRUE(run_until([&] { return jo.call->peer() && lea.call->peer(); }));
+  EXPECT_TRUE(jo.call->send_chat(" Hello, \xC3\x85sa "));
+  EXPECT_TRUE(lea.call->send_chat("Hello"));
+  EXPECT_TRUE(run_until([&] { return lea.chat.size() == 1 && jo.chat.size() == 1; }));
+  EXPECT_EQ(lea.chat.front(), "Hello, \xC3\x85sa");
+  EXPECT_EQ(jo.chat.front(), "Hello");
+  EXPECT_TRUE(run_until([&] { return jo.call->chat_waiting() == 0; }));
+}
+
 TEST_F(LiveCallTest, WrongSecretIsRejectedAndReported) {
   End lea{clock(), loop(), listener()};
   LiveCallOptions wrong = joiner(lea);

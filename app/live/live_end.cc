@@ -190,6 +190,12 @@ void LiveEnd::tell_end() {
   }
 }
 
+bool LiveEnd::send_chat(std::string_view text) {
+  bool taken = false;
+  driver_.wake([&](TimePoint now) { taken = machine_->send_chat(now, text); });
+  return taken;
+}
+
 void LiveEnd::hang_up() {
   wake([this](TimePoint now) {
     if (!end_reason_) {

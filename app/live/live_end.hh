@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/call/control_message.hh"
 #include "app/live/live_devices.hh"
@@ -64,6 +65,9 @@ class LiveEnd {
   void choose_microphone(const std::string& id) { devices_.choose_microphone(id); }
   void choose_speaker(const std::string& id) { devices_.choose_speaker(id); }
   void hang_up();
+  /// As LiveMachine's.
+  bool send_chat(std::string_view text);
+  size_t chat_waiting() const { return machine_->chat_waiting(); }
 
   const app::PersonState& person() const { return person_; }
   virtual LiveSample sample() const;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,11 @@ class LiveMachine : public Machine {
   virtual app::PlayedAudio play(TimePoint now) = 0;
   /// The state of this person: sent at once, and to every later peer.
   virtual void set_person(TimePoint now, app::PersonState person) = 0;
+  /// Text for the other end, or for the members present. False: nothing to say, too fast, too much
+  /// waits, or nobody is connected.
+  virtual bool send_chat(TimePoint now, std::string_view text) = 0;
+  /// Own lines that have not arrived yet; 0 with each new connection.
+  virtual size_t chat_waiting() const = 0;
   /// Of our own socket, the most likely first, for a direct path past a relay. Before
   /// handle_network_change.
   virtual void set_local_addresses(TimePoint /*now*/, const std::vector<Address>& /*addresses*/) {}

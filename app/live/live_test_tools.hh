@@ -42,6 +42,7 @@ class End {
       }
     };
     outputs.played = [this](const app::PlayedAudio& sound) { played.push_back(sound); };
+    outputs.chat = [this](const std::string& line) { chat.push_back(line); };
     call = std::make_unique<LiveCall>(clock, loop, options, outputs);
   }
 
@@ -61,6 +62,7 @@ class End {
   std::vector<LiveEvent> events;
   std::vector<app::ShownFrame> shown;
   std::vector<app::PlayedAudio> played;
+  std::vector<std::string> chat;
   std::unique_ptr<LiveCall> call;
 };
 

@@ -104,6 +104,10 @@ void SecureCall::set_person(TimePoint now, app::PersonState person) {
   }
 }
 
+bool SecureCall::send_chat(TimePoint now, std::string_view text) {
+  return call_ && call_->send_chat(now, text);
+}
+
 void SecureCall::set_local_addresses(TimePoint now, const std::vector<Address>& addresses) {
   connection_.set_local_addresses(now, addresses);
   drain(now);
@@ -123,6 +127,10 @@ std::optional<secure::Event> SecureCall::poll_event() { return take_front(events
 
 std::optional<app::ShownFrame> SecureCall::poll_shown() {
   return call_ ? call_->poll_shown() : std::nullopt;
+}
+
+std::optional<std::string> SecureCall::poll_chat() {
+  return call_ ? call_->poll_chat() : std::nullopt;
 }
 
 std::optional<app::CodedVideo> SecureCall::poll_coded() {

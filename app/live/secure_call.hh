@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "app/call/call.hh"
 #include "app/live/live_machine.hh"
@@ -38,12 +39,16 @@ class SecureCall final : public LiveMachine {
   void capture_sound(TimePoint now, const media::AudioFrame& samples) override;
   app::PlayedAudio play(TimePoint now) override;
   void set_person(TimePoint now, app::PersonState person) override;
+  bool send_chat(TimePoint now, std::string_view text) override;
+  size_t chat_waiting() const override { return call_ ? call_->chat_waiting() : 0; }
   void set_local_addresses(TimePoint now, const std::vector<Address>& addresses) override;
   void handle_network_change(TimePoint now) override;
   void hang_up(TimePoint now) override;
 
   std::optional<secure::Event> poll_event();
   std::optional<app::ShownFrame> poll_shown();
+  /// A line of the other person's.
+  std::optional<std::string> poll_chat();
   std::optional<app::CodedVideo> poll_coded() override;
 
   /// Null while no peer is connected.

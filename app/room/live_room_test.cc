@@ -190,6 +190,28 @@ TEST_F(LiveRoomTest, ARelayThatNeverAnswersIsGivenUpInTime) {
   EXPECT_FALSE(ada.words_of(live::LiveEvent::Kind::kEnded).empty());
 }
 
+TEST_F(LiveRoomTest, AllGuestsReadALineOfChat) {
+  Guest ada{clock_, loop_, guest("Ada")};
+  Guest ben{clock_, loop_, guest("Ben")};
+  Guest cem{clock_, loop_, guest("Cem")};
+  const auto trusts = [](Guest& guest, const std::string& name) {
+    const LiveRoomMember* other = guest.other(name);
+    return other != nullptr && other->member.frames_shown > 0;
+  };
+  ASSERT_TRUE(run_until([&] {
+    return trusts(ada, "Ben") && trusts(ada, "Cem") && trusts(ben, "Ada") && trusts(cem, "Ada");
+  }));
+  EXPECT_TRUE(ada.room->send_chat("dinner at eight"));
+  const auto has_read = [](const Guest& guest) {
+    return std::ranges::any_of(guest.room_events, [](const RoomEvent& event) {
+      return event.kind == RoomEvent::Kind::kChat && event.text == "dinner at eight";
+    });
+  };
+  EXPECT_TRUE(run_until([&] { return has_read(ben) && has_read(cem); }));
+  EXPECT_FALSE(has_read(ada));
+  EXPECT_TRUE(run_until([&] { return ada.room->chat_waiting() == 0; }));
+}
+
 TEST_F(LiveRoomTest, RestartedRelayIsRejoinedAutomatically) {
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};

@@ -189,6 +189,8 @@ void RoomMember::handle_control(TimePoint now, std::span<const std::byte> bytes)
     handle_share(now, *share);
   } else if (const auto* proof = std::get_if<room::MemberProof>(&*message)) {
     handle_proof(now, *proof);
+  } else if (const auto* chat = std::get_if<room::MemberChat>(&*message)) {
+    handle_chat(now, *chat);
   } else if (const auto* speaker = std::get_if<room::SpeakerNews>(&*message)) {
     handle_speaker(*speaker);
   } else if (const auto* rate = std::get_if<room::VideoRate>(&*message)) {

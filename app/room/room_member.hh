@@ -7,12 +7,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/call/call_receiver.hh"
 #include "app/call/call_sender.hh"
+#include "app/call/chat.hh"
 #include "app/room/room_seal.hh"
 #include "app/room/sound_mixer.hh"
+#include "transport/base/token_bucket.hh"
 #include "transport/room/outbox.hh"
 #include "transport/room/room_message.hh"
 #include "transport/secure/group/room_keys.hh"
@@ -80,11 +83,13 @@ struct RoomEvent {
     kFarewell,    ///< out of the room; no event follows
     kKeyChanged,  ///< joined under an earlier member's name, with another key
     kDistrusted,  ///< see OtherMember::is_distrusted
+    kChat,        ///< wrote `text`: signed by that member, whatever else came in its name
   };
   Kind kind = Kind::kWelcome;
   MemberNumber member = kNobody;
   room::LeaveReason left = room::LeaveReason::kLeft;  ///< for kLeft
   room::Farewell farewell{};                          ///< for kFarewell
+  std::string text{};                                 ///< for kChat, as app::clean_line returns it
 };
 
 struct RoomShown {
@@ -100,6 +105,8 @@ struct RoomMemberStats {
   uint64_t others_refused = 0;  ///< beyond kOthersMax
   uint64_t shares_refused = 0;  ///< not sealed by that member for this one
   uint64_t proofs_refused = 0;  ///< not signed by the member in whose name they came
+  uint64_t chats_refused = 0;   ///< likewise, or repeated, or nothing in it can be displayed
+  uint64_t chats_over_limit = 0;
 };
 
 /// One member of a room, without I/O: a session with the relay, which sends the own camera and
@@ -116,6 +123,8 @@ class RoomMember {
   /// Encrypted frames of a member whose proof of presence, or secret, is in transit, kept until it
   /// arrives.
   static constexpr size_t kWaitingMax = 32;
+  /// Lines of chat likewise.
+  static constexpr size_t kChatsWaitingMax = 8;
   static constexpr size_t kKnownKeysMax = 256;
   /// Room messages that arrived before the welcome.
   static constexpr size_t kEarlyMax = 256;
@@ -133,6 +142,11 @@ class RoomMember {
   /// The video that this member requests: pinned member (or kNobody), number at the same time,
   /// height of the tallest.
   void set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height);
+  /// Text for the members present. False: nothing to say, too fast, too much waits, or not in the
+  /// room.
+  bool send_chat(TimePoint now, std::string_view text);
+  /// Own lines that the relay is not known to have.
+  size_t chat_waiting() const;
   /// Sends a close, as far as it still gets through: drop the session soon after.
   void leave(TimePoint now);
 
@@ -178,7 +192,9 @@ class RoomMember {
     OtherMember view;
     secure::PublicKey key{};
     app::CallReceiver receiver;
-    std::deque<media::EncodedFrame> waiting{};  // encrypted; at most kWaitingMax
+    std::deque<media::EncodedFrame> waiting{};           // encrypted; at most kWaitingMax
+    std::deque<std::vector<std::byte>> waiting_chats{};  // likewise, at most kChatsWaitingMax
+    TokenBucket chats{app::kChatTakeRate};
   };
 
   void drain(TimePoint now);
@@ -189,6 +205,8 @@ class RoomMember {
   void handle_member(TimePoint now, const room::MemberNews& news);
   void handle_share(TimePoint now, const room::MemberShare& news);
   void handle_proof(TimePoint now, const room::MemberProof& news);
+  void handle_chat(TimePoint now, const room::MemberChat& news);
+  void open_chat(TimePoint now, Other& other, const std::vector<std::byte>& line);
   void note_key(const Other& other);
   void handle_left(TimePoint now, const room::MemberLeft& left);
   void handle_speaker(const room::SpeakerNews& speaker);
@@ -218,6 +236,8 @@ class RoomMember {
   bool card_changed_ = false;
   uint32_t share_serial_ = 0;
   uint32_t proof_serial_ = 0;
+  uint32_t chat_serial_ = 0;
+  TokenBucket chat_rate_{app::kChatSendRate};
   uint32_t audience_revision_ = 0;
   bool audience_changed_ = false;
   room::View view_;

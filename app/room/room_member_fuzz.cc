@@ -53,7 +53,7 @@ class HostileRelay {
 
   void say(TimePoint now, Input& input) {
     const auto number = static_cast<MemberNumber>(input.next() % 5);
-    switch (input.next() % 12) {
+    switch (input.next() % 13) {
       case 0:
         send(now, session::kControlFlow, input.take(input.next() % 64));
         break;
@@ -89,6 +89,11 @@ class HostileRelay {
         break;
       case 10:
         send_frame(now, number, input);
+        break;
+      case 11:
+        tell(now, room::MemberChat{number, {.line = input.take(input.next())}});
+        tell(now, room::MemberChat{helper_.member(),
+                                   {.line = helper_.seal_chat(now, input.take(input.next()))}});
         break;
       default:
         if (input.next() == 0) {

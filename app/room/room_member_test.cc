@@ -421,6 +421,69 @@ TEST(RoomMember, FramesInAnothersNameAreFoundAndThenNoneIsDisplayed) {
   EXPECT_EQ(events.back().member, 2);
 }
 
+std::vector<std::string> chat_of(RoomMember& member) {
+  std::vector<std::string> lines;
+  for (const RoomEvent& event : events_of(member)) {
+    if (event.kind == RoomEvent::Kind::kChat) {
+      lines.push_back(event.text);
+    }
+  }
+  return lines;
+}
+
+std::vector<std::byte> line_of(LyingRelay& relay, std::string_view text) {
+  return relay.helper().seal_chat(relay.now(), std::as_bytes(std::span{text}));
+}
+
+TEST(RoomMember, ALineBeforeTheProofOfPresenceIsReadAfterIt) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  for (uint32_t serial = 1; serial <= 20; ++serial) {
+    relay.tell(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
+    relay.exchange();
+  }
+  EXPECT_TRUE(chat_of(relay.member()).empty());
+  EXPECT_EQ(relay.member().stats().chats_refused, 20U - RoomMember::kChatsWaitingMax);
+  relay.introduce_helper();
+  const auto lines = chat_of(relay.member());
+  ASSERT_EQ(lines.size(), RoomMember::kChatsWaitingMax);
+  EXPECT_EQ(lines.front(), "1");
+}
+
+TEST(RoomMember, HostileLinesAreCleanedOrRefused) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  const auto tell = [&](MemberNumber writer, std::vector<std::byte> line) {
+    relay.tell(room::MemberChat{writer, {.serial = 1, .line = std::move(line)}});
+    relay.exchange();
+    return chat_of(relay.member());
+  };
+  const auto line = line_of(relay, "one\n\x1B[31mtwo \xE2\x80\xAEthree\xFF ");
+  EXPECT_EQ(tell(2, line), std::vector<std::string>{"one [31mtwo three"});
+  EXPECT_EQ(tell(2, line), std::vector<std::string>{}) << "repeated";
+  EXPECT_EQ(tell(2, line_of(relay, " \x01 ")), std::vector<std::string>{}) << "nothing to be seen";
+  EXPECT_EQ(tell(2, {}), std::vector<std::string>{});
+  EXPECT_EQ(tell(2, std::vector<std::byte>(997, std::byte{9})), std::vector<std::string>{});
+  EXPECT_EQ(tell(7, line_of(relay, "of nobody")), std::vector<std::string>{});
+  EXPECT_EQ(relay.member().stats().chats_refused, 4U);
+  EXPECT_EQ(tell(2, line_of(relay, "and on")), std::vector<std::string>{"and on"});
+}
+
+TEST(RoomMember, LinesBeyondALimitAreDroppedBeforeTheyAreOpened) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  for (uint32_t serial = 1; serial <= 60; ++serial) {
+    relay.tell(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
+    relay.exchange();
+  }
+  const auto lines = chat_of(relay.member());
+  EXPECT_GE(lines.size(), 24U);
+  EXPECT_LE(lines.size(), 40U);
+  EXPECT_EQ(lines.size() + relay.member().stats().chats_over_limit, 60U);
+}
+
 TEST(RoomMember, AProofThatItsSenderDidNotSignChangesNothing) {
   LyingRelay relay;
   relay.introduce_helper();

@@ -104,7 +104,7 @@ void RoomMember::handle_proof(TimePoint now, const room::MemberProof& news) {
   }
 }
 
-// Frames that arrived before the proof of their sender's presence.
+// Frames and lines that arrived before the proof of their sender's presence.
 void RoomMember::open_waiting(TimePoint now, Other& other) {
   if (!other.view.is_live) {
     return;
@@ -112,6 +112,9 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
   const auto waiting = std::exchange(other.waiting, {});
   for (const media::EncodedFrame& frame : waiting) {
     other.receiver.handle_frame(now, frame);
+  }
+  for (const auto& line : std::exchange(other.waiting_chats, {})) {
+    open_chat(now, other, line);
   }
 }
 

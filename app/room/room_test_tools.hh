@@ -105,6 +105,9 @@ struct Seat final : Machine {
   }
   std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = member->poll_transmit(now);
+    if (bytes && relay_sees != nullptr) {
+      relay_sees->append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    }
     return bytes ? std::optional{Transmit{relay::room_address(0), *std::move(bytes)}}
                  : std::nullopt;
   }
@@ -157,6 +160,7 @@ struct Seat final : Machine {
   sim::World::HostId id = 0;
   bool is_gone = false;
   bool sends = true;
+  std::string* relay_sees = nullptr;  // all that goes to the relay, as the relay opens it
   TimePoint next_picture;
   TimePoint next_sound;
   uint64_t captured = 0;

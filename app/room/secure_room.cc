@@ -237,6 +237,12 @@ void SecureRoom::set_person(TimePoint now, app::PersonState person) {
   }
 }
 
+bool SecureRoom::send_chat(TimePoint now, std::string_view text) {
+  const bool taken = member_ && member_->send_chat(now, text);
+  drain(now);
+  return taken;
+}
+
 void SecureRoom::set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height) {
   view_ = {.pinned = pinned, .pictures = pictures, .height = height};
   if (member_) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -67,6 +68,8 @@ class SecureRoom final : public live::LiveMachine {
   void capture_sound(TimePoint now, const media::AudioFrame& samples) override;
   app::PlayedAudio play(TimePoint now) override;
   void set_person(TimePoint now, app::PersonState person) override;
+  bool send_chat(TimePoint now, std::string_view text) override;
+  size_t chat_waiting() const override { return member_ ? member_->chat_waiting() : 0; }
   /// As RoomMember's.
   void set_view(TimePoint now, MemberNumber pinned, uint32_t pictures, uint32_t height);
   void handle_network_change(TimePoint now) override;

@@ -72,6 +72,45 @@ TEST_F(RoomWindowTest, EachSizeOfRoomIsWholeAtEachSizeOfWindow) {
   }
 }
 
+TEST_F(RoomWindowTest, ChatAndPanelLeaveEverybodyInSight) {
+  for (const auto& [width, height] : {std::pair{1280, 800}, {800, 600}, {640, 480}}) {
+    open(width, height);
+    for (const size_t people : {1, 2, 12, 41}) {
+      for (const std::string side : {"chat", "panel"}) {
+        CallView view = room_view(now_, people);
+        view.theme = side == "chat" ? ThemeChoice::kDark : ThemeChoice::kLight;
+        view.room->name = std::string(64, 'w');
+        view.chat = chat_lines(people > 1 ? 25 : 0);
+        view.status = {"Your uplink is down to 200 kbit/s; sound first.", Tone::kWarning};
+        view.notices = {{1, Tone::kNote, std::string(64, 'W') + " shares a screen."}};
+        for (Member& member : view.room->others) {
+          member.person.name = std::string(64, 'W');
+          member.key_code = "4821 9930 1175";
+        }
+        view.cameras = view.microphones = view.speakers = view.screens = {};
+        view.self = {.name = std::string(64, 'W'), .muted = true, .camera_off = true};
+        run(100ms, view);
+        push_click(find(side)->rect.center());
+        run(200ms, view);
+        const std::string name = "room_" + side + "_" + std::to_string(people) + "_" +
+                                 std::to_string(width) + "x" + std::to_string(height);
+        shoot(view, name);
+        expect_usable(window_->controls(),
+                      {0, 0, static_cast<float>(width), static_cast<float>(height)}, name);
+        const bool all_shown = people <= 12 || width > 640;
+        for (uint32_t number = 1; number < people && all_shown; ++number) {
+          EXPECT_GT(tile(number).width, 0) << name << ": " << number;
+        }
+        EXPECT_TRUE(people < 3 || tile(2).width > 0) << name << ": who speaks";
+        EXPECT_NE(find("hang-up"), nullptr) << name;
+        EXPECT_NE(find("mute"), nullptr) << name;
+        push_click(find(side == "chat" ? "chat-close" : "panel-close")->rect.center());
+        run(200ms, view);
+      }
+    }
+  }
+}
+
 TEST_F(RoomWindowTest, EachMembersOwnPictureIsInTheirTile) {
   open(1280, 800);
   CallView view = room_view(now_, 4);
@@ -87,6 +126,35 @@ TEST_F(RoomWindowTest, EachMembersOwnPictureIsInTheirTile) {
   for (uint32_t number = 1; number <= 3; ++number) {
     const Point middle = tile(number).center();
     EXPECT_TRUE(is_near(pixel(shot, middle.x, middle.y), colours.at(number - 1))) << number;
+  }
+}
+
+TEST_F(RoomWindowTest, ALargePictureIsDrawnWholeByEachRenderer) {
+  for (const Drawing drawing : {Drawing::kSoftware, Drawing::kGraphicsCard}) {
+    drawing_ = drawing;
+    open(1280, 800);
+    CallView view = room_view(now_, 2);
+    view.room->pinned = view.room->large = 1;
+    view.room->others[0].picture = {quarters(1280, 720), now_};
+    view.room->others[0].person.camera_off = false;
+    run(200ms, view);
+    const Screenshot shot = shoot(view, "room_large_picture");
+    const Rect at = tile(1);
+    ASSERT_GT(at.width, 800);
+    const auto color_at = [&](float across, float down) {
+      const auto x = static_cast<size_t>(at.x + across * at.width);
+      const auto y = static_cast<size_t>(at.y + down * at.height);
+      const uint8_t* p = &shot.rgba[4 * (y * static_cast<size_t>(shot.width) + x)];
+      return std::array<bool, 3>{p[0] > 128, p[1] > 128, p[2] > 128};
+    };
+    using Rgb = std::array<bool, 3>;
+    for (const float x : {0.02F, 0.1F, 0.2F, 0.3F, 0.45F}) {
+      for (const float y : {0.02F, 0.2F, 0.3F, 0.45F}) {
+        EXPECT_EQ(color_at(x, y), (Rgb{true, false, false})) << x << " " << y;
+        EXPECT_EQ(color_at(x, y / 2 + 0.51F), (Rgb{false, false, true})) << x << " " << y;
+        EXPECT_EQ(color_at(x + 0.51F, y), (Rgb{false, true, false})) << x << " " << y;
+      }
+    }
   }
 }
 

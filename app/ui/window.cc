@@ -62,7 +62,7 @@ bool looks_different(const CallView& a, const CallView& b, bool panel_open) {
   const auto plain = [](const CallView& v) {
     return std::tie(v.screen, v.theme, v.full_screen, v.link, v.ended_reason, v.connected_at,
                     v.peer, v.self, v.remote, v.own, v.room, v.push_to_talk, v.cameras,
-                    v.microphones, v.speakers, v.screens, v.status, v.notices);
+                    v.microphones, v.speakers, v.screens, v.status, v.notices, v.chat, v.new_room);
   };
   // Loudness is shown in 30 steps.
   const auto step = [](float dbfs) { return std::lround(std::max(dbfs, -60.0F) / 2); };
@@ -282,9 +282,16 @@ class Window::Impl {
     }
   }
 
-  void copy_link(TimePoint now, const CallView& view) {
+  void copy_texts(TimePoint now, const CallView& view) {
+    if (std::exchange(state_.copies_access, false) &&
+        SDL_SetClipboardText(view.new_room.access.c_str()) == 0) {
+      state_.access_copied_at = now;
+      state_.copied_at.reset();  // one of the two is in the clipboard
+      owed_ = std::max(owed_, 1);
+    }
     if (std::exchange(state_.copies_link, false) && SDL_SetClipboardText(view.link.c_str()) == 0) {
       state_.copied_at = now;
+      state_.access_copied_at.reset();
       actions_.emplace_back(CopyLink{});
       owed_ = std::max(owed_, 1);
     }
@@ -338,7 +345,7 @@ class Window::Impl {
     drawn_at_ = now;
     shown_ = view;
     ++stats_.frames;
-    copy_link(now, view);
+    copy_texts(now, view);
   }
 
   void draw_frame(TimePoint now, const CallView& view) {
@@ -357,7 +364,8 @@ class Window::Impl {
       ui.members[number] = texture.view();
     }
     const size_t asked = actions_.size();
-    const bool panel = state_.panel_open;
+    const auto side = [this] { return std::pair{state_.panel_open, state_.chat_open}; };
+    const auto side_before = side();
     controls_.begin_frame();
     if (view.screen == Screen::kInCall) {
       draw_call(ui);
@@ -373,7 +381,7 @@ class Window::Impl {
     state_.wheel = 0;
     state_.last_at = now;
     // A menu that opened or a panel that closed during the frame is displayed in the next.
-    if (actions_.size() != asked || panel != state_.panel_open ||
+    if (actions_.size() != asked || side_before != side() ||
         (state_.menu != Menu::kNone) != controls_.is_modal()) {
       ui.wake_at(now);
     }

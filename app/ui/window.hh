@@ -56,11 +56,13 @@ struct Screenshot {
 /// returns the user's requests. SDL2 provides the window, Dear ImGui the triangles.
 ///   while (...) { window.draw(now, view); while (auto a = window.poll_action()) {...};
 ///                 sleep until window.poll_timeout() or until the call wants something }
-/// Keys: M mute, V camera, S share, D devices, P live panel, F full screen, Space talk while muted,
-/// Ctrl+H hang up, Ctrl+V paste a link, Ctrl+C copy the own link, Ctrl+N start a call, T theme, Tab
-/// and Enter everything, Esc back, Ctrl+Q quit. Errors: the constructor throws std::runtime_error,
-/// one clear line, if there is no display. Threads: none inside; the thread that made it, which
-/// must be the program's first (SDL's rule). One at a time in a program.
+/// Keys: M mute, V camera, S share, D devices, C chat, P live panel, R save
+/// what it shows, F full screen, Space talk
+/// while muted, Ctrl+H hang up, Ctrl+V paste a link, Ctrl+C copy the own link, Ctrl+N start a call,
+/// Ctrl+R make a room, T theme, Tab and Enter everything, Esc back, Ctrl+Q quit. Errors: the
+/// constructor throws std::runtime_error, one clear line, if there is no display. Threads: none
+/// inside; the thread that made it, which must be the program's first (SDL's rule). One at a time
+/// in a program.
 class Window {
  public:
   explicit Window(const WindowOptions& options = {});

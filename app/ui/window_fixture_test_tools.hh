@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "app/ui/window.hh"
@@ -112,6 +113,24 @@ inline CallView any_view() {
   return view;
 }
 
+inline ChatLines chat_lines(int count) {
+  constexpr std::array kSaid{"Can you hear me?", "Yes, but the picture stops now and then.",
+                             "I am on the train, between two stations.",
+                             "https://example.org/a/long/address/that/does/not/fit/one/line"};
+  auto lines = std::make_shared<std::vector<ChatLine>>();
+  for (int i = 0; i < count; ++i) {
+    ChatLine line{.id = static_cast<uint64_t>(i + 1), .text = kSaid.at(size_t(i) % kSaid.size())};
+    line.is_own = i % 3 == 1;
+    line.writer = line.is_own ? "" : "Anna Lindqvist";
+    lines->push_back(line);
+  }
+  if (count > 2) {
+    lines->back().is_own = true;
+    lines->back().state = ChatLine::State::kWaiting;
+  }
+  return lines;
+}
+
 inline CallView call_view(TimePoint now) {
   CallView view = any_view();
   view.screen = Screen::kInCall;
@@ -197,6 +216,9 @@ class WindowTest : public ::testing::Test {
   void collect() {
     while (const auto action = window_->poll_action()) {
       actions_.push_back(describe(*action));
+      if (const auto* line = std::get_if<SendChat>(&*action)) {
+        written_.push_back(line->text);
+      }
     }
   }
   Screenshot shoot(const CallView& view, const std::string& name = "") {
@@ -261,6 +283,7 @@ class WindowTest : public ::testing::Test {
   Drawing drawing_ = Drawing::kSoftware;
   TimePoint now_ = kStartOfTests;
   std::vector<std::string> actions_;
+  std::vector<std::string> written_;  // lines of chat
 };
 
 inline void expect_usable(std::span<const Control> controls, const Rect& area,

@@ -64,6 +64,21 @@ std::vector<Case> cases(TimePoint now) {
                   {2, Tone::kGood, "The headset is plugged in."}};
   cases.push_back({"start_no_camera", view});
   view = any_view();
+  view.screen = Screen::kNewRoom;
+  cases.push_back({"new_room", view});
+  view.new_room.name_error = "A name is 1 to 64 of A-Z a-z 0-9 . _ -, and not only dots.";
+  view.new_room.relay_error = "Not HOST:PORT, such as relay.example:4747.";
+  view.theme = ThemeChoice::kLight;
+  cases.push_back({"new_room_errors_light", view});
+  view.link = "cress://relay.example:4747/kitchen#Jx8mQ0vKZq3uVtYw2aBcDg";
+  view.link_warning = "Only its own network can reach the relay in this link.";
+  view.new_room = {.name = "kitchen",
+                   .access = "cress-access://kitchen#Jx8mQ0vKZq3uVtYw2aBcDgJx8mQ0vKZq3uVtYw2aBcD"};
+  cases.push_back({"new_room_made_light", view});
+  view.theme = ThemeChoice::kDark;
+  view.link_warning.clear();
+  cases.push_back({"new_room_made", view});
+  view = any_view();
   view.screen = Screen::kWaiting;
   cases.push_back({"waiting", view});
   view.screen = Screen::kConnecting;
@@ -78,6 +93,12 @@ std::vector<Case> cases(TimePoint now) {
   cases.push_back({"call_panel", view, "panel"});
   view.theme = ThemeChoice::kLight;
   cases.push_back({"call_panel_light", view, "panel"});
+  view.chat = chat_lines(30);
+  cases.push_back({"call_chat_light", view, "chat"});
+  view.theme = ThemeChoice::kDark;
+  cases.push_back({"call_chat", view, "chat"});
+  view.chat = chat_lines(33);
+  cases.push_back({"call_unread", view});
   view = call_view(now);
   view.self.muted = view.peer.muted = true;
   view.remote.captured_at = now - 4200ms;
@@ -104,6 +125,7 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
         view.peer = c.view.peer;
         view.self = c.view.self;
         view.status = c.view.status;
+        view.chat = c.view.chat;
       }
       run(100ms, view);
       if (!c.open.empty()) {
@@ -118,13 +140,14 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
       expect_usable(window_->controls(),
                     {0, 0, static_cast<float>(width), static_cast<float>(height)}, name);
       EXPECT_GE(window_->controls().size(), 3U) << name;
-      // Back to nothing open.
       SDL_Event escape{};
       escape.type = SDL_KEYDOWN;
       escape.key.keysym.sym = SDLK_ESCAPE;
       escape.key.keysym.scancode = SDL_SCANCODE_ESCAPE;
-      SDL_PushEvent(&escape);
-      run(50ms, view);
+      for (int i = 0; i < 2; ++i) {  // out of a field, then to nothing open
+        SDL_PushEvent(&escape);
+        run(50ms, view);
+      }
       actions_.clear();
     }
   }
@@ -396,6 +419,33 @@ TEST_F(WindowTest, ALinkIsTypedOrPastedAndJoined) {
   input({"key", "Return"}, view);
   EXPECT_TRUE(asked("join cress://198.51.100.9:7/#xyz", view));
   EXPECT_EQ(actions_, std::vector<std::string>{"join cress://198.51.100.9:7/#xyz"});
+}
+
+TEST_F(WindowTest, LinesOfChatAreWrittenAndSentByKeysAlone) {
+  if (!has_hand()) {
+    GTEST_SKIP() << "no xdotool to type with";
+  }
+  open(800, 600);
+  CallView view = call_view(now_);
+  run(100ms, view);
+  focus(view);
+  input({"key", "c"}, view);
+  ASSERT_TRUE(run_until(view, [&] { return find("chat-line") != nullptr; }));
+  run(200ms, view);
+  input({"type", "--delay", "30", "mute me"}, view);
+  run(100ms, view);
+  input({"key", "Return"}, view);
+  EXPECT_TRUE(asked("send chat", view));
+  run(200ms, view);
+  input({"type", "--delay", "30", "again"}, view);
+  run(100ms, view);
+  input({"key", "Return"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return written_.size() == 2; }));
+  EXPECT_EQ(written_, (std::vector<std::string>{"mute me", "again"}));
+  EXPECT_EQ(std::ranges::count(actions_, "mute"), 0);
+  input({"key", "Escape"}, view);
+  input({"key", "c"}, view);
+  EXPECT_TRUE(run_until(view, [&] { return find("chat-line") == nullptr; }));
 }
 
 TEST_F(WindowTest, TypedLettersAreNoShortcuts) {

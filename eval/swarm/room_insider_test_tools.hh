@@ -392,6 +392,8 @@ class RoomInsider : public InsiderSession {
         }
         return shares;
       }
+      case 9:
+        return room::Chat{revision, input.bytes(room::kChatSizeMax)};
       default:
         return relays_message(input, revision, number);
     }
@@ -399,7 +401,7 @@ class RoomInsider : public InsiderSession {
   /// What only a relay should send.
   room::RoomMessage relays_message(FuzzInput& input, uint32_t revision, room::MemberNumber number) {
     const auto epoch = static_cast<uint32_t>(input.below(room::kEpochMax));
-    switch (input.below(8)) {
+    switch (input.below(9)) {
       case 0:
         return room::Welcome{.number = number, .epoch = epoch};
       case 1:
@@ -414,6 +416,8 @@ class RoomInsider : public InsiderSession {
         return room::Farewell{};
       case 6:
         return room::MemberShare{number, any_share(input).bytes};
+      case 7:
+        return room::MemberChat{number, {revision, input.bytes(64)}};
       default:
         return room::MemberProof{number, {revision, false, input.bytes(64)}};
     }

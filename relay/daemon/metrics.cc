@@ -134,6 +134,7 @@ void add_rooms(Families& out, const RoomStats& rooms) {
                 {"sounds_over_limit", rooms.sounds_over_limit},
                 {"proofs_over_limit", rooms.proofs_over_limit},
                 {"shares_over_limit", rooms.shares_over_limit},
+                {"chats_over_limit", rooms.chats_over_limit},
                 {"fragments", rooms.fragments_refused},
                 {"sounds", rooms.sounds_left_out}});
 }

@@ -74,6 +74,7 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
   metrics.rooms.sounds_over_limit = 28;
   metrics.rooms.proofs_over_limit = 29;
   metrics.rooms.shares_over_limit = 55;
+  metrics.rooms.chats_over_limit = 57;
   metrics.joins_refused = {
       .wrong_key = 50, .closed_room = 51, .room_full = 52, .relay_full = 53, .draining = 54};
   metrics.calls = 60;
@@ -127,6 +128,7 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "member_refused_total{reason=\"sounds_over_limit\"} 28",
                            "member_refused_total{reason=\"proofs_over_limit\"} 29",
                            "member_refused_total{reason=\"shares_over_limit\"} 55",
+                           "member_refused_total{reason=\"chats_over_limit\"} 57",
                            "joins_refused_total{reason=\"wrong_key\"} 50",
                            "joins_refused_total{reason=\"closed_room\"} 51",
                            "joins_refused_total{reason=\"room_full\"} 52",

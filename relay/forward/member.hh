@@ -45,6 +45,7 @@ struct Room::Member {
   TokenBucket sounds;
   TokenBucket proofs;
   TokenBucket shares;
+  TokenBucket chats;
   TokenBucket key_frame_wishes;
 
   /// In transit.

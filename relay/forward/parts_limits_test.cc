@@ -340,13 +340,14 @@ TEST(FrameKindLimit, IsByAnchorAndLayerAndNumbersNameTheirLeg) {
 }
 
 TEST(RoomStats, AreAddedNumberByNumber) {
-  RoomStats one{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,
-                14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26};
+  RoomStats one{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
   one += one;
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z] = one;
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, last] =
+      one;
   uint64_t expected = 0;
   for (const uint64_t value :
-       {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z}) {
+       {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, last}) {
     EXPECT_EQ(value, expected += 2);
   }
 }

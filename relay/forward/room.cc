@@ -51,6 +51,7 @@ Room::Member::Member(TimePoint now, room::MemberNumber its_number, size_t its_sl
                        options.member_media_burst)),
       proofs(allowance(static_cast<double>(options.proofs_per_second), options.member_proof_burst)),
       shares(allowance(static_cast<double>(options.shares_per_second), options.member_proof_burst)),
+      chats(allowance(static_cast<double>(options.chats_per_second), options.member_chat_burst)),
       key_frame_wishes({.per_second = 1 / to_seconds(options.key_frame_interval),
                         .burst = static_cast<double>(options.key_frames_per_leg_burst)}) {}
 

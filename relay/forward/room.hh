@@ -111,6 +111,7 @@ class Room {
   void handle_audience(Member& from, const room::Audience& audience);
   void handle_shares(TimePoint now, Member& from, const room::Shares& shares);
   void handle_proof(TimePoint now, Member& from, const room::Proof& proof);
+  void handle_chat(TimePoint now, Member& from, const room::Chat& chat);
   void handle_replacing(const Member& from, const room::Replacing& replacing);
   void handle_whole(TimePoint now, Member& from, const CachedFrame& frame);
   bool is_allowed(TimePoint now, Member& from, const FrameCache::Added& added);

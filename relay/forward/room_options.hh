@@ -55,6 +55,9 @@ struct RoomOptions {
   int64_t shares_per_second = 40;
   /// The bursts of both are for what waited in a member's network.
   Duration member_proof_burst = 4s;
+  /// Lines of chat. An honest member writes one a second, five at once.
+  int64_t chats_per_second = 2;
+  Duration member_chat_burst = 8s;
 
   /// The rate that a member is asked to send at most, and the rate if no other member displays it
   /// large.
@@ -101,6 +104,7 @@ struct RoomStats {
   uint64_t sounds_over_limit = 0;
   uint64_t proofs_over_limit = 0;
   uint64_t shares_over_limit = 0;
+  uint64_t chats_over_limit = 0;
   uint64_t fragments_in = 0;
   uint64_t fragments_refused = 0;  ///< too large, too old, or over the allowed rate
   uint64_t fragments_out = 0;
@@ -129,6 +133,7 @@ struct RoomStats {
     sounds_over_limit += other.sounds_over_limit;
     proofs_over_limit += other.proofs_over_limit;
     shares_over_limit += other.shares_over_limit;
+    chats_over_limit += other.chats_over_limit;
     fragments_in += other.fragments_in;
     fragments_refused += other.fragments_refused;
     fragments_out += other.fragments_out;

@@ -85,6 +85,21 @@ void Room::handle_proof(TimePoint now, Member& from, const room::Proof& proof) {
   }
 }
 
+// To those who can open it: each has verified the other.
+void Room::handle_chat(TimePoint now, Member& from, const room::Chat& chat) {
+  if (!from.chats.take(now, 1)) {
+    ++stats_.chats_over_limit;
+    return;
+  }
+  for (const auto& other : slots_) {
+    if (other && other->is_in() && from.may_reach(other->slot())) {
+      // Refused where many of this writer wait: that leg has been down for long.
+      (void)other->leg.outbox().put(room::MemberChat{from.number(), chat});
+      touch(*other);
+    }
+  }
+}
+
 void Room::handle_replacing(const Member& from, const room::Replacing& replacing) {
   Member* before = find(replacing.number);
   if (before != nullptr && before != &from && before->is_in() &&

@@ -166,6 +166,8 @@ void Room::handle_control(TimePoint now, Member& from, std::span<const std::byte
     handle_shares(now, from, *shares);
   } else if (const auto* proof = std::get_if<room::Proof>(&*parsed)) {
     handle_proof(now, from, *proof);
+  } else if (const auto* chat = std::get_if<room::Chat>(&*parsed)) {
+    handle_chat(now, from, *chat);
   } else if (const auto* replacing = std::get_if<room::Replacing>(&*parsed)) {
     handle_replacing(from, *replacing);
   } else if (std::holds_alternative<room::Leaving>(*parsed)) {

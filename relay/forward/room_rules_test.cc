@@ -310,6 +310,33 @@ TEST(RoomLimit, SecretsBeyondTheirRateAreNotForwarded) {
   EXPECT_EQ(share(3), 10U);
 }
 
+TEST(RoomLimit, LinesOfChatBeyondTheirRateAreNotForwarded) {
+  RoomBench bench{{.chats_per_second = 1, .member_chat_burst = 2s}};
+  const room::MemberNumber from = bench.join_without_camera();
+  const room::MemberNumber to = bench.join_without_camera();
+  const room::MemberNumber stranger = *bench.room.join(bench.now);
+  bench.run_until(kTimeZero + 10s);
+  const auto is_over = [&] {
+    const uint64_t before = bench.room.stats().chats_over_limit;
+    const std::string mark = "line " + std::to_string(++bench.serial) + ".";
+    bench.say(from, room::Chat{.serial = bench.serial, .line = marked(mark)});
+    bench.run_until(bench.now + 100ms);
+    return bench.room.stats().chats_over_limit > before;
+  };
+  EXPECT_FALSE(is_over());
+  EXPECT_FALSE(is_over());
+  EXPECT_TRUE(is_over());
+  bench.run_until(bench.now + 1s);
+  EXPECT_FALSE(is_over());
+  bench.run_until(bench.now + 1s);
+  for (uint32_t i = 1; i <= bench.serial; ++i) {
+    const std::string mark = "line " + std::to_string(i) + ".";
+    EXPECT_EQ(bench.was_sent(to, mark), i != 3) << i;
+    EXPECT_FALSE(bench.was_sent(stranger, mark)) << "nobody has verified it";
+    EXPECT_FALSE(bench.was_sent(from, mark)) << "it wrote it";
+  }
+}
+
 TEST(RoomLimit, FramesBeyondTwiceTheRequestedRateAreRejected) {
   // No member requests it: twice a thumbnail's rate is 10 kB/s, times a second and a half.
   RoomBench bench{{.thumbnail_rate = of_kbps(40), .cache = {.frame_max = DataSize{10'000}}}};

@@ -39,19 +39,27 @@ Outbox::Subject Outbox::subject_of(const RoomMessage& message) {
   if (const auto* proof = std::get_if<MemberProof>(&message)) {
     return {message.index(), proof->number, proof->proof.of_video, proof->proof.serial};
   }
+  if (const auto* chat = std::get_if<Chat>(&message)) {
+    return {message.index(), kNobody, false, chat->serial};
+  }
+  if (const auto* chat = std::get_if<MemberChat>(&message)) {
+    return {message.index(), chat->number, false, chat->chat.serial};
+  }
   return {message.index(), kNobody};
 }
 
 bool Outbox::has_room_for(const Subject& subject) const {
   const bool is_proof = subject.kind == kind_of<Proof>() || subject.kind == kind_of<MemberProof>();
-  if (!is_proof) {
+  const bool is_chat = subject.kind == kind_of<Chat>() || subject.kind == kind_of<MemberChat>();
+  if (!is_proof && !is_chat) {
     return news_.size() < options_.news_max;
   }
   const auto [kind, about, of_video, serial] = subject;
   const auto first = news_.lower_bound({kind, about, of_video, 0});
   const auto last = news_.upper_bound({kind, about, of_video, UINT32_MAX});
   return news_.size() < options_.news_max &&
-         static_cast<size_t>(std::distance(first, last)) < options_.proofs_max;
+         static_cast<size_t>(std::distance(first, last)) <
+             (is_proof ? options_.proofs_max : options_.chats_max);
 }
 
 bool Outbox::put(const RoomMessage& message) {
@@ -127,9 +135,9 @@ void Outbox::flush(TimePoint now, session::Endpoint& endpoint) {
   has_waiting_ = !all_went;
 }
 
-bool Outbox::delivered(size_t kind) const {
-  const auto at = news_.lower_bound(Subject{kind});
-  return at == news_.end() || at->first.kind != kind;
+size_t Outbox::waiting(size_t kind) const {
+  return static_cast<size_t>(
+      std::distance(news_.lower_bound(Subject{kind}), news_.lower_bound(Subject{kind + 1})));
 }
 
 }  // namespace cress::room

@@ -22,6 +22,8 @@ struct OutboxOptions {
   DataSize queued_max{2400};
   /// More proofs of one member's audio, or video, do not wait: behind an outage they would be many.
   size_t proofs_max = 4;
+  /// Lines of chat of one writer that wait or are in transit.
+  size_t chats_max = 16;
   /// News dropped by our own queue are retried after this.
   Duration retry_after_drop = 100ms;
 };
@@ -35,8 +37,8 @@ class Outbox {
  public:
   explicit Outbox(OutboxOptions options = {}) : options_(options) {}
 
-  /// False: refused, because too many wait. News of a subject that already waits are always
-  /// accepted.
+  /// False: refused, because too many, or too many of its kind, wait. News of a subject that
+  /// already waits are always accepted.
   bool put(const RoomMessage& message);
   /// Discards all news not yet delivered.
   void clear();
@@ -52,11 +54,13 @@ class Outbox {
   bool empty() const { return news_.empty(); }
   size_t size() const { return news_.size(); }
   /// Whether every news of this kind (an index of RoomMessage) has been delivered.
-  bool delivered(size_t kind) const;
+  bool delivered(size_t kind) const { return waiting(kind) == 0; }
+  /// How many news of this kind have not been delivered.
+  size_t waiting(size_t kind) const;
 
  private:
-  /// A join and a leave of one member are one subject; each proof, and each message of shares up,
-  /// is one of its own.
+  /// A join and a leave of one member are one subject; each proof, each line of chat, and each
+  /// message of shares up, is one of its own.
   struct Subject {
     size_t kind = 0;
     MemberNumber about = kNobody;

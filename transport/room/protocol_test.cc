@@ -57,10 +57,15 @@ Shares random_shares(Rng& rng) {
   return shares;
 }
 
+Chat random_chat(Rng& rng) {
+  return {.serial = static_cast<uint32_t>(rng.next()),
+          .line = random_bytes(rng, rng.below(kChatSizeMax + 1))};
+}
+
 RoomMessage random_message(Rng& rng) {
   const auto revision = static_cast<uint32_t>(rng.next());
   const DataRate rate = DataRate::kilobits_per_second(static_cast<int64_t>(rng.below(1U << 30U)));
-  switch (rng.below(16)) {
+  switch (rng.below(18)) {
     case 0:
       return random_card(rng);
     case 1:
@@ -105,6 +110,10 @@ RoomMessage random_message(Rng& rng) {
                          .bytes = random_bytes(rng, rng.below(kShareSizeMax + 1))};
     case 14:
       return MemberProof{.number = random_number(rng), .proof = random_proof(rng)};
+    case 15:
+      return random_chat(rng);
+    case 16:
+      return MemberChat{.number = random_number(rng), .chat = random_chat(rng)};
     default:
       return Farewell{.reason = static_cast<FarewellReason>(1 + rng.below(5)),
                       .again_in = std::chrono::milliseconds{rng.below(86'400'001)}};
@@ -117,7 +126,7 @@ TEST(RoomMessage, ParseReturnsWhatWasBuilt) {
     const RoomMessage message = random_message(rng);
     const auto bytes = build_room_message(message);
     EXPECT_EQ(bytes[0], kRoomMessageByte);
-    EXPECT_LE(bytes.size(), 900U) << "fits a datagram";
+    EXPECT_LE(bytes.size(), 1112U) << "fits a datagram";
     const auto parsed = parse_room_message(bytes);
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, message);
@@ -233,6 +242,18 @@ TEST(RoomMessage, EachFieldIsTakenAtItsLimitAndRefusedBeyond) {
        [](auto& m, uint32_t v) {
          m.mutable_member_proof()->set_number(1);
          m.mutable_member_proof()->mutable_proof()->set_proof(std::string(v, 'x'));
+       }},
+      {"chat size",
+       {},
+       997,
+       [](auto& m, uint32_t v) { m.mutable_chat()->set_line(std::string(v, 'x')); }},
+      {"written by", 1, 65535, [](auto& m, uint32_t v) { m.mutable_member_chat()->set_number(v); }},
+      {"member's chat size",
+       {},
+       997,
+       [](auto& m, uint32_t v) {
+         m.mutable_member_chat()->set_number(1);
+         m.mutable_member_chat()->mutable_chat()->set_line(std::string(v, 'x'));
        }},
       {"pinned", {}, 65535, [](auto& m, uint32_t v) { m.mutable_view()->set_pinned(v); }},
       {"of", 1, 65535, [](auto& m, uint32_t v) { m.mutable_key_frame_request()->set_member(v); }},
@@ -491,6 +512,23 @@ TEST_F(OutboxTest, EachProofIsSentAndFourOfAKindMayWait) {
     EXPECT_EQ(outbox_.put(Proof{.serial = serial}), serial <= 4) << "own";
   }
   EXPECT_EQ(outbox_.size(), 16U);
+}
+
+TEST_F(OutboxTest, EachLineOfChatIsSentAndSixteenOfAWriterMayWait) {
+  const size_t own = RoomMessage{Chat{}}.index();
+  for (uint32_t serial = 1; serial <= 17; ++serial) {
+    EXPECT_EQ(outbox_.put(Chat{.serial = serial}), serial <= 16) << serial;
+    EXPECT_EQ(outbox_.put(MemberChat{1, {.serial = serial}}), serial <= 16) << serial;
+    EXPECT_EQ(outbox_.put(MemberChat{2, {.serial = serial}}), serial <= 16) << serial;
+  }
+  EXPECT_EQ(outbox_.size(), 48U);
+  EXPECT_EQ(outbox_.waiting(own), 16U);
+  Rng rng{7};
+  for (int round = 0; round < 100 && !outbox_.empty(); ++round) {
+    pass(rng, 0.3);
+  }
+  EXPECT_EQ(outbox_.waiting(own), 0U);
+  EXPECT_EQ(heard_.size(), 48U) << "each once";
 }
 
 TEST_F(OutboxTest, TheWelcomeComesFirst) {

@@ -23,7 +23,8 @@ uint32_t kbps_of(DataRate rate) {
 }
 
 std::string to_string(std::span<const std::byte> bytes) {
-  check(bytes.size() <= std::max(kCardSizeMax, kProofSizeMax), "room message: too long");
+  check(bytes.size() <= std::max({kCardSizeMax, kProofSizeMax, kChatSizeMax}),
+        "room message: too long");
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
   return text;
@@ -139,6 +140,15 @@ void fill(pb::RoomMessage& out, const Proof& proof) { fill(*out.mutable_proof(),
 void fill(pb::RoomMessage& out, const MemberProof& news) {
   out.mutable_member_proof()->set_number(news.number);
   fill(*out.mutable_member_proof()->mutable_proof(), news.proof);
+}
+void fill(pb::Chat& to, const Chat& chat) {
+  to.set_serial(chat.serial);
+  to.set_line(to_string(chat.line));
+}
+void fill(pb::RoomMessage& out, const Chat& chat) { fill(*out.mutable_chat(), chat); }
+void fill(pb::RoomMessage& out, const MemberChat& news) {
+  out.mutable_member_chat()->set_number(news.number);
+  fill(*out.mutable_member_chat()->mutable_chat(), news.chat);
 }
 
 Parsed parse(const pb::Card& from) {
@@ -267,6 +277,19 @@ Parsed parse(const pb::MemberProof& from) {
   }
   return RoomMessage{MemberProof{static_cast<MemberNumber>(from.number()), *std::move(proof)}};
 }
+Parsed parse(const pb::Chat& from) {
+  if (from.line().size() > kChatSizeMax) {
+    return kOutOfRange;
+  }
+  return RoomMessage{Chat{.serial = from.serial(), .line = to_bytes(from.line())}};
+}
+Parsed parse(const pb::MemberChat& from) {
+  const auto chat = parse(from.chat());
+  if (!is_number(from.number()) || !chat) {
+    return kOutOfRange;
+  }
+  return RoomMessage{MemberChat{static_cast<MemberNumber>(from.number()), std::get<Chat>(*chat)}};
+}
 
 }  // namespace
 
@@ -323,6 +346,10 @@ Parsed parse_room_message(std::span<const std::byte> bytes) {
       return parse(message.proof());
     case pb::RoomMessage::kMemberProof:
       return parse(message.member_proof());
+    case pb::RoomMessage::kChat:
+      return parse(message.chat());
+    case pb::RoomMessage::kMemberChat:
+      return parse(message.member_chat());
     case pb::RoomMessage::MESSAGE_NOT_SET:
       return RoomMessageError::kMalformed;
   }

@@ -25,6 +25,7 @@ inline constexpr size_t kCardSizeMax = 672;
 inline constexpr size_t kProofSizeMax = 875;
 inline constexpr size_t kShareSizeMax = 64;
 inline constexpr size_t kSharesMax = 10;
+inline constexpr size_t kChatSizeMax = 997;
 inline constexpr size_t kRoomNameSizeMax = 64;
 inline constexpr int kPresentMax = 64;
 /// Bounds on a request for video: the number of members listed and the frame height; larger values
@@ -92,6 +93,12 @@ struct Proof {
   std::vector<std::byte> bytes{};
   friend bool operator==(const Proof&, const Proof&) = default;
 };
+/// A line of chat, sealed for the other members and signed.
+struct Chat {
+  uint32_t serial = 0;  ///< each is another message: none replaces the one before
+  std::vector<std::byte> line{};
+  friend bool operator==(const Chat&, const Chat&) = default;
+};
 
 // From the relay to a member.
 
@@ -151,10 +158,15 @@ struct MemberProof {
   Proof proof{};
   friend bool operator==(const MemberProof&, const MemberProof&) = default;
 };
+struct MemberChat {
+  MemberNumber number = kNobody;  ///< of its writer
+  Chat chat{};
+  friend bool operator==(const MemberChat&, const MemberChat&) = default;
+};
 
 using RoomMessage = std::variant<Card, View, KeyFrameWanted, Leaving, Audience, Replacing, Welcome,
                                  MemberNews, MemberLeft, SpeakerNews, VideoRate, Farewell, Shares,
-                                 MemberShare, Proof, MemberProof>;
+                                 MemberShare, Proof, MemberProof, Chat, MemberChat>;
 
 enum class RoomMessageError {
   kNotARoomMessage,  ///< does not begin with kRoomMessageByte
@@ -162,8 +174,8 @@ enum class RoomMessageError {
   kOutOfRange,       ///< a field beyond what the layout allows
 };
 
-/// The message with kRoomMessageByte before it. A card, share, proof or name beyond its size, or a
-/// number, rate or duration that cannot be encoded, is a check failure: it is our own data.
+/// The message with kRoomMessageByte before it. A card, share, proof, line or name beyond its size,
+/// or a number, rate or duration that cannot be encoded, is a check failure: it is our own data.
 std::vector<std::byte> build_room_message(const RoomMessage& message);
 /// Total: any bytes give a message or one error. The members validate the content of a card.
 Result<RoomMessage, RoomMessageError> parse_room_message(std::span<const std::byte> bytes);

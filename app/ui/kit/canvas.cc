@@ -1,7 +1,9 @@
 #include "app/ui/kit/canvas.hh"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -32,6 +34,56 @@ std::optional<std::string> find_font(bool bold) {
     }
   }
   return std::nullopt;
+}
+
+/// Where a texture is, on the screen and in itself.
+struct Placed {
+  void* handle;
+  ImVec2 low, high;    // whole numbers
+  ImVec2 first, last;  // the texture's coordinates there
+
+  ImVec2 coordinates(ImVec2 at) const {
+    return {first.x + (last.x - first.x) * (at.x - low.x) / (high.x - low.x),
+            first.y + (last.y - first.y) * (at.y - low.y) / (high.y - low.y)};
+  }
+};
+
+/// A quarter of a disc in the corner `at`, which begins `quarter` quarters of a turn from the
+/// right; somewhat larger towards the inside.
+void add_corner(ImDrawList& list, ImVec2 at, float radius, int quarter, ImU32 color) {
+  constexpr float kOver = 2;
+  const ImVec2 inwards{quarter % 3 == 0 ? -1.0F : 1.0F, quarter < 2 ? -1.0F : 1.0F};
+  const ImVec2 center{at.x + inwards.x * radius, at.y + inwards.y * radius};
+  const ImVec2 inside{center.x + inwards.x * kOver, center.y + inwards.y * kOver};
+  const bool begins_upright = quarter % 2 == 0;  // the arc begins at the left or right edge
+  const ImVec2 on_side{at.x, inside.y};
+  const ImVec2 on_flat{inside.x, at.y};
+  list.PathLineTo(inside);
+  list.PathLineTo(begins_upright ? on_side : on_flat);
+  list.PathArcToFast(center, radius, 3 * quarter, 3 * quarter + 3);
+  list.PathLineTo(begins_upright ? on_flat : on_side);
+  list.PathFillConvex(color);
+}
+
+/// Three rectangles over four corners, not one polygon: SDL's software renderer copies rectangles,
+/// but its triangles of a large picture are wrong (its numbers overflow), and slow.
+void add_rounded(ImDrawList& list, const Placed& image, float radius, ImU32 color) {
+  const auto& [handle, low, high, first, last] = image;
+  const float r = std::round(std::min({radius, (high.x - low.x) / 2, (high.y - low.y) / 2}));
+  list.PushTextureID(handle);
+  const int from = list.VtxBuffer.Size;
+  add_corner(list, high, r, 0, color);
+  add_corner(list, {low.x, high.y}, r, 1, color);
+  add_corner(list, low, r, 2, color);
+  add_corner(list, {high.x, low.y}, r, 3, color);
+  ImGui::ShadeVertsLinearUV(&list, from, list.VtxBuffer.Size, low, high, first, last, true);
+  list.PopTextureID();
+  const auto band = [&](ImVec2 a, ImVec2 b) {
+    list.AddImage(handle, a, b, image.coordinates(a), image.coordinates(b), color);
+  };
+  band({low.x + r, low.y}, {high.x - r, low.y + r});
+  band({low.x, low.y + r}, {high.x, high.y - r});
+  band({low.x + r, high.y - r}, {high.x - r, high.y});
 }
 
 }  // namespace
@@ -118,7 +170,14 @@ void Canvas::image(const Texture& texture, const Rect& r, float radius, bool mir
   const ImVec2 high = to_imgui({r.right(), r.bottom()});
   const auto white = packed(rgb(0xffffff));
   if (radius > 0) {
-    list_.AddImageRounded(texture.handle, low, high, first, last, white, radius * scale_.unit);
+    const auto whole = [](ImVec2 at) { return ImVec2{std::round(at.x), std::round(at.y)}; };
+    add_rounded(list_,
+                {.handle = texture.handle,
+                 .low = whole(low),
+                 .high = whole(high),
+                 .first = first,
+                 .last = last},
+                radius * scale_.unit, white);
   } else {
     list_.AddImage(texture.handle, low, high, first, last, white);
   }

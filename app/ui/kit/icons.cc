@@ -102,6 +102,24 @@ void draw_devices(Pen& pen) {
   pen.dot({10, 18}, 2.8F);
 }
 
+void draw_chat_sign(Pen& pen) {
+  // A balloon with a tail, and two lines in it.
+  pen.path({{4.5F, 4},
+            {19.5F, 4},
+            {21.5F, 6},
+            {21.5F, 14.5F},
+            {19.5F, 16.5F},
+            {11, 16.5F},
+            {6.5F, 20.5F},
+            {6.5F, 16.5F},
+            {4.5F, 16.5F},
+            {2.5F, 14.5F},
+            {2.5F, 6}},
+           true);
+  pen.path({{7, 8.5F}, {17, 8.5F}});
+  pen.path({{7, 12.3F}, {14, 12.3F}});
+}
+
 void draw_hang_up(Pen& pen) {
   // A receiver laid down: an arch with two broad ends.
   pen.arc({12, 19.5F}, 9.6F, 1.22F * kPi, 1.78F * kPi);
@@ -183,6 +201,11 @@ void draw_small(Pen& pen, Icon icon) {
     case Icon::kPanel:
       pen.path({{2.5F, 13}, {7, 13}, {10, 5}, {14, 19}, {17, 11}, {21.5F, 11}});
       break;
+    case Icon::kSave:
+      pen.path({{12, 3}, {12, 14.5F}});
+      pen.path({{7, 10}, {12, 15}, {17, 10}});
+      pen.path({{3.5F, 16}, {3.5F, 20.5F}, {20.5F, 20.5F}, {20.5F, 16}});
+      break;
     case Icon::kPin:
       pen.path({{9, 3}, {15, 3}});
       pen.path({{10, 3}, {9.5F, 10}, {6.5F, 14}, {17.5F, 14}, {14.5F, 10}, {14, 3}});
@@ -228,6 +251,8 @@ void draw_icon(Canvas& canvas, Icon icon, Point center, float size, Color color,
       return draw_corners(pen, icon == Icon::kFullScreen);
     case Icon::kHangUp:
       return draw_hang_up(pen);
+    case Icon::kChat:
+      return draw_chat_sign(pen);
     case Icon::kSun:
       return draw_sun(pen);
     case Icon::kMoon:

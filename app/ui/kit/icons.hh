@@ -29,8 +29,10 @@ enum class Icon {
   kWarning,
   kPerson,
   kPin,
+  kChat,
+  kSave,
 };
-inline constexpr int kIcons = static_cast<int>(Icon::kPin) + 1;
+inline constexpr int kIcons = static_cast<int>(Icon::kSave) + 1;
 
 /// A line icon, `size` points wide and high around `center`. `behind`: the colour below it, for the
 /// gap along a stroke that crosses the icon out.

@@ -94,6 +94,11 @@ bool round_button(Ui& ui, Point center, const RoundButton& b) {
     ui.canvas.arc(center, b.radius - 1.5F, kTop - half, kTop + half, ui.theme.accent_text, 3);
   }
   draw_icon(ui.canvas, b.icon, center, b.radius * 0.88F, look.text, fill);
+  if (b.news) {
+    const Point corner = center + Point{b.radius * 0.72F, -b.radius * 0.72F};
+    ui.canvas.fill_circle(corner, 8, ui.theme.surface);
+    ui.canvas.fill_circle(corner, 6, ui.theme.accent_text);
+  }
   if (b.shows_label) {
     ui.canvas.text(around({center.x, center.y + b.radius + 12}, 2 * b.radius + 24, 16),
                    Font::kSmall, ui.theme.text, b.label, Align::kCenter);
@@ -194,6 +199,11 @@ Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::str
     focus_ring(ui, rect, kRadius);
   }
   return {.changed = changed, .entered = state.activated};
+}
+
+void clear_text(std::span<char> text) {
+  text[0] = '\0';
+  ImGui::ClearActiveID();  // it has a copy of its own while it is active
 }
 
 float level_share(float dbfs) {

@@ -32,6 +32,7 @@ struct RoundButton {
   Icon icon = Icon::kClose;
   Weight weight = Weight::kPlain;
   bool marked = false;      ///< drawn light on dark: switched off, or in an unusual state
+  bool news = false;        ///< a dot: something is there that was not seen yet
   float level = 0;          ///< 0..1: a ring around it, the microphone's loudness
   bool shows_label = true;  ///< below it
   float radius = 26;
@@ -51,9 +52,13 @@ struct Typed {
   bool changed = false;
   bool entered = false;  ///< Enter was pressed in it
 };
-/// One line of editable text; `text` ends in a zero byte.
+/// One line of editable text; `text` ends in a zero byte, and may be changed afterwards, as by
+/// clear_text.
 Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
                  const char* hint, std::span<char> text);
+
+/// Empties a field that is being typed into.
+void clear_text(std::span<char> text);
 
 /// -60..0 dBFS from left to right; the last 6 dB in the warning colour. Grey if it is not audible
 /// to others.

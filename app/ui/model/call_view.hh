@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace cress::ui {
 
 enum class Screen {
   kStart,       ///< paste a link, or start a call
+  kNewRoom,     ///< make a room; then `link` and `new_room` are what others need
   kWaiting,     ///< listening; `link` is what the other person needs
   kConnecting,  ///< joining by a link
   kInCall,
@@ -73,6 +75,25 @@ inline constexpr float kSilenceDbfs = -std::numeric_limits<float>::infinity();
 /// The newest notices that are drawn; more would hide the call.
 inline constexpr size_t kNoticesShown = 3;
 
+/// A line of text chat.
+struct ChatLine {
+  enum class State {
+    kThere,    ///< the others' lines; of the own ones, those that arrived
+    kWaiting,  ///< not known to have arrived
+    kFailed,   ///< not sent, or lost with the connection
+  };
+  uint64_t id = 0;  ///< grows from line to line
+  bool is_own = false;
+  std::string writer{};  ///< of another's: its name, if it has one
+  std::string text{};
+  State state = State::kThere;
+  friend bool operator==(const ChatLine&, const ChatLine&) = default;
+};
+/// A change is a new pointer; null: nobody has written anything.
+using ChatLines = std::shared_ptr<const std::vector<ChatLine>>;
+/// Bytes of what is written in one line.
+inline constexpr size_t kChatBytesMax = 900;
+
 /// Another member of a room.
 struct Member {
   uint32_t number = 0;  ///< not 0; identifies it in Pin
@@ -98,15 +119,25 @@ struct Room {
   friend bool operator==(const Room&, const Room&) = default;
 };
 
+/// A room that is being made here.
+struct NewRoom {
+  std::string name_error{};   ///< next to the field of its name; empty: nothing is wrong
+  std::string relay_error{};  ///< likewise
+  std::string name{};         ///< empty: not made yet
+  std::string access{};       ///< what whoever runs the relay needs
+  friend bool operator==(const NewRoom&, const NewRoom&) = default;
+};
+
 struct CallView {
   Screen screen = Screen::kStart;
   ThemeChoice theme = ThemeChoice::kDark;
   bool full_screen = false;
 
-  /// While waiting, in a call started here, and in a room: the link that others need to join.
+  /// While waiting, in a call or room made here, and in a room: the link that others need to join.
   std::string link;
   /// A sentence about who cannot use that link; empty: everybody can.
   std::string link_warning;
+  NewRoom new_room;
   /// HOST:PORT of the relay at which calls begin; empty: none.
   std::string relay;
   std::string ended_reason;  ///< ended: a readable sentence
@@ -133,6 +164,9 @@ struct CallView {
   Devices microphones;
   Devices speakers;
   Devices screens;
+
+  /// Oldest first; bounded by whoever fills it.
+  ChatLines chat;
 
   /// The sentence of PlainWords; drawn over the video unless its tone is kGood.
   StatusLine status;

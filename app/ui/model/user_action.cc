@@ -5,6 +5,10 @@ namespace {
 
 struct Describe {
   std::string operator()(const StartListening&) const { return "start listening"; }
+  std::string operator()(const PlanRoom&) const { return "plan a room"; }
+  std::string operator()(const MakeRoom& a) const {
+    return "make room " + a.name + " at " + a.relay;
+  }
   std::string operator()(const Join& a) const { return "join " + a.link; }
   std::string operator()(const CopyLink&) const { return "copy link"; }
   std::string operator()(const Mute&) const { return "mute"; }
@@ -41,6 +45,9 @@ struct Describe {
   std::string operator()(const ShowTiles& a) const {
     return "show " + std::to_string(a.pictures) + " pictures of " + std::to_string(a.height);
   }
+  // Not the line: a log must not hold what people write.
+  std::string operator()(const SendChat&) const { return "send chat"; }
+  std::string operator()(const SaveReport&) const { return "save report"; }
   std::string operator()(const HangUp&) const { return "hang up"; }
   std::string operator()(const BackToStart&) const { return "back to start"; }
   std::string operator()(const DismissNotice& a) const {

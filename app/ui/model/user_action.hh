@@ -11,6 +11,13 @@ namespace cress::ui {
 /// The requests of a user. The window itself changes only its own state (which panel or menu is
 /// open, where the own picture is); everything else changes when the next CallView says so.
 struct StartListening {};
+/// To the screen on which a room is made.
+struct PlanRoom {};
+struct MakeRoom {
+  std::string name;   ///< not validated, like `relay`
+  std::string relay;  ///< HOST:PORT
+  friend bool operator==(const MakeRoom&, const MakeRoom&) = default;
+};
 /// `link`: as typed or pasted, without spaces around it; not validated.
 struct Join {
   std::string link;
@@ -63,9 +70,16 @@ struct ShowTiles {
   uint32_t height = 0;    ///< of the tallest, pixels
   friend bool operator==(const ShowTiles&, const ShowTiles&) = default;
 };
+/// In a call: a line of text for everybody there, neither cleaned nor empty.
+struct SendChat {
+  std::string text;
+  friend bool operator==(const SendChat&, const SendChat&) = default;
+};
+/// In a call: write what the live panel has shown to a folder.
+struct SaveReport {};
 /// In a call; also: stop waiting, stop connecting.
 struct HangUp {};
-/// From the last screen to the first.
+/// From the last screen, or that of a new room, to the first.
 struct BackToStart {};
 struct DismissNotice {
   uint64_t id = 0;
@@ -74,10 +88,11 @@ struct DismissNotice {
 /// If the window is closed during a call, HangUp comes first.
 struct Quit {};
 
-using UserAction = std::variant<StartListening, Join, CopyLink, Mute, Unmute, TalkPressed,
-                                TalkReleased, CameraOn, CameraOff, ShareScreen, StopSharing,
-                                ChooseDevice, ChooseName, ChooseRelay, ChooseTheme, SetFullScreen,
-                                Pin, Unpin, ShowTiles, HangUp, BackToStart, DismissNotice, Quit>;
+using UserAction =
+    std::variant<StartListening, PlanRoom, MakeRoom, Join, CopyLink, Mute, Unmute, TalkPressed,
+                 TalkReleased, CameraOn, CameraOff, ShareScreen, StopSharing, ChooseDevice,
+                 ChooseName, ChooseRelay, ChooseTheme, SetFullScreen, Pin, Unpin, ShowTiles,
+                 SendChat, SaveReport, HangUp, BackToStart, DismissNotice, Quit>;
 
 /// Its name and contents: "join cress://…". For logs and test messages.
 std::string describe(const UserAction& action);

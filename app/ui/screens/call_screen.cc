@@ -12,7 +12,7 @@
 namespace cress::ui {
 namespace {
 
-constexpr float kPitch = 80;  // from button to button
+constexpr float kPitch = 76;  // from button to button
 constexpr float kBarHeight = 92;
 constexpr float kBarBelow = 16;
 constexpr float kMargin = 16;
@@ -20,7 +20,7 @@ constexpr float kMargin = 16;
 struct BarButton {
   RoundButton look;
   UserAction action = Quit{};
-  enum class Opens { kNothing, kPanel, kDevices, kScreens } opens = Opens::kNothing;
+  enum class Opens { kNothing, kPanel, kChat, kDevices, kScreens } opens = Opens::kNothing;
 };
 
 BarButton mute_button(const CallView& view) {
@@ -84,6 +84,16 @@ std::vector<BarButton> bar_of(const Ui& ui) {
       plain_button("devices", "Devices", "Camera, microphone and speaker (D)", Icon::kDevices);
   devices.opens = BarButton::Opens::kDevices;
   bar.push_back(devices);
+  const bool unread = has_unread(ui);
+  BarButton chat = plain_button("chat", unread ? "New text" : "Chat",
+                                ui.state.chat_open ? "Close the chat (C)"
+                                : unread           ? "Read what was written (C)"
+                                                   : "Write to everybody here (C)",
+                                Icon::kChat);
+  chat.look.marked = ui.state.chat_open;
+  chat.look.news = unread;
+  chat.opens = BarButton::Opens::kChat;
+  bar.push_back(chat);
   const bool open = ui.state.panel_open;
   BarButton panel =
       plain_button("panel", "Live", open ? "Close the live panel (P)" : "How the link is doing (P)",
@@ -110,7 +120,7 @@ float bar_width(size_t buttons) { return static_cast<float>(buttons) * kPitch + 
 /// Those that fit, in their order: the least important ones go first, Mute and Hang up stay. What
 /// is left out has a key.
 std::vector<BarButton> fitting(std::vector<BarButton> bar, float width) {
-  for (const std::string_view id : {"full-screen", "devices", "panel", "share", "camera"}) {
+  for (const std::string_view id : {"full-screen", "devices", "panel", "share", "chat", "camera"}) {
     if (bar_width(bar.size()) > width) {
       std::erase_if(bar, [id](const BarButton& button) { return button.look.id == id; });
     }
@@ -121,7 +131,10 @@ std::vector<BarButton> fitting(std::vector<BarButton> bar, float width) {
 void press(Ui& ui, const BarButton& b, const Rect& rect) {
   switch (b.opens) {
     case BarButton::Opens::kPanel:
-      ui.state.panel_open = !ui.state.panel_open;
+      toggle_panel(ui.state);
+      break;
+    case BarButton::Opens::kChat:
+      toggle_chat(ui.state, ui.controls, ui.controls.shows_ring());
       break;
     case BarButton::Opens::kDevices:
       toggle_menu(ui, Menu::kAllDevices, b.look.id, rect);
@@ -296,6 +309,15 @@ float visibility(Ui& ui) {
   return 1 - static_cast<float>(to_seconds(idle - kHideAfter) / to_seconds(kHideFade));
 }
 
+// The mark of an unread line is on a button that may be hidden.
+void bring_back_for_news(Ui& ui) {
+  const uint64_t newest = has_unread(ui) ? ui.view.chat->back().id : 0;
+  if (newest > ui.state.chat_came) {
+    ui.state.chat_came = newest;
+    ui.state.active_at = ui.now;
+  }
+}
+
 // The others, oneself, the names; returns where the name ends.
 float draw_pair(Ui& ui, const Rect& stage, float shown, bool lifted) {
   ui.canvas.fill(stage, theme_of(ThemeChoice::kDark).stage);
@@ -315,21 +337,22 @@ float draw_pair(Ui& ui, const Rect& stage, float shown, bool lifted) {
 // The layout of a call; the stage is the area for video.
 struct Places {
   Rect stage;
-  Rect panel;           // hidden: zero width
+  Rect side;            // the panel or the chat; hidden: zero width
   Rect bar_room;        // where the row of buttons is centred, at the bottom
   bool lifted = false;  // the buttons need the own picture's place
 };
 
 Places places_of(const Ui& ui) {
   const Rect& area = ui.canvas.area();
-  Places places{.stage = area, .panel = {}, .bar_room = area};
+  Places places{.stage = area, .side = {}, .bar_room = area};
   const float needed = bar_width(bar_of(ui).size()) + 2 * 8;
-  // If the buttons need the whole width, the panel ends above them.
-  const bool narrow = ui.state.panel_open && area.width - kPanelWidth < needed;
-  if (ui.state.panel_open) {
-    places.panel = places.stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));
+  const bool is_open = ui.state.panel_open || ui.state.chat_open;
+  // If the buttons need the whole width, what is beside the video ends above them.
+  const bool narrow = is_open && area.width - kPanelWidth < needed;
+  if (is_open) {
+    places.side = places.stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));
     if (narrow) {
-      places.panel.cut_bottom(kBarHeight + 2 * kBarBelow);
+      places.side.cut_bottom(kBarHeight + 2 * kBarBelow);
     } else {
       places.bar_room = places.stage;
     }
@@ -367,6 +390,7 @@ void draw_room_title(Ui& ui, const Rect& bar_room) {
 }  // namespace
 
 void draw_call(Ui& ui) {
+  bring_back_for_news(ui);
   const Places places = places_of(ui);
   Rect stage = places.stage;
   // A grid leaves room for the buttons, unless the video has the whole screen.
@@ -385,7 +409,9 @@ void draw_call(Ui& ui) {
   }
   const float said_until = draw_status(ui, stage, name_end);
   if (ui.state.panel_open) {
-    draw_panel(ui, places.panel);
+    draw_panel(ui, places.side);
+  } else if (ui.state.chat_open) {
+    draw_chat(ui, places.side);
   }
   if (shown > 0) {
     ui.canvas.set_opacity(shown);

@@ -125,6 +125,11 @@ bool Keys::handle_control(const Key& key, const CallView& view, const std::strin
         ask(StartListening{});
       }
       return true;
+    case 'r':
+      if (view.screen == Screen::kStart) {
+        ask(PlanRoom{});
+      }
+      return true;
     case 'c':
       if (is_typing()) {
         return false;
@@ -186,7 +191,17 @@ bool Keys::handle_letter(char letter, const CallView& view) {
       return true;
     case 'p':
       if (in_call) {
-        state_.panel_open = !state_.panel_open;
+        toggle_panel(state_);
+      }
+      return true;
+    case 'c':
+      if (in_call) {
+        toggle_chat(state_, controls_, true);
+      }
+      return true;
+    case 'r':
+      if (in_call) {
+        ask(SaveReport{});
       }
       return true;
     case 'f':
@@ -211,10 +226,11 @@ void Keys::escape(const CallView& view) {
   } else if (view.screen == Screen::kInCall) {
     // Never ends a call: one key pressed by habit must not.
     state_.panel_open = false;
+    state_.chat_open = false;
     controls_.clear_focus();
   } else if (view.screen == Screen::kWaiting || view.screen == Screen::kConnecting) {
     ask(HangUp{});
-  } else if (view.screen == Screen::kEnded) {
+  } else if (view.screen == Screen::kEnded || view.screen == Screen::kNewRoom) {
     ask(BackToStart{});
   }
 }

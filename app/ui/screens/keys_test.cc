@@ -44,10 +44,11 @@ class KeysTest : public ::testing::Test {
 
 TEST_F(KeysTest, LettersMatchTheToolTips) {
   view_.screen = Screen::kInCall;
-  for (const char c : {'m', 'v', 's', 'f', 't'}) {
+  for (const char c : {'m', 'v', 's', 'f', 't', 'r'}) {
     EXPECT_TRUE(press(letter(c)));
   }
-  EXPECT_EQ(asked(), (Words{"mute", "camera off", "share screen ", "full screen", "light theme"}));
+  EXPECT_EQ(asked(), (Words{"mute", "camera off", "share screen ", "full screen", "light theme",
+                            "save report"}));
   view_.self = {.muted = true, .camera_off = true, .shares_screen = true};
   view_.full_screen = true;
   view_.theme = ThemeChoice::kLight;
@@ -58,6 +59,33 @@ TEST_F(KeysTest, LettersMatchTheToolTips) {
             (Words{"unmute", "camera on", "stop sharing", "leave full screen", "dark theme"}));
   EXPECT_FALSE(press(letter('x')));
   EXPECT_EQ(asked(), Words{});
+}
+
+TEST_F(KeysTest, ChatAndPanelHaveOnePlaceAndTheChatTakesTheKeys) {
+  view_.screen = Screen::kInCall;
+  press(letter('p'));
+  press(letter('c'));
+  EXPECT_TRUE(state_.chat_open);
+  EXPECT_FALSE(state_.panel_open);
+  controls_.begin_frame();
+  controls_.add({.id = "chat-line", .label = "Your text", .kind = Control::Kind::kText});
+  controls_.end_frame();
+  EXPECT_FALSE(press(letter('m'))) << "it is text";
+  EXPECT_TRUE(press(named(Key::Name::kEscape)));
+  EXPECT_TRUE(state_.chat_open);
+  EXPECT_TRUE(press(letter('m')));
+  EXPECT_EQ(asked(), Words{"mute"});
+  press(named(Key::Name::kEscape));
+  EXPECT_FALSE(state_.chat_open);
+  press(letter('c'));
+  controls_.clear_focus();
+  press(letter('p'));
+  EXPECT_FALSE(state_.chat_open);
+  EXPECT_TRUE(state_.panel_open);
+  state_.panel_open = false;
+  view_.screen = Screen::kWaiting;
+  press(letter('c'));
+  EXPECT_FALSE(state_.chat_open);
 }
 
 TEST_F(KeysTest, AHeldLetterCountsOnce) {
@@ -124,9 +152,14 @@ TEST_F(KeysTest, EscapeGoesBackOneStepAndNeverEndsACall) {
   view_.screen = Screen::kConnecting;
   press(named(Key::Name::kEscape));
   EXPECT_EQ(asked(), Words{"hang up"});
-  view_.screen = Screen::kEnded;
-  press(named(Key::Name::kEscape));
-  EXPECT_EQ(asked(), Words{"back to start"});
+  for (const Screen screen : {Screen::kEnded, Screen::kNewRoom}) {
+    view_.screen = screen;
+    press(named(Key::Name::kEscape));
+    EXPECT_EQ(asked(), Words{"back to start"});
+  }
+  view_.screen = Screen::kStart;
+  press(control('r'));
+  EXPECT_EQ(asked(), Words{"plan a room"});
 }
 
 TEST_F(KeysTest, PastingFillsTheLinkTrimmedAndBounded) {

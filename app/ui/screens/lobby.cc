@@ -6,47 +6,15 @@
 
 #include "app/ui/kit/widgets.hh"
 #include "app/ui/model/format.hh"
+#include "app/ui/screens/lobby_parts.hh"
 #include "app/ui/screens/person_view.hh"
 #include "app/ui/screens/screens.hh"
 
 namespace cress::ui {
 namespace {
 
-constexpr float kGap = 16;
-constexpr float kField = 44;
 constexpr float kRelayAreaMin =
     480;  // of the window's height: below, the relay stays as it was set
-
-bool is_low(const Ui& ui) { return ui.canvas.area().height < 560; }
-
-Rect card(Ui& ui, Rect& column, float height) {
-  const Rect box = column.cut_top(height);
-  column.cut_top(kGap);
-  ui.canvas.fill(box, ui.theme.surface, 14);
-  ui.canvas.outline(box, ui.theme.border, 1, 14);
-  return box.inset(20, 18);
-}
-
-void heading(Ui& ui, Rect& column, const char* text) {
-  const float height = ui.canvas.paragraph_height(Font::kTitle, text, column.width);
-  ui.canvas.paragraph(column, Font::kTitle, ui.theme.text, text);
-  column.cut_top(height + 10);
-}
-
-void lead(Ui& ui, Rect& column, const std::string& text) {
-  const float height = ui.canvas.paragraph(column, Font::kBody, ui.theme.text_muted, text);
-  column.cut_top(height + 20);
-}
-
-/// What the program knows replaces what a field holds, unless somebody is typing there.
-void show_known(const Ui& ui, const char* id, const std::string& known, std::span<char> field) {
-  const Control* focused = ui.controls.focused();
-  if (focused == nullptr || focused->id != id) {
-    const size_t length = std::min(known.size(), field.size() - 1);
-    std::copy_n(known.begin(), length, field.begin());
-    field[length] = '\0';
-  }
-}
 
 void draw_name(Ui& ui, Rect& column) {
   Rect row = column.cut_top(40);
@@ -86,32 +54,31 @@ void draw_join(Ui& ui, Rect& column) {
   }
 }
 
-void draw_relay(Ui& ui, Rect row) {
-  show_known(ui, "relay", ui.view.relay, ui.state.relay);
-  ui.canvas.text(row.cut_left(56), Font::kSmall, ui.theme.text_muted, "Relay");
-  if (text_field(ui, row, "relay", "Relay at which calls begin", "HOST:PORT, if you have one",
-                 ui.state.relay)
-          .changed) {
-    ui.ask(ChooseRelay{std::string{trimmed(ui.state.relay.data())}});
-  }
-}
-
 void draw_begin(Ui& ui, Rect& column) {
   const bool has_relay = ui.canvas.area().height >= kRelayAreaMin;
   Rect box = card(ui, column, (is_low(ui) ? 112.0F : 134.0F) + (has_relay ? 48.0F : 0.0F));
-  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, "Start a call");
+  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, "Start a call or a room");
   box.cut_top(12);
-  if (button(ui, box.cut_top(kField),
+  Rect row = box.cut_top(kField);
+  const Rect room = row.cut_right(112);
+  row.cut_right(10);
+  if (button(ui, row,
              {.id = "start",
-              .label = "Start a call and get its link",
+              .label = "Start a call",
               .tip = "Start a call; you get a link to send (Ctrl+N)",
               .weight = typed_link(ui.state).empty() ? Weight::kPrimary : Weight::kPlain,
               .icon = Icon::kCamera})) {
     ui.ask(StartListening{});
   }
+  if (button(ui, room,
+             {.id = "new-room",
+              .label = "New room",
+              .tip = "Make a room for many people at a relay (Ctrl+R)"})) {
+    ui.ask(PlanRoom{});
+  }
   if (has_relay) {
     box.cut_top(10);
-    draw_relay(ui, box.cut_top(38));
+    relay_field(ui, box.cut_top(38), "HOST:PORT, if any");
   }
   if (!is_low(ui)) {
     box.cut_top(6);
@@ -130,18 +97,6 @@ void draw_start(Ui& ui, Rect column) {
   draw_begin(ui, column);
 }
 
-/// For a camera, where the window is high enough for one that can be read.
-void draw_link_code(Ui& ui, const Rect& box) {
-  constexpr float kReadable = 120;
-  if (ui.state.code_text != ui.view.link) {
-    ui.state.code_text = ui.view.link;
-    ui.state.code = qr_code(ui.view.link);
-  }
-  if (ui.state.code && box.height >= kReadable) {
-    draw_qr_code(ui.canvas, *ui.state.code, box);
-  }
-}
-
 void draw_waiting(Ui& ui, Rect column) {
   heading(ui, column, "Send this link");
   lead(ui, column,
@@ -153,24 +108,18 @@ void draw_waiting(Ui& ui, Rect column) {
     column.cut_top(height + kGap);
   }
   Rect box = card(ui, column, 136);
-  const Rect shown = box.cut_top(kField);
-  ui.canvas.fill(shown, ui.theme.raised, 10);
-  ui.canvas.text(shown.inset(12, 0), Font::kBody, ui.theme.text, ui.view.link);
+  link_box(ui, box.cut_top(kField), ui.view.link);
   box.cut_top(12);
   Rect row = box.cut_top(kField);
-  const bool copied = ui.state.copied_at && ui.now - *ui.state.copied_at < 3s;
-  if (copied) {
-    ui.wake_at(*ui.state.copied_at + 3s);
-  }
   const Rect cancel = row.cut_right(104);
   row.cut_right(10);
-  if (button(ui, row,
-             {.id = "copy",
-              .label = copied ? "Copied" : "Copy link",
-              .tip = "Copy the link (Ctrl+C)",
-              .weight = Weight::kPrimary,
-              .icon = copied ? Icon::kCheck : Icon::kCopy,
-              .enabled = !ui.view.link.empty()})) {
+  if (copy_button(ui, row,
+                  {.id = "copy",
+                   .label = "Copy link",
+                   .tip = "Copy the link (Ctrl+C)",
+                   .weight = Weight::kPrimary,
+                   .enabled = !ui.view.link.empty()},
+                  ui.state.copied_at)) {
     ui.state.copies_link = true;
   }
   if (button(ui, cancel, {.id = "hang-up", .label = "Cancel", .tip = "Stop waiting (Esc)"})) {
@@ -319,6 +268,9 @@ void draw_lobby(Ui& ui) {
       break;
     case Screen::kConnecting:
       draw_connecting(ui, left);
+      break;
+    case Screen::kNewRoom:
+      draw_new_room(ui, left);
       break;
     default:
       draw_start(ui, left);

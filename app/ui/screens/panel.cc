@@ -214,7 +214,13 @@ void draw_panel(Ui& ui, const Rect& box) {
   ui.canvas.text(head, Font::kHeading, ui.theme.text, "Live");
   if (icon_button(ui, around(close.center(), 32, 32), "panel-close", "Close the panel",
                   "Close the panel (P)", Icon::kClose)) {
-    ui.state.panel_open = false;
+    toggle_panel(ui.state);
+  }
+  head.cut_right(4);
+  const Rect save = head.cut_right(32);
+  if (icon_button(ui, around(save.center(), 32, 32), "save-report", "Save what I see",
+                  "Save what I see, as a report (R)", Icon::kSave)) {
+    ui.ask(SaveReport{});
   }
   head.cut_right(8);
   ui.canvas.text(head, Font::kSmall, ui.theme.text_muted, ui.view.path, Align::kRight);

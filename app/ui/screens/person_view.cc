@@ -101,7 +101,18 @@ void draw_person(Ui& ui, const Rect& stage, const Portrait& portrait, float radi
 }
 
 std::string with_code(const Ui& ui, const std::string& name, const std::string& code) {
-  return ui.state.panel_open && !code.empty() ? name + "   " + code : name;
+  if (!ui.state.panel_open || code.empty()) {
+    return name;
+  }
+  // Of a long name the beginning: the code is what is to be read.
+  constexpr size_t kLettersMax = 20;
+  size_t letters = 0;
+  for (size_t at = 0; at < name.size(); at += initial(std::string_view{name}.substr(at)).size()) {
+    if (++letters > kLettersMax) {
+      return name.substr(0, at) + "…   " + code;
+    }
+  }
+  return name + "   " + code;
 }
 
 void draw_name_pill(Ui& ui, const Rect& pill, const NamePill& name) {
@@ -135,7 +146,11 @@ void draw_own(Ui& ui, const Rect& frame, float radius) {
     const bool small = frame.height < 160;
     const Point center{frame.center().x, frame.center().y - (small ? 10.0F : 34.0F)};
     draw_icon(ui.canvas, Icon::kCameraOff, center, small ? 22 : 32, dark.text_muted, dark.stage);
-    const char* words = ui.view.self.camera_off ? "Your camera is off" : "No picture yet";
+    // Below the name there is no place for words.
+    const bool tiny = frame.height < 90;
+    const char* words = tiny                      ? ""
+                        : ui.view.self.camera_off ? "Your camera is off"
+                                                  : "No picture yet";
     ui.canvas.text(around({center.x, center.y + (small ? 26.0F : 38.0F)}, frame.width - 8, 18),
                    Font::kSmall, dark.text_muted, words, Align::kCenter);
   }

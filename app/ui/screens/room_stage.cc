@@ -135,15 +135,25 @@ Rect large_tile(const Ui& ui, const Rect& room, const Member& member) {
 
 void draw_alone(Ui& ui, const Rect& area) {
   const std::string words = "Nobody else is here yet.";
+  constexpr float kCopyWidth = 140;
   const float text = ui.canvas.text_width(Font::kBody, words);
-  const Rect box = around({area.center().x, area.bottom() - 46}, text + 20 + 16 + 140 + 8, 56);
+  const float both = text + 20 + 16 + kCopyWidth + 8;
+  // The words above the button where there is no place beside it.
+  const bool is_narrow = both > area.width - 16;
+  const float height = is_narrow ? 84 : 56;
+  const Rect box = around({area.center().x, area.bottom() - 18 - height / 2},
+                          is_narrow ? text + 32 : both, height);
   ui.canvas.fill(box, with_alpha(ui.theme.surface, 0.94F), 16);
   Rect inside = box.inset(8, 8);
+  if (is_narrow) {
+    ui.canvas.text(inside.cut_top(28), Font::kBody, ui.theme.text, words, Align::kCenter);
+    inside = around(inside.center(), kCopyWidth, inside.height);
+  }
   const bool copied = ui.state.copied_at && ui.now - *ui.state.copied_at < 3s;
   if (copied) {
     ui.wake_at(*ui.state.copied_at + 3s);
   }
-  if (button(ui, inside.cut_right(140),
+  if (button(ui, inside.cut_right(kCopyWidth),
              {.id = "copy",
               .label = copied ? "Copied" : "Copy link",
               .tip = "Copy the room's link (Ctrl+C)",
@@ -152,7 +162,9 @@ void draw_alone(Ui& ui, const Rect& area) {
     ui.state.copies_link = true;
   }
   inside.cut_left(12);
-  ui.canvas.text(inside, Font::kBody, ui.theme.text, words);
+  if (!is_narrow) {
+    ui.canvas.text(inside, Font::kBody, ui.theme.text, words);
+  }
 }
 
 void tell_tiles(Ui& ui, size_t pictures, float tallest) {
@@ -200,6 +212,13 @@ void draw_room(Ui& ui, const Rect& area) {
     draw_spotlight(ui, area, *large, people);
     return;
   }
+  const size_t places = places_in(people.size(), area);
+  const size_t left_out = people.size() - places;
+  if (left_out > 0) {
+    people.pop_back();  // oneself has the last place
+    people = with_a_place(room, std::move(people), places - 1);
+    people.push_back(nullptr);
+  }
   const std::vector<Rect> tiles = grid_of(people.size(), area);
   for (size_t i = 0; i < people.size(); ++i) {
     draw_tile(ui, tiles[i], people[i]);
@@ -207,7 +226,8 @@ void draw_room(Ui& ui, const Rect& area) {
   if (room.others.empty()) {
     draw_alone(ui, area);
   }
-  tell_tiles(ui, room.others.size(), tiles.front().height);
+  draw_left_out(ui, area, left_out);
+  tell_tiles(ui, people.size() - 1, tiles.front().height);
 }
 
 }  // namespace cress::ui

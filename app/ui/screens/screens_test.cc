@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -182,6 +183,26 @@ CallView room_of(uint32_t others) {
   return view;
 }
 
+CallView with_chat(CallView view, int lines) {
+  auto chat = std::make_shared<std::vector<ChatLine>>();
+  for (int i = 0; i < lines; ++i) {
+    ChatLine line{.id = static_cast<uint64_t>(i + 1), .text = "Line number " + std::to_string(i)};
+    line.is_own = i % 4 == 3;
+    line.writer = line.is_own ? "" : i % 8 == 6 ? "" : "Anna Lindqvist";
+    if (i % 5 == 4) {
+      line.text += ", which is long enough to go over the end of its line";
+    }
+    chat->push_back(line);
+  }
+  chat->push_back({.id = 1000, .is_own = true, .text = std::string(100, 'W')});
+  chat->push_back(
+      {.id = 1001, .is_own = true, .text = "On my way", .state = ChatLine::State::kWaiting});
+  chat->push_back(
+      {.id = 1002, .is_own = true, .text = "Too fast", .state = ChatLine::State::kFailed});
+  view.chat = chat;
+  return view;
+}
+
 struct Scene {
   std::string name;
   CallView view;
@@ -226,17 +247,18 @@ std::vector<Scene> lobby_scenes() {
                       s.point_at("mute");
                       s.pass(4s);
                     }});
-  scenes.push_back({"start, presses", start, [](Sight& s) {
-                      type_link(s, "cress://b");
-                      s.frame();
-                      for (const char* id : {"theme", "mute", "camera", "join", "start"}) {
-                        s.click(id);
-                      }
-                      s.controls.set_focus("link", false);
-                      s.frame();
-                      s.controls.press_focused();
-                      s.frame();
-                    }});
+  scenes.push_back(
+      {"start, presses", start, [](Sight& s) {
+         type_link(s, "cress://b");
+         s.frame();
+         for (const char* id : {"theme", "mute", "camera", "join", "start", "new-room"}) {
+           s.click(id);
+         }
+         s.controls.set_focus("link", false);
+         s.frame();
+         s.controls.press_focused();
+         s.frame();
+       }});
   scenes.push_back({"nothing, presses", bare, [](Sight& s) {
                       for (const char* id : {"mute", "camera", "join", "notice-4"}) {
                         s.click(id);
@@ -267,6 +289,35 @@ std::vector<Scene> lobby_scenes() {
                       s.frame();
                       s.frame();
                     }});
+  CallView plan = lobby_view(Screen::kNewRoom);
+  scenes.push_back({"new room", plan, [](Sight& s) { s.tab(2); }});
+  plan.new_room.name_error = "A name is 1 to 64 of A-Z a-z 0-9 . _ -, and not only dots.";
+  plan.new_room.relay_error = "Not HOST:PORT, such as relay.example:4747.";
+  scenes.push_back({"new room, errors", plan, [](Sight& s) {
+                      std::strncpy(s.state.room_name.data(), " kitchen ", kRoomNameBytesMax - 1);
+                      s.frame();
+                      s.click("make-room");
+                      s.controls.set_focus("room-name", false);
+                      s.frame();
+                      s.controls.press_focused();
+                      s.frame();
+                      s.click("back");
+                    }});
+  CallView made = lobby_view(Screen::kNewRoom);
+  made.link = "cress://relay.example:4747/kitchen#Jx8mQ0vKZq3uVtYw2aBcDg";
+  made.new_room = {.name = "kitchen",
+                   .access = "cress-access://kitchen#AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
+  scenes.push_back({"new room made", made, [](Sight& s) {
+                      s.click("copy");
+                      s.click("copy-access");
+                      s.actions.push_back(ShowTiles{s.state.copies_link ? 1U : 0U,
+                                                    s.state.copies_access ? 1U : 0U});
+                      s.click("join-room");
+                      s.click("back");
+                    }});
+  made.link_warning.clear();
+  made.new_room.name = std::string(64, 'w');
+  scenes.push_back({"new room copied", made, [](Sight& s) { s.state.access_copied_at = s.now; }});
   CallView waiting = lobby_view(Screen::kWaiting);
   scenes.push_back({"waiting", waiting});
   scenes.push_back({"waiting, copied", waiting, [](Sight& s) { s.state.copied_at = s.now - 1s; }});
@@ -402,6 +453,55 @@ std::vector<Scene> pair_scenes() {
                         s.pass(10s);
                       }});
   }
+  return scenes;
+}
+
+std::vector<Scene> chat_scenes() {
+  std::vector<Scene> scenes;
+  const CallView call = pair_view();
+  scenes.push_back({"nobody wrote", call, [](Sight& s) { s.click("chat"); }});
+  scenes.push_back({"unread", with_chat(call, 2), [](Sight& s) { s.pass(2s); }});
+  scenes.push_back({"few lines", with_chat(call, 3), [](Sight& s) {
+                      s.click("chat");
+                      std::strncpy(s.state.chat.data(), " Hello ", kChatBytesMax);
+                      s.frame();
+                    }});
+  scenes.push_back({"many lines", with_chat(call, 40), [](Sight& s) {
+                      s.click("chat");
+                      s.point_at("chat-lines");
+                      s.state.wheel = 3;
+                      s.frame();
+                    }});
+  scenes.push_back({"scrolled to the first by keys", with_chat(call, 40), [](Sight& s) {
+                      s.click("chat");
+                      s.controls.set_focus("chat-lines", true);
+                      for (int i = 0; i < 100; ++i) {
+                        s.controls.handle_arrow(s.now, {0, -1});
+                        s.frame();
+                      }
+                    }});
+  scenes.push_back({"sent by Enter and by the button", with_chat(call, 1), [](Sight& s) {
+                      s.click("chat");
+                      for (const bool by_key : {true, false}) {
+                        std::strncpy(s.state.chat.data(), " Hello ", kChatBytesMax);
+                        s.frame();
+                        if (by_key) {
+                          s.controls.press_focused();
+                          s.frame();
+                        } else {
+                          s.click("chat-send");
+                        }
+                      }
+                    }});
+  scenes.push_back({"the panel takes its place", with_chat(call, 1), [](Sight& s) {
+                      s.click("chat");
+                      s.click("panel");
+                    }});
+  scenes.push_back({"closed again", with_chat(call, 1), [](Sight& s) {
+                      s.click("chat");
+                      s.click("chat-close");
+                    }});
+  scenes.push_back({"in a room", with_chat(room_of(11), 20), [](Sight& s) { s.click("chat"); }});
   return scenes;
 }
 
@@ -576,7 +676,7 @@ TEST(Screens, MuteAndHangUpAreThereHoweverNarrowTheWindow) {
       EXPECT_LE(control->rect.right(), width) << id << " at " << width;
     }
     size_t buttons = 0;
-    for (const char* id : {"camera", "share", "devices", "panel", "full-screen"}) {
+    for (const char* id : {"camera", "share", "devices", "chat", "panel", "full-screen"}) {
       const Control* control = sight.controls.find(id);
       buttons += control != nullptr ? 1 : 0;
       EXPECT_TRUE(control == nullptr || control->rect.right() <= width) << id << " at " << width;
@@ -584,10 +684,30 @@ TEST(Screens, MuteAndHangUpAreThereHoweverNarrowTheWindow) {
     EXPECT_GE(buttons, most) << "a wider window has at least as many, at " << width;
     most = buttons;
   }
-  EXPECT_EQ(most, 5U);
+  EXPECT_EQ(most, 6U);
 }
 
 TEST(Screens, ACallOfTwoIsDrawnAsCommitted) { expect_scenes("call", pair_scenes(), true); }
+
+TEST(Screens, TheChatIsDrawnAsCommitted) { expect_scenes("chat", chat_scenes(), true); }
+
+TEST(Screens, ALineIsUnreadUntilItWasDisplayed) {
+  Drawer drawer{{}};
+  Sight sight{.view = with_chat(pair_view(), 2)};
+  sight.area = {0, 0, 1280, 800};
+  sight.drawer = &drawer;
+  sight.state.active_at = kShownAt - 1h;
+  sight.frame();
+  EXPECT_EQ(sight.state.active_at, kShownAt) << "the buttons come back with the mark";
+  EXPECT_EQ(sight.controls.find("chat")->label, "New text");
+  sight.pass(10s);
+  EXPECT_EQ(sight.state.active_at, kShownAt) << "once";
+  sight.state.active_at = sight.now;
+  sight.frame();
+  sight.click("chat");
+  sight.click("chat-close");
+  EXPECT_EQ(sight.controls.find("chat")->label, "Chat");
+}
 
 TEST(Screens, ARoomIsDrawnAsCommitted) { expect_scenes("room", room_scenes(), false); }
 

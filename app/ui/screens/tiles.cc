@@ -33,11 +33,15 @@ size_t best_columns(size_t count, const Rect& area) {
 }
 
 // As many as are wide enough to be visible, and one in any case.
-std::vector<Rect> strip_of(size_t count, const Rect& area) {
-  while (count > 1 && tile_width(count, best_columns(count, area), area) < kStripTileMin) {
+size_t wide_enough(size_t count, const Rect& area, float least) {
+  while (count > 1 && tile_width(count, best_columns(count, area), area) < least) {
     --count;
   }
-  return grid_of(count, area);
+  return count;
+}
+
+std::vector<Rect> strip_of(size_t count, const Rect& area) {
+  return grid_of(wide_enough(count, area, kStripTileMin), area);
 }
 
 float picture_area(const Rect& room) {
@@ -58,6 +62,8 @@ Spotlight spotlight_by(size_t others, const Rect& area, float share, bool is_bes
 }
 
 }  // namespace
+
+size_t places_in(size_t count, const Rect& area) { return wide_enough(count, area, kGridTileMin); }
 
 std::vector<Rect> grid_of(size_t count, const Rect& area) {
   std::vector<Rect> tiles;

@@ -16,6 +16,12 @@ inline constexpr float kTileGap = 8;
 /// Narrower tiles next to a large one show nobody; members without a tile are counted instead.
 inline constexpr float kStripTileMin = 84;
 
+/// Narrower tiles of a grid likewise.
+inline constexpr float kGridTileMin = 64;
+
+/// How many of `count` tiles of a grid are wide enough: at least one.
+size_t places_in(size_t count, const Rect& area);
+
 /// `count` tiles of kTileShape in rows of nearly equal length, as large as `area` allows: no other
 /// number of columns gives larger ones. The last row is centred.
 std::vector<Rect> grid_of(size_t count, const Rect& area);

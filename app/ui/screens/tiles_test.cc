@@ -75,6 +75,25 @@ TEST(Tiles, NoLargerGridFits) {
   }
 }
 
+TEST(Tiles, ManyHaveAPlaceWhereTheyCanBeSeen) {
+  std::vector<Rect> areas = kAreas;
+  areas.push_back({8, 8, 284, 340});  // the smallest window, with something beside the video
+  areas.push_back({0, 0, 50, 20});
+  for (const Rect& area : areas) {
+    for (size_t count = 1; count <= kMost; ++count) {
+      const size_t places = places_in(count, area);
+      ASSERT_GE(places, 1U);
+      ASSERT_LE(places, count);
+      EXPECT_TRUE(places == 1 || grid_of(places, area).front().width >= kGridTileMin)
+          << name_of(count, area);
+      EXPECT_TRUE(places == count || grid_of(places + 1, area).front().width < kGridTileMin)
+          << name_of(count, area);
+    }
+  }
+  EXPECT_EQ(places_in(kMost, {8, 8, 624, 348}), kMost);
+  EXPECT_EQ(places_in(kMost, {8, 8, 284, 340}), 28U);
+}
+
 TEST(Tiles, AnIncompleteRowStandsInTheMiddle) {
   const Rect area{0, 0, 1000, 600};
   const auto tiles = grid_of(3, area);

@@ -66,6 +66,13 @@ FrameHash hash_frame(std::span<const std::byte> metadata, std::span<const std::b
   return hash;
 }
 
+ProofContext proof_context(uint16_t member, const InstanceId& instance) {
+  ProofContext context{};
+  put_number(context, 0, 2, member);
+  std::ranges::copy(instance, context.begin() + 2);
+  return context;
+}
+
 std::vector<std::byte> build_frame_proof(const FrameProof& proof, const SigningKey& key,
                                          const ProofContext& context) {
   const size_t count = proof.frames.size();

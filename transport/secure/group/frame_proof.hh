@@ -12,6 +12,7 @@
 
 #include "transport/base/time.hh"
 #include "transport/secure/crypto/signature.hh"
+#include "transport/secure/group/member_card.hh"
 
 namespace cress::secure {
 
@@ -30,6 +31,7 @@ FrameHash hash_frame(std::span<const std::byte> metadata, std::span<const std::b
 
 /// Whose frames are proven: a presence's instance and member number.
 using ProofContext = std::array<std::byte, 18>;
+ProofContext proof_context(uint16_t member, const InstanceId& instance);
 
 /// The frames of one kind with counters from `first` on. Nothing: that counter is of the other
 /// kind.

@@ -30,8 +30,6 @@ constexpr size_t kShareEpochAt = 1;
 constexpr size_t kShareCounterAt = 5;
 constexpr size_t kShareHeader = 13;
 
-constexpr uint64_t kEpochsInKid = 256;
-
 Secret next_media(const Secret& media) { return expand(media, "cress room next"); }
 
 Secret media_after(Secret media, uint32_t epochs) {
@@ -53,13 +51,6 @@ InstanceId random_instance() {
   InstanceId instance{};
   fill_random(instance);
   return instance;
-}
-
-ProofContext proof_context(uint16_t member, const InstanceId& instance) {
-  ProofContext context{};
-  put_number(context, 0, 2, member);
-  std::ranges::copy(instance, context.begin() + 2);
-  return context;
 }
 
 /// What a card's signature covers: its header, and its text up to the signature.
@@ -388,97 +379,6 @@ bool RoomKeys::handle_share(TimePoint now, uint16_t member, std::span<const std:
   }
   sender.secrets.try_emplace(epoch, secret);
   return true;
-}
-
-// ---- frames
-
-std::vector<std::byte> RoomKeys::seal(TimePoint now, MediaKind kind,
-                                      std::span<const std::byte> metadata,
-                                      std::span<const std::byte> plain) {
-  forget_past(now);
-  if (sealed_with_key_ == options_.frames_per_key && sealing_ahead_ < kEpochsAhead) {
-    ++sealing_ahead_;
-    renew_sealing();
-  }
-  ++sealed_with_key_;
-  auto frame = sealing_.seal(next_counter_, metadata, plain);
-  prover_.add(now, kind, next_counter_++, hash_frame(metadata, frame));
-  return frame;
-}
-
-std::optional<RoomKeys::BuiltProof> RoomKeys::poll_proof(TimePoint now) {
-  const auto proof = prover_.poll(now);
-  if (!proof) {
-    return std::nullopt;
-  }
-  return BuiltProof{
-      proof->kind, build_frame_proof(*proof, options_.identity, proof_context(member_, instance_))};
-}
-
-bool RoomKeys::handle_proof(TimePoint now, uint16_t member, std::span<const std::byte> bytes) {
-  const auto known = members_.find(member);
-  if (known == members_.end() || !known->second.is_live) {
-    return false;
-  }
-  Member& sender = known->second;
-  auto proof = open_frame_proof(bytes, sender.key, proof_context(member, sender.instance));
-  if (!proof) {
-    return false;
-  }
-  sender.checker.handle_proof(now, *std::move(proof));
-  return true;
-}
-
-bool RoomKeys::is_distrusted(uint16_t member) const {
-  const auto known = members_.find(member);
-  return known != members_.end() && known->second.checker.is_distrusted();
-}
-
-Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16_t member,
-                                                           MediaKind kind,
-                                                           std::span<const std::byte> metadata,
-                                                           std::span<const std::byte> frame) {
-  forget_past(now);
-  const auto parsed = parse_sframe_header(frame);
-  if (!parsed) {
-    return parsed.error();
-  }
-  const uint64_t kid = parsed->header.kid;
-  const auto known = members_.find(member);
-  const auto epoch = epoch_of(kid);
-  if (known == members_.end() || !known->second.is_live || kid / kEpochsInKid != member || !epoch) {
-    return SFrameError::kUnknownKey;
-  }
-  Member& sender = known->second;
-  const uint64_t counter = parsed->header.counter;
-  if (!sender.seen.is_new(counter)) {
-    return SFrameError::kReplayed;
-  }
-  if (sender.checker.is_distrusted() || !sender.checker.is_plausible(counter)) {
-    return SFrameError::kNotProven;
-  }
-  auto key = std::find_if(sender.keys.begin(), sender.keys.end(),
-                          [&](const OpenKey& open) { return open.epoch == *epoch; });
-  std::optional<SFrameKey> fresh;
-  if (key == sender.keys.end()) {
-    const auto secret = sender.secrets.find(*epoch);
-    if (secret == sender.secrets.end()) {
-      return SFrameError::kNoSecretYet;
-    }
-    fresh = make_key(Use::kOpen, member, sender.instance, *epoch, secret->second);
-  }
-  auto plain = (fresh ? *fresh : key->key).open(*parsed, metadata, frame);
-  if (!plain) {
-    return plain;
-  }
-  if (fresh) {
-    sender.keys.push_back({*epoch, *std::move(fresh)});
-  }
-  sender.seen.insert(counter);
-  if (!sender.checker.check(now, kind, counter, hash_frame(metadata, frame))) {
-    return SFrameError::kNotProven;
-  }
-  return plain;
 }
 
 }  // namespace cress::secure

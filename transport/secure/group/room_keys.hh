@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,15 @@ class RoomKeys {
   Result<std::vector<std::byte>, SFrameError> open(TimePoint now, uint16_t member, MediaKind kind,
                                                    std::span<const std::byte> metadata,
                                                    std::span<const std::byte> frame);
+  /// A line of chat, signed by itself: what is read later must be its writer's from the beginning.
+  /// At most kChatPlainMax bytes.
+  std::vector<std::byte> seal_chat(TimePoint now, std::span<const std::byte> plain);
+  /// A line that the relay attributes to `member`. Total. Opens once.
+  Result<std::vector<std::byte>, SFrameError> open_chat(TimePoint now, uint16_t member,
+                                                        std::span<const std::byte> sealed);
+  static constexpr size_t kChatPlainMax = 900;
+  static constexpr size_t kChatSizeMax = kChatPlainMax + sizeof(Signature) + kSFrameOverheadMax;
+
   struct Share {
     uint16_t to = 0;
     std::vector<std::byte> bytes;  ///< kShareSize
@@ -148,12 +158,19 @@ class RoomKeys {
     std::vector<std::byte> body;
     std::vector<OpenKey> keys;  // of the current epoch and those in past_
     ReplayWindow seen{kReplayKept};
+    std::set<uint64_t> chats;  // counters of the lines opened last, at most kChatsKept
     FrameChecker checker{};
   };
   struct Presence {
     uint16_t member = 0;
     InstanceId instance{};
     friend bool operator==(const Presence&, const Presence&) = default;
+  };
+  /// A sealed frame's header, and the present member that can have sealed it.
+  struct Sealed {
+    ParsedSFrameHeader parsed;
+    uint32_t epoch = 0;
+    Member* sender = nullptr;
   };
   struct PastEpoch {
     uint32_t epoch = 0;
@@ -165,6 +182,11 @@ class RoomKeys {
   Result<Card, CardError> open_card(std::span<const std::byte> bytes) const;
   void advance_to(TimePoint now, uint32_t epoch);
   void renew_sealing();
+  uint64_t next_to_seal();
+  Result<Sealed, SFrameError> find_sender(uint16_t member, std::span<const std::byte> frame);
+  Result<std::vector<std::byte>, SFrameError> decrypt(const Sealed& sealed,
+                                                      std::span<const std::byte> metadata,
+                                                      std::span<const std::byte> frame) const;
   void forget_past(TimePoint now);
   std::optional<uint32_t> epoch_of(uint64_t kid) const;
   Secret media_of(uint32_t epoch) const;
@@ -175,7 +197,10 @@ class RoomKeys {
 
   // 2048 frames are 25 s of audio and video: a frame later than that is useless to a call.
   static constexpr size_t kReplayKept = 2048;
+  static constexpr uint64_t kEpochsInKid = 256;
   static constexpr size_t kPastEpochsMax = 8;
+  // Lines are repeated until they arrive, so that frames sealed later overtake them by far.
+  static constexpr size_t kChatsKept = 256;
   static constexpr size_t kSecretsMax = 16;
 
   RoomKeysOptions options_;

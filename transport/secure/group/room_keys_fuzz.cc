@@ -96,6 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       // A flipped bit is a forgery; so is arbitrary input.
       require(!victim.handle_card(member, bytes));
     } else if (what % 4 == 2) {
+      require(!victim.open_chat(room.now, member, bytes));
       require(!victim.open(room.now, member, MediaKind::kAudio, {}, bytes));
     } else if (member != friendly.member()) {
       victim.handle_left(room.now, member, room.members[0]->epoch() + 1);

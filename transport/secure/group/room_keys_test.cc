@@ -214,19 +214,25 @@ TEST(RoomKeys, RelaysKeysOpenAndForgeNothing) {
   EXPECT_EQ(room.open(3, 1, room.seal(1)).error(), SFrameError::kUnknownKey);
 }
 
-/// What a member can seal in the name of a presence whose secret it was given
-/// (docs/protocol/wire.md, "Sealed frames").
-std::vector<std::byte> forge_frame(const RoomKeys& sender, uint64_t counter,
-                                   std::string_view text) {
+/// The key of a presence whose secret a member was given (docs/protocol/wire.md, "Sealed frames").
+SFrameKey key_of(const RoomKeys& sender, Use use) {
   std::string label = "cress sender";
   label.append(reinterpret_cast<const char*>(sender.instance().data()), sender.instance().size());
   std::vector<std::byte> both(media().bytes().begin(), media().bytes().end());
   const Secret secret = known_secret();
   both.insert(both.end(), secret.bytes().begin(), secret.bytes().end());
   const Secret base = expand(extract(both, "cress frame 1"), label);
-  SFrameKey key{SFrameSuite::kAes128GcmSha256, Use::kSeal, uint64_t{sender.member()} * 256,
-                base.bytes()};
-  return key.seal(counter, kMetadata, bytes_of(text));
+  return {SFrameSuite::kAes128GcmSha256, use, uint64_t{sender.member()} * 256, base.bytes()};
+}
+
+/// What such a member can seal in its name.
+std::vector<std::byte> forge_sealed(const RoomKeys& sender, uint64_t counter,
+                                    std::span<const std::byte> metadata, std::string_view text) {
+  return key_of(sender, Use::kSeal).seal(counter, metadata, bytes_of(text));
+}
+std::vector<std::byte> forge_frame(const RoomKeys& sender, uint64_t counter,
+                                   std::string_view text) {
+  return forge_sealed(sender, counter, kMetadata, text);
 }
 
 TEST(RoomKeys, WhoSendsInAnothersNameIsFoundByTheNextProof) {
@@ -284,6 +290,110 @@ TEST(RoomKeys, AForgedCounterFarAheadSilencesNobody) {
   ASSERT_TRUE(room.open(2, 1, room.seal(1)));
   const auto forged = forge_frame(*room.members.at(1), 1U << 20U, "push the window");
   EXPECT_EQ(room.open(2, 1, forged).error(), SFrameError::kNotProven);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+}
+
+// ---- chat
+
+Room three_who_know() {
+  Room room;
+  room.draw_secret = known_secret;
+  for (uint16_t number = 1; number <= 3; ++number) {
+    room.join(number);
+  }
+  room.exchange_cards();
+  return room;
+}
+
+TEST(RoomKeys, ALineOfChatOpensOnceAtEachMember) {
+  Room room = three_who_know();
+  for (const size_t size : {size_t{0}, size_t{5}, RoomKeys::kChatPlainMax}) {
+    const std::vector<std::byte> plain(size, std::byte{'x'});
+    const auto line = room.members.at(1)->seal_chat(room.now, plain);
+    EXPECT_LE(line.size(), RoomKeys::kChatSizeMax);
+    for (uint16_t at = 2; at <= 3; ++at) {
+      EXPECT_EQ(room.members.at(at)->open_chat(room.now, 1, line), plain);
+      EXPECT_EQ(room.members.at(at)->open_chat(room.now, 1, line).error(), SFrameError::kReplayed);
+    }
+    EXPECT_EQ(room.open(2, 1, line).error(), SFrameError::kBadTag) << "no frame";
+  }
+  EXPECT_EQ(room.members.at(2)->open_chat(room.now, 1, room.seal(1)).error(), SFrameError::kBadTag);
+}
+
+TEST(RoomKeys, ALineOfChatInAnothersNameNeverOpens) {
+  Room room = three_who_know();
+  RoomKeys& reader = *room.members.at(2);
+  const RoomKeys& victim = *room.members.at(1);
+  const std::vector<std::byte> metadata = bytes_of("c");
+  const auto as_another = [&](uint64_t counter, std::string_view text) {
+    return forge_sealed(victim, counter, metadata, text);
+  };
+  EXPECT_EQ(reader.open_chat(room.now, 1, as_another(70, "")).error(), SFrameError::kNotProven);
+  const std::string unsigned_line = "I owe you" + std::string(sizeof(Signature), 's');
+  EXPECT_EQ(reader.open_chat(room.now, 1, as_another(71, unsigned_line)).error(),
+            SFrameError::kNotProven);
+  // A true line with its signature, sealed again as if it were said again.
+  const auto line = room.members.at(1)->seal_chat(room.now, bytes_of("yes"));
+  SFrameKey key = key_of(victim, Use::kOpen);
+  const auto parsed = parse_sframe_header(line);
+  ASSERT_TRUE(parsed);
+  const auto opened = key.open(*parsed, metadata, line);
+  ASSERT_TRUE(opened) << "whoever has the link and the secret can read it";
+  EXPECT_EQ(reader.open_chat(room.now, 1, as_another(72, text_of(*opened))).error(),
+            SFrameError::kNotProven);
+  EXPECT_EQ(reader.open_chat(room.now, 3, line).error(), SFrameError::kUnknownKey);
+  EXPECT_TRUE(reader.open_chat(room.now, 1, line)) << "the forgeries did no harm";
+  EXPECT_FALSE(reader.is_distrusted(1));
+}
+
+TEST(RoomKeys, ModifiedAndCutLinesOfChatNeverOpen) {
+  Room room = three_who_know();
+  const auto line = room.members.at(1)->seal_chat(room.now, bytes_of("hello"));
+  for (size_t i = 0; i < line.size(); ++i) {
+    auto changed = line;
+    changed[i] ^= std::byte{1};
+    EXPECT_FALSE(room.members.at(2)->open_chat(room.now, 1, changed)) << i;
+    EXPECT_FALSE(room.members.at(2)->open_chat(room.now, 1, std::span{line}.first(i))) << i;
+  }
+  EXPECT_TRUE(room.members.at(2)->open_chat(room.now, 1, line));
+}
+
+TEST(RoomKeys, ALineOfChatMayBeOvertakenByAMinuteOfFrames) {
+  Room room = three_who_know();
+  const auto line = room.members.at(1)->seal_chat(room.now, bytes_of("late"));
+  for (int i = 0; i < 5000; ++i) {
+    const auto frame = room.seal(1);
+    if (i % 500 == 0) {
+      (void)room.open(2, 1, frame);
+    }
+  }
+  EXPECT_TRUE(room.members.at(2)->open_chat(room.now, 1, line));
+}
+
+TEST(RoomKeys, OfManyLinesNoneOpensTwice) {
+  Room room = three_who_know();
+  std::vector<std::vector<std::byte>> lines;
+  for (int i = 0; i < 300; ++i) {
+    lines.push_back(room.members.at(1)->seal_chat(room.now, bytes_of(std::to_string(i))));
+    EXPECT_TRUE(room.members.at(2)->open_chat(room.now, 1, lines.back()));
+  }
+  for (const auto& line : lines) {
+    EXPECT_EQ(room.members.at(2)->open_chat(room.now, 1, line).error(), SFrameError::kReplayed);
+  }
+}
+
+TEST(RoomKeys, LinesOfChatDoNotMakeTheirWriterSuspect) {
+  Room room = three_who_know();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(room.open(2, 1, room.seal(1)));
+    ASSERT_TRUE(room.members.at(2)->open_chat(
+        room.now, 1, room.members.at(1)->seal_chat(room.now, bytes_of("and"))));
+  }
+  room.now += 1500ms;
+  const auto proof = room.members.at(1)->poll_proof(room.now);
+  ASSERT_TRUE(proof);
+  EXPECT_TRUE(room.members.at(2)->handle_proof(room.now, 1, proof->bytes));
+  EXPECT_FALSE(room.members.at(2)->is_distrusted(1));
   EXPECT_TRUE(room.open(2, 1, room.seal(1)));
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "app/ui/kit/ui.hh"
+#include "app/ui/kit/widgets.hh"
+
+namespace cress::ui {
+
+// What the screens before and after a call are made of. `column` is what is left of the left half;
+// each takes its part from the top.
+
+inline constexpr float kGap = 16;
+inline constexpr float kField = 44;
+inline constexpr float kCardSide = 20;  // inside a card, left and right
+
+/// Too low for what is nice to have.
+bool is_low(const Ui& ui);
+
+/// The inside of a box of this height.
+Rect card(Ui& ui, Rect& column, float height);
+void heading(Ui& ui, Rect& column, const char* text);
+void lead(Ui& ui, Rect& column, const std::string& text);
+/// What the program knows replaces what a field holds, unless somebody is typing there.
+void show_known(const Ui& ui, const char* id, const std::string& known, std::span<char> field);
+/// The relay at which calls and rooms begin.
+void relay_field(Ui& ui, Rect row, const char* hint);
+/// A text to be copied, on one line.
+void link_box(Ui& ui, const Rect& rect, const std::string& text);
+/// Says for a moment that it was done. True when it was pressed.
+bool copy_button(Ui& ui, const Rect& rect, Button button, const std::optional<TimePoint>& copied);
+/// The view's link for a camera, where `box` is large enough for one that can be read.
+void draw_link_code(Ui& ui, const Rect& box);
+
+/// The screen on which a room is made.
+void draw_new_room(Ui& ui, Rect column);
+
+}  // namespace cress::ui

@@ -1,0 +1,115 @@
+#include <string>
+
+#include "app/ui/screens/lobby_parts.hh"
+#include "app/ui/screens/screens.hh"
+
+namespace cress::ui {
+namespace {
+
+constexpr float kCopyWidth = 104;
+
+/// What is wrong with the field above it; room for one line, so that nothing jumps.
+void field_error(Ui& ui, Rect& column, const std::string& error) {
+  ui.canvas.text(column.cut_top(22), Font::kSmall, ui.theme.warning_text, error);
+}
+
+void draw_plan(Ui& ui, Rect column) {
+  heading(ui, column, "New room");
+  lead(ui, column,
+       "For up to 41 people, through a relay. The room's key is made on this computer; the relay "
+       "and who runs it cannot see or hear what is said.");
+  Rect box = card(ui, column, 204);
+  Rect row = box.cut_top(38);
+  ui.canvas.text(row.cut_left(56), Font::kSmall, ui.theme.text_muted, "Name");
+  const bool entered =
+      text_field(ui, row, "room-name", "Name of the room", "such as kitchen", ui.state.room_name)
+          .entered;
+  field_error(ui, box, ui.view.new_room.name_error);
+  relay_field(ui, box.cut_top(38), "HOST:PORT");
+  field_error(ui, box, ui.view.new_room.relay_error);
+  Rect press = box.cut_top(kField);
+  const Rect back = press.cut_right(88);
+  press.cut_right(10);
+  const std::string name{trimmed(ui.state.room_name.data())};
+  const bool pressed = button(ui, press,
+                              {.id = "make-room",
+                               .label = "Make the room",
+                               .tip = "Make the room's link (Enter in its name)",
+                               .weight = name.empty() ? Weight::kPlain : Weight::kPrimary,
+                               .enabled = !name.empty()});
+  if ((entered || pressed) && !name.empty()) {
+    ui.ask(MakeRoom{name, std::string{trimmed(ui.state.relay.data())}});
+  }
+  if (button(ui, back, {.id = "back", .label = "Back", .tip = "Back to the start (Esc)"})) {
+    ui.ask(BackToStart{});
+  }
+}
+
+/// One of the two texts: for whom it is, the text, and a button that copies it.
+bool draw_text(Ui& ui, Rect& box, const char* whose, const std::string& text, Button copy,
+               const std::optional<TimePoint>& copied) {
+  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, whose);
+  box.cut_top(4);
+  Rect row = box.cut_top(40);
+  const Rect press = row.cut_right(kCopyWidth);
+  row.cut_right(8);
+  link_box(ui, row, text);
+  return copy_button(ui, press, std::move(copy), copied);
+}
+
+void draw_made(Ui& ui, Rect column) {
+  const NewRoom& room = ui.view.new_room;
+  heading(ui, column, ("Room " + room.name).c_str());
+  if (!ui.view.link_warning.empty()) {
+    const float height =
+        ui.canvas.paragraph(column, Font::kSmall, ui.theme.warning_text, ui.view.link_warning);
+    column.cut_top(height + 8);
+  }
+  constexpr const char* kWhatFor =
+      "They give it to cress-relay room add. It lets members in, but opens nothing that they say. "
+      "Send it in private.";
+  const float words =
+      ui.canvas.paragraph_height(Font::kSmall, kWhatFor, column.width - 2 * kCardSide);
+  Rect box = card(ui, column, 182 + words);
+  if (draw_text(ui, box, "Its link, for the members alone", ui.view.link,
+                {.id = "copy", .label = "Copy", .tip = "Copy the link (Ctrl+C)"},
+                ui.state.copied_at)) {
+    ui.state.copies_link = true;
+  }
+  box.cut_top(10);
+  if (draw_text(ui, box, "For whoever runs the relay", room.access,
+                {.id = "copy-access", .label = "Copy", .tip = "Copy what the relay needs"},
+                ui.state.access_copied_at)) {
+    ui.state.copies_access = true;
+  }
+  box.cut_top(4);
+  ui.canvas.paragraph(box, Font::kSmall, ui.theme.text_muted, kWhatFor);
+  Rect row = column.cut_top(kField);
+  column.cut_top(12);
+  const Rect back = row.cut_right(88);
+  row.cut_right(10);
+  if (button(ui, row,
+             {.id = "join-room",
+              .label = "Join the room",
+              .tip = "Once the relay has it: join your room",
+              .weight = Weight::kPrimary})) {
+    ui.ask(Join{ui.view.link});
+  }
+  if (button(ui, back,
+             {.id = "back", .label = "Back", .tip = "Forget this room: back to the start (Esc)"})) {
+    ui.ask(BackToStart{});
+  }
+  draw_link_code(ui, column);
+}
+
+}  // namespace
+
+void draw_new_room(Ui& ui, Rect column) {
+  if (ui.view.new_room.access.empty()) {
+    draw_plan(ui, column);
+  } else {
+    draw_made(ui, column);
+  }
+}
+
+}  // namespace cress::ui
