@@ -282,7 +282,7 @@ void DesktopCall::handle_ended(const std::string& words) {
     // Its link must not be lost, only because the relay does not know it yet.
     notify(Tone::kWarning,
            words == secure::describe(secure::CloseReason::kWrongSecret)
-               ? "The relay does not know this room yet: whoever runs it must add it first."
+               ? "The relay does not know this room yet: its operator must add it first."
                : sentence(words));
     show_screen(Screen::kNewRoom);
     return;

@@ -165,7 +165,7 @@ TEST_F(CallViewTest, TheOtherOnesMuteIsNotThisOnes) {
       300ms));
   lea->ask(ui::HangUp{});
   ASSERT_TRUE(lea->is_on(Screen::kEnded));
-  EXPECT_TRUE(lea->view().self.muted) << "one who was muted is so in the next call";
+  EXPECT_TRUE(lea->view().self.muted) << "mute carries over to the next call";
 }
 
 }  // namespace

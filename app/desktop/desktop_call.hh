@@ -108,8 +108,8 @@ class DesktopCall {
  private:
   // Functions are in desktop_call.cc (threads, view), call_making.cc (screens, the call's life),
   // call_room.cc (what only a room has), call_chat.cc (text), call_report.cc (what the panel
-  // showed) and call_devices.cc (devices, and what the other end is told of the person). Of the
-  // call's thread, from here on.
+  // showed) and call_devices.cc (devices; sends the own mute and camera state to the other
+  // end). Everything from here on belongs to the call's thread.
   void run();
   void guarded(const std::function<void()>& work);
   void begin(const LoadedSettings& loaded);

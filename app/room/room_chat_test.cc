@@ -86,7 +86,7 @@ TEST(RoomChat, ANewcomerReadsWhatComesAndNotWhatWasBefore) {
   EXPECT_EQ(lines_of(cem, ada.number), std::vector<std::string>{"after"});
 }
 
-TEST(RoomChat, WhoeverIsNotInTheRoomIsToldSo) {
+TEST(RoomChat, ALineIsRefusedBeforeJoining) {
   RoomMember alone{kTimeZero, {.media = test_media()}, test_control()};
   EXPECT_FALSE(alone.send_chat(kTimeZero, "hello?"));
 }

@@ -148,7 +148,7 @@ TEST_F(Row, ATipComesAfterARestAndGoesWithAClick) {
   ASSERT_NE(controls_.tip_at(now_ + 500ms), nullptr);
   EXPECT_EQ(controls_.tip_at(now_ + 500ms)->tip, "press a");
   controls_.handle_move(now_ + 600ms, {150, 20});
-  EXPECT_EQ(controls_.tip_at(now_ + 700ms), nullptr) << "another control: the rest begins anew";
+  EXPECT_EQ(controls_.tip_at(now_ + 700ms), nullptr) << "another control: the wait starts again";
   now_ += 2s;
   click({150, 20});
   EXPECT_EQ(controls_.tip_at(now_ + 10s), nullptr);

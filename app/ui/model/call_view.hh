@@ -124,7 +124,7 @@ struct NewRoom {
   std::string name_error{};   ///< next to the field of its name; empty: nothing is wrong
   std::string relay_error{};  ///< likewise
   std::string name{};         ///< empty: not made yet
-  std::string access{};       ///< what whoever runs the relay needs
+  std::string access{};       ///< what the relay's operator needs
   friend bool operator==(const NewRoom&, const NewRoom&) = default;
 };
 
@@ -165,7 +165,7 @@ struct CallView {
   Devices speakers;
   Devices screens;
 
-  /// Oldest first; bounded by whoever fills it.
+  /// Oldest first; the code that fills it bounds it.
   ChatLines chat;
 
   /// The sentence of PlainWords; drawn over the video unless its tone is kGood.

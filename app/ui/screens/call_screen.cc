@@ -347,7 +347,7 @@ Places places_of(const Ui& ui) {
   Places places{.stage = area, .side = {}, .bar_room = area};
   const float needed = bar_width(bar_of(ui).size()) + 2 * 8;
   const bool is_open = ui.state.panel_open || ui.state.chat_open;
-  // If the buttons need the whole width, what is beside the video ends above them.
+  // If the buttons need the whole width, the side panel ends above them.
   const bool narrow = is_open && area.width - kPanelWidth < needed;
   if (is_open) {
     places.side = places.stage.cut_right(std::min(kPanelWidth, area.width * 0.55F));

@@ -45,10 +45,10 @@ void draw_plan(Ui& ui, Rect column) {
   }
 }
 
-/// One of the two texts: for whom it is, the text, and a button that copies it.
-bool draw_text(Ui& ui, Rect& box, const char* whose, const std::string& text, Button copy,
+/// A title, a text, and a button that copies the text. True when it was pressed.
+bool draw_text(Ui& ui, Rect& box, const char* title, const std::string& text, Button copy,
                const std::optional<TimePoint>& copied) {
-  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, whose);
+  ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, title);
   box.cut_top(4);
   Rect row = box.cut_top(40);
   const Rect press = row.cut_right(kCopyWidth);
@@ -77,7 +77,7 @@ void draw_made(Ui& ui, Rect column) {
     ui.state.copies_link = true;
   }
   box.cut_top(10);
-  if (draw_text(ui, box, "For whoever runs the relay", room.access,
+  if (draw_text(ui, box, "For the relay's operator", room.access,
                 {.id = "copy-access", .label = "Copy", .tip = "Copy what the relay needs"},
                 ui.state.access_copied_at)) {
     ui.state.copies_access = true;

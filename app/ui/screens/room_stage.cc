@@ -138,7 +138,7 @@ void draw_alone(Ui& ui, const Rect& area) {
   constexpr float kCopyWidth = 140;
   const float text = ui.canvas.text_width(Font::kBody, words);
   const float both = text + 20 + 16 + kCopyWidth + 8;
-  // The words above the button where there is no place beside it.
+  // In a narrow window the words stand above the button, else to its left.
   const bool is_narrow = both > area.width - 16;
   const float height = is_narrow ? 84 : 56;
   const Rect box = around({area.center().x, area.bottom() - 18 - height / 2},

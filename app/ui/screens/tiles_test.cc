@@ -77,7 +77,7 @@ TEST(Tiles, NoLargerGridFits) {
 
 TEST(Tiles, ManyHaveAPlaceWhereTheyCanBeSeen) {
   std::vector<Rect> areas = kAreas;
-  areas.push_back({8, 8, 284, 340});  // the smallest window, with something beside the video
+  areas.push_back({8, 8, 284, 340});  // the smallest window, with a side panel open
   areas.push_back({0, 0, 50, 20});
   for (const Rect& area : areas) {
     for (size_t count = 1; count <= kMost; ++count) {
