@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "traces/trace_statistics.hh"
+#include "transport/base/markup.hh"
 
 namespace cress::traces {
 namespace {
@@ -34,26 +35,10 @@ __attribute__((format(printf, 2, 3))) void add(std::string& svg, const char* for
   svg.append(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(length, 0))));
 }
 
-std::string escaped(std::string_view text) {
+// Only ASCII, so that the cut leaves no half a character.
+std::string escaped_title(std::string_view text) {
   constexpr size_t kTitleMax = 80;
-  std::string out;
-  for (const char c : text.substr(0, kTitleMax)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        // A byte outside ASCII could be half a character after the cut: not well-formed XML.
-        out += (c >= ' ' && c <= '~') ? c : '?';
-    }
-  }
-  return out;
+  return escaped_markup(printable_ascii(std::string{text.substr(0, kTitleMax)}));
 }
 
 /// A rectangle on the page and the values its edges stand for, linear or (in decades) logarithmic.
@@ -296,7 +281,7 @@ std::string plot_svg(const sim::DeliveryTrace& trace, std::string_view title) {
       "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
       kWidth, kHeight, kWidth, kHeight, kWidth, kHeight);
   text(svg, 90, 40, Anchor::kStart, 20, kInk,
-       "<tspan font-weight=\"600\">" + escaped(title) + "</tspan>");
+       "<tspan font-weight=\"600\">" + escaped_title(title) + "</tspan>");
   text(svg, 90, 64, Anchor::kStart, 13, kFaintInk,
        "mean " + number(measured.mean_rate.kilobits_per_second() / 1e3, "%.2f") + " Mbit/s over " +
            number(to_seconds(measured.length), "%.0f") + " s; silent over 200 ms for " +

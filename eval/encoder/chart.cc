@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "transport/base/markup.hh"
+
 namespace cress::encoder_bench {
 namespace {
 
@@ -229,23 +231,7 @@ void draw_labels(std::string& svg, const Panel& p) {
 
 }  // namespace
 
-std::string escaped_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out.push_back(c >= ' ' && c <= '~' ? c : '?');
-    }
-  }
-  return out;
-}
+std::string escaped_text(const std::string& text) { return escaped_markup(printable_ascii(text)); }
 
 std::string chart_svg(const Chart& chart, int width, int height) {
   const Panel panel{

@@ -123,6 +123,20 @@ bool icon_button(Ui& ui, const Rect& rect, const std::string& id, const std::str
   return state.activated;
 }
 
+SidePanel side_panel(Ui& ui, const Rect& box, const char* title, const char* close_id,
+                     const char* close_label, const char* close_tip) {
+  ui.canvas.fill(box, ui.theme.surface);
+  ui.canvas.line({box.x + 0.5F, box.y}, {box.x + 0.5F, box.bottom()}, ui.theme.border);
+  Rect inside = box.inset(18, 14);
+  Rect head = inside.cut_top(36);
+  inside.cut_top(6);
+  const Rect close = head.cut_right(32);
+  ui.canvas.text(head, Font::kHeading, ui.theme.text, title);
+  const bool closes = icon_button(ui, around(close.center(), 32, 32), close_id, close_label,
+                                  close_tip, Icon::kClose);
+  return {head, inside, closes};
+}
+
 void device_box(Ui& ui, const Rect& rect, const std::string& id, std::string_view label,
                 const Devices& devices, Icon icon, Menu menu) {
   std::string chosen = devices.all.empty() ? "None found" : "Choose";

@@ -44,6 +44,15 @@ bool round_button(Ui& ui, Point center, const RoundButton& button);
 bool icon_button(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
                  const std::string& tip, Icon icon);
 
+/// A panel next to the video: a surface with a title and a button that closes it.
+struct SidePanel {
+  Rect head;    ///< the title's row, without the button; free at its right
+  Rect inside;  ///< below the head
+  bool closes;  ///< the button was pressed
+};
+SidePanel side_panel(Ui& ui, const Rect& box, const char* title, const char* close_id,
+                     const char* close_label, const char* close_tip);
+
 /// A labelled box with the chosen device; pressing it opens `menu`.
 void device_box(Ui& ui, const Rect& rect, const std::string& id, std::string_view label,
                 const Devices& devices, Icon icon, Menu menu);

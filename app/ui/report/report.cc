@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/ui/model/format.hh"
+#include "transport/base/markup.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::ui {
@@ -55,29 +56,6 @@ std::vector<Graph> graphs() {
 
 double seconds_of(const Report& report, const LinkSample& sample) {
   return to_seconds(sample.at - report.began);
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 constexpr double kWidth = 880;
@@ -181,16 +159,16 @@ std::string report_json(const Report& report) {
 }
 
 std::string report_html(const Report& report) {
-  const std::string title = escaped(title_of(report));
+  const std::string title = escaped_markup(title_of(report));
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<title>{0}</title>\n"
       "<style>body{{font:16px/1.4 sans-serif;max-width:920px;margin:2em auto;padding:0 1em;"
       "color:#1b1f1d;background:#fff}}h2{{font-size:1em;margin:1.4em 0 .3em}}"
       "p{{margin:.2em 0}}svg{{width:100%}}</style>\n<h1>{0}</h1>\n<p>{1}</p>\n",
-      title, escaped(report.made_at));
-  out += fmt::format("<p>{} people. {}{}</p>\n", report.people, escaped(report.path),
+      title, escaped_markup(report.made_at));
+  out += fmt::format("<p>{} people. {}{}</p>\n", report.people, escaped_markup(report.path),
                      report.path.empty() ? "" : ".");
-  out += "<p>" + escaped(report.status) + "</p>\n";
+  out += "<p>" + escaped_markup(report.status) + "</p>\n";
   if (!report.samples.empty()) {
     const Duration from = report.samples.front().at - report.began;
     const Duration to = report.samples.back().at - report.began;

@@ -138,17 +138,12 @@ bool has_unread(const Ui& ui) {
 }
 
 void draw_chat(Ui& ui, const Rect& box) {
-  ui.canvas.fill(box, ui.theme.surface);
-  ui.canvas.line({box.x + 0.5F, box.y}, {box.x + 0.5F, box.bottom()}, ui.theme.border);
-  Rect inside = box.inset(18, 14);
-  Rect head = inside.cut_top(36);
-  const Rect close = head.cut_right(32);
-  ui.canvas.text(head, Font::kHeading, ui.theme.text, "Chat");
-  if (icon_button(ui, around(close.center(), 32, 32), "chat-close", "Close the chat",
-                  "Close the chat (C)", Icon::kClose)) {
+  SidePanel panel =
+      side_panel(ui, box, "Chat", "chat-close", "Close the chat", "Close the chat (C)");
+  if (panel.closes) {
     toggle_chat(ui.state, ui.controls, false);
   }
-  inside.cut_top(6);
+  Rect& inside = panel.inside;
   const Rect entry = inside.cut_bottom(kChatField);
   inside.cut_bottom(10);
   if (ui.view.chat && !ui.view.chat->empty()) {

@@ -206,14 +206,9 @@ double axis_end(double highest, double at_least) {
 }
 
 void draw_panel(Ui& ui, const Rect& box) {
-  ui.canvas.fill(box, ui.theme.surface);
-  ui.canvas.line({box.x + 0.5F, box.y}, {box.x + 0.5F, box.bottom()}, ui.theme.border);
-  Rect inside = box.inset(18, 14);
-  Rect head = inside.cut_top(36);
-  const Rect close = head.cut_right(32);
-  ui.canvas.text(head, Font::kHeading, ui.theme.text, "Live");
-  if (icon_button(ui, around(close.center(), 32, 32), "panel-close", "Close the panel",
-                  "Close the panel (P)", Icon::kClose)) {
+  auto [head, inside, closes] =
+      side_panel(ui, box, "Live", "panel-close", "Close the panel", "Close the panel (P)");
+  if (closes) {
     toggle_panel(ui.state);
   }
   head.cut_right(4);
@@ -224,7 +219,6 @@ void draw_panel(Ui& ui, const Rect& box) {
   }
   head.cut_right(8);
   ui.canvas.text(head, Font::kSmall, ui.theme.text_muted, ui.view.path, Align::kRight);
-  inside.cut_top(6);
   const StatusLine& status = ui.view.status;
   const std::string words = status.text.empty() ? "Measuring the link…" : status.text;
   ui.canvas.fill_circle({inside.x + 5, inside.y + 9}, 5, tone_color(ui.theme, status.tone));
