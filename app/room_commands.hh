@@ -6,7 +6,7 @@
 
 namespace cress::app {
 
-/// `cress-call room new` and `room access`: people make rooms, so that the relay and who runs it
+/// `cress-call room new` and `room access`: people make rooms, so that the relay and its operator
 /// never have a room's secret. They need no network.
 struct RoomArguments {
   std::string name{};

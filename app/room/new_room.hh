@@ -8,7 +8,7 @@
 
 namespace cress::room {
 
-// People make rooms on their own machines, so that the relay and who runs it never have a room's
+// People make rooms on their own machines, so that the relay and its operator never have a room's
 // secret (docs/adr/0014).
 
 enum class NewRoomError {

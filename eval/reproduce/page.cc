@@ -7,6 +7,7 @@
 
 #include "eval/report/embedded.hh"
 #include "eval/reproduce/figure.hh"
+#include "transport/base/markup.hh"
 
 namespace cress::reproduce {
 namespace {
@@ -34,15 +35,6 @@ void add(std::string& text, fmt::format_string<Arguments...> format, Arguments&&
   fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
 }
 
-/// The text escaped for HTML and SVG. Our own texts, in UTF-8: only markup is escaped.
-std::string markup(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  }
-  return out;
-}
-
 std::string_view report_css() {
   return report::embedded(report::cress_report_page_css, report::cress_report_page_css_end);
 }
@@ -64,13 +56,13 @@ std::string placed(std::string chart, int x, int y) {
 std::string table_html(const Table& table) {
   std::string html = "<div class=\"scroll\"><table class=\"values\">\n<thead><tr>";
   for (const std::string& column : table.columns) {
-    html += "<th>" + markup(column) + "</th>";
+    html += "<th>" + escaped_markup(column) + "</th>";
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (const Cell& cell : row) {
-      html += "<td>" + markup(cell.text) + "</td>";
+      html += "<td>" + escaped_markup(cell.text) + "</td>";
     }
     html += "</tr>\n";
   }
@@ -80,19 +72,21 @@ std::string table_html(const Table& table) {
 std::string section_html(const Figure& figure) {
   std::string html;
   add(html, "<section class=\"link-section\" id=\"{}\">\n<h2>{} <small>{}</small></h2>\n",
-      figure.name, figure.name, markup(figure.title));
-  add(html, "<p class=\"verdict\">{}</p>\n", markup(figure.verdict));
+      figure.name, figure.name, escaped_markup(figure.title));
+  add(html, "<p class=\"verdict\">{}</p>\n", escaped_markup(figure.verdict));
   if (!figure.keys.empty()) {
     html += "<p class=\"keys\">";
     for (const Key& key : figure.keys) {
-      add(html, "<span>{}{}</span>", encoder_bench::swatch_svg(key.colour), markup(key.name));
+      add(html, "<span>{}{}</span>", encoder_bench::swatch_svg(key.colour),
+          escaped_markup(key.name));
     }
     html += "</p>\n";
   }
   html += "<div class=\"panels\">\n";
   for (const Panel& panel : figure.panels) {
     add(html, "<figure><figcaption><strong>{}</strong></figcaption>\n{}</figure>\n",
-        markup(panel.title), encoder_bench::chart_svg(panel.chart, kPanelWidth, kPanelHeight));
+        escaped_markup(panel.title),
+        encoder_bench::chart_svg(panel.chart, kPanelWidth, kPanelHeight));
   }
   html += "</div>\n";
   // Long content is collapsed; the panels show it.
@@ -103,9 +97,9 @@ std::string section_html(const Figure& figure) {
   }
   html += table_html(figure.table) + (is_long ? "</details>\n" : "");
   for (const std::string& note : figure.notes) {
-    add(html, "<p class=\"hint\">{}</p>\n", markup(note));
+    add(html, "<p class=\"hint\">{}</p>\n", escaped_markup(note));
   }
-  add(html, "<p class=\"hint\">Published: {}</p>\n</section>\n", markup(figure.source));
+  add(html, "<p class=\"hint\">Published: {}</p>\n</section>\n", escaped_markup(figure.source));
   return html;
 }
 
@@ -139,10 +133,10 @@ std::string figure_svg(const Figure& figure) {
       "height=\"{}\">\n<title>{}</title>\n<style>{}\n{}"
       "text {{ font-family: system-ui, sans-serif; fill: var(--ink); }}\n</style>\n"
       "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--card)\"/>\n",
-      width, height, width, height, markup(figure.title), colours_css(),
+      width, height, width, height, escaped_markup(figure.title), colours_css(),
       encoder_bench::chart_style());
   add(svg, "<text x=\"{}\" y=\"34\" font-size=\"17\" font-weight=\"600\">{}</text>\n", kGap,
-      markup(figure.name));
+      escaped_markup(figure.name));
   for (int i = 0; const Key& key : figure.keys) {
     const int x = kGap + i % keys_across * key_width;
     const int y = keys_top + i / keys_across * kKeyHeight;
@@ -150,14 +144,14 @@ std::string figure_svg(const Figure& figure) {
     add(svg, "{}<text x=\"{}\" y=\"{}\" font-size=\"12\">{}</text>\n",
         swatch.replace(0, 5,
                        fmt::format("<svg x=\"{}\" y=\"{}\" width=\"26\" height=\"12\" ", x, y)),
-        x + 34, y + 10, markup(key.name));
+        x + 34, y + 10, escaped_markup(key.name));
     ++i;
   }
   for (int i = 0; const Panel& panel : figure.panels) {
     const int x = kGap + i % across * (kPanelWidth + kGap);
     const int y = panels_top + i / across * (kPanelHeight + kTitleHeight);
     add(svg, "<text x=\"{}\" y=\"{}\" font-size=\"14\" font-weight=\"600\">{}</text>\n{}", x,
-        y + 20, markup(panel.title),
+        y + 20, escaped_markup(panel.title),
         placed(encoder_bench::chart_svg(panel.chart, kPanelWidth, kPanelHeight), x,
                y + kTitleHeight - 6));
     ++i;

@@ -6,7 +6,7 @@
 /// Text inside pages and pictures that our programs write. Pure.
 namespace cress {
 
-/// `text` as the content of an element of HTML or SVG, or of an attribute in double quotes.
+/// `text` as the content of an element of HTML or SVG.
 inline std::string escaped_markup(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -21,12 +21,18 @@ inline std::string escaped_markup(std::string_view text) {
       case '>':
         out += "&gt;";
         break;
-      case '"':
-        out += "&quot;";
-        break;
       default:
         out += c;
     }
+  }
+  return out;
+}
+
+/// The same, also as an attribute in double quotes.
+inline std::string escaped_attribute(std::string_view text) {
+  std::string out;
+  for (const char c : escaped_markup(text)) {
+    out += c == '"' ? std::string_view{"&quot;"} : std::string_view{&c, 1};
   }
   return out;
 }

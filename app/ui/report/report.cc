@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -27,31 +29,47 @@ double kbps(DataRate rate) { return rate.kilobits_per_second(); }
 
 struct Column {
   const char* name;
+  const char* words;  // the panel's
   const char* color;  // of its line
   double (*value)(const LinkSample&);
 };
 constexpr std::array kColumns{
-    Column{"forecast_kbps", "#2f7d4f", [](const LinkSample& s) { return kbps(s.forecast); }},
-    Column{"sent_kbps", "#b35c00", [](const LinkSample& s) { return kbps(s.sent); }},
-    Column{"window_bytes", "#5a4fcf",
+    Column{"forecast_kbps", "Forecast", "#2f7d4f",
+           [](const LinkSample& s) { return kbps(s.forecast); }},
+    Column{"sent_kbps", "Sent", "#b35c00", [](const LinkSample& s) { return kbps(s.sent); }},
+    Column{"window_bytes", "Limit", "#5a4fcf",
            [](const LinkSample& s) { return static_cast<double>(s.window.bytes()); }},
-    Column{"one_way_delay_ms", "#2f7d4f",
+    Column{"one_way_delay_ms", "One way", "#2f7d4f",
            [](const LinkSample& s) { return to_milliseconds(s.one_way_delay); }},
-    Column{"frame_delay_ms", "#b35c00",
+    Column{"frame_delay_ms", "Frame", "#b35c00",
            [](const LinkSample& s) { return to_milliseconds(s.frame_delay); }},
-    Column{"loss", "#5a4fcf", [](const LinkSample& s) { return s.loss; }}};
+    Column{"loss", "Worse direction", "#5a4fcf", [](const LinkSample& s) { return s.loss; }}};
 
-/// As the panel has them: which columns, and the least end of their axis.
+/// As the panel has them: which columns, the least end of their axis, and a value of it in words.
 struct Graph {
   const char* title;
   std::vector<size_t> columns;
   double at_least;
+  std::function<std::string(double)> words;
 };
 std::vector<Graph> graphs() {
-  return {{"Uplink, kbit/s", {1, 0}, 100},
-          {"Data in transit, bytes", {2}, 5000},
-          {"Delay from them, ms", {4, 3}, 200},
-          {"Loss, share in the worse direction", {5}, 0.1}};
+  return {{"Uplink",
+           {1, 0},
+           100,
+           [](double value) {
+             return format_rate(DataRate::bits_per_second(std::llround(value * 1000)));
+           }},
+          {"Data in transit",
+           {2},
+           5000,
+           [](double value) { return format_size(DataSize{std::llround(value)}); }},
+          {"Delay from them",
+           {4, 3},
+           200,
+           [](double value) {
+             return format_delay(std::chrono::microseconds{std::llround(value * 1000)});
+           }},
+          {"Loss", {5}, 0.1, [](double value) { return format_share(value); }}};
 }
 
 double seconds_of(const Report& report, const LinkSample& sample) {
@@ -98,14 +116,13 @@ std::string svg_of(const Report& report, const Graph& graph) {
       "<h2>{}</h2>\n<svg viewBox=\"-2 -2 {} {}\" role=\"img\" aria-label=\"{}\">\n"
       "<rect width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#bbb\"/>\n",
       graph.title, kWidth + 4, kHeight + 4, graph.title, kWidth, kHeight);
-  std::string legend =
-      "top of the graph: " + (end < 10 ? fmt::format("{:g}", end) : fmt::format("{:.0f}", end));
+  std::string legend = "from 0 to " + graph.words(end);
   for (const size_t i : graph.columns) {
     const Column& column = kColumns.at(i);
     if (!report.samples.empty()) {
       out += line_of(report, column, end);
     }
-    legend += fmt::format("; <b style=\"color:{}\">{}</b>", column.color, column.name);
+    legend += fmt::format("; <b style=\"color:{}\">{}</b>", column.color, column.words);
   }
   return out + "</svg>\n<p>" + legend + "</p>\n";
 }
@@ -159,16 +176,16 @@ std::string report_json(const Report& report) {
 }
 
 std::string report_html(const Report& report) {
-  const std::string title = escaped_markup(title_of(report));
+  const std::string title = escaped_attribute(title_of(report));
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<title>{0}</title>\n"
       "<style>body{{font:16px/1.4 sans-serif;max-width:920px;margin:2em auto;padding:0 1em;"
       "color:#1b1f1d;background:#fff}}h2{{font-size:1em;margin:1.4em 0 .3em}}"
       "p{{margin:.2em 0}}svg{{width:100%}}</style>\n<h1>{0}</h1>\n<p>{1}</p>\n",
-      title, escaped_markup(report.made_at));
-  out += fmt::format("<p>{} people. {}{}</p>\n", report.people, escaped_markup(report.path),
+      title, escaped_attribute(report.made_at));
+  out += fmt::format("<p>{} people. {}{}</p>\n", report.people, escaped_attribute(report.path),
                      report.path.empty() ? "" : ".");
-  out += "<p>" + escaped_markup(report.status) + "</p>\n";
+  out += "<p>" + escaped_attribute(report.status) + "</p>\n";
   if (!report.samples.empty()) {
     const Duration from = report.samples.front().at - report.began;
     const Duration to = report.samples.back().at - report.began;

@@ -85,6 +85,14 @@ TEST(Report, ThePageLoadsNothingAndShowsNoForeignMarkup) {
   EXPECT_NE(page.find("<polyline"), std::string::npos);
 }
 
+TEST(Report, ThePageUsesThePanelsWords) {
+  const std::string page = report_html(some_report());
+  for (const char* words :
+       {">Forecast</b>", ">Limit</b>", ">Worse direction</b>", "from 0 to 25 %"}) {
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+  }
+}
+
 TEST(Report, AnHourAndNothingAtAllAreDrawnToo) {
   EXPECT_EQ(report_html(some_report(0)).find("<polyline"), std::string::npos);
   const std::string hour = report_html(some_report(kReportSamplesMax));

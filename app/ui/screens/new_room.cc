@@ -17,7 +17,7 @@ void draw_plan(Ui& ui, Rect column) {
   heading(ui, column, "New room");
   lead(ui, column,
        "For up to 41 people, through a relay. The room's key is made on this computer; the relay "
-       "and who runs it cannot see or hear what is said.");
+       "and its operator cannot see or hear what is said.");
   Rect box = card(ui, column, 204);
   Rect row = box.cut_top(38);
   ui.canvas.text(row.cut_left(56), Font::kSmall, ui.theme.text_muted, "Name");
