@@ -231,7 +231,9 @@ void draw_labels(std::string& svg, const Panel& p) {
 
 }  // namespace
 
-std::string escaped_text(const std::string& text) { return escaped_attribute(printable_ascii(text)); }
+std::string escaped_text(const std::string& text) {
+  return escaped_attribute(printable_ascii(text));
+}
 
 std::string chart_svg(const Chart& chart, int width, int height) {
   const Panel panel{
