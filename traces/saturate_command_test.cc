@@ -218,6 +218,21 @@ TEST_F(SaturateProgram, CtrlCKeepsWhatWasMeasuredAtBothEnds) {
   }
 }
 
+TEST_F(SaturateProgram, OneWayUpRecordsNoOtherDirection) {
+  Program listener{folder_, "listener", {"--listen", "127.0.0.1:0", "--token", "t"}};
+  const LinkThread link{listener.word_after("listening on "),
+                        embedded_trace("lte-slow", Direction::kUp),
+                        embedded_trace("lte-slow", Direction::kDown)};
+  Program connector{folder_,
+                    "connector",
+                    {"--connect", link.address(), "--token", "t", "--one-way", "up", "--duration",
+                     "1s", "--out", in_folder("near")}};
+  EXPECT_EQ(connector.wait(), 0) << connector.err();
+  EXPECT_EQ(connector.out().find("down  "), std::string::npos) << connector.out();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "near.up"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "near.down"));
+}
+
 TEST_F(SaturateProgram, StopBeforeAPeerCameIsReported) {
   Program listener{folder_, "listener", {"--listen", "127.0.0.1:0"}};
   listener.word_after("listening on ");

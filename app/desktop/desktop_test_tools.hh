@@ -52,8 +52,8 @@ class Desk {
       : clock_(clock), call_(std::make_unique<DesktopCall>(clock, options)) {}
 
   /// Waits until the view meets `wanted`, and returns whether it does.
-  bool sees(const std::function<bool(const ui::CallView&)>& wanted) {
-    const TimePoint end = clock_.now() + kPatience;
+  bool sees(const std::function<bool(const ui::CallView&)>& wanted, Duration most = kPatience) {
+    const TimePoint end = clock_.now() + most;
     while (clock_.now() < end) {
       view_ = call_->view();
       if (wanted(view_)) {

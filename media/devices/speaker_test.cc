@@ -49,12 +49,15 @@ class Speaker : public ::testing::Test {
       return speaker.wants_frame() && speaker.play(frame);
     });
   }
-  std::optional<DeviceEvent> event(LiveSpeaker& speaker, Kind kind) const {
-    return event_of(speaker, kind, [&] {
-      if (speaker.wants_frame()) {
-        speaker.play(AudioFrame{});
-      }
-    });
+  std::optional<DeviceEvent> event(LiveSpeaker& speaker, Kind kind, Duration patience = 20s) const {
+    return event_of(
+        speaker, kind,
+        [&] {
+          if (speaker.wants_frame()) {
+            speaker.play(AudioFrame{});
+          }
+        },
+        patience);
   }
 
   GstRuntime runtime_;
@@ -77,6 +80,12 @@ TEST_F(Speaker, NullSpeakerWantsAFrameEvery20MsAndHoldsAtMost40) {
   // After a frame was passed: what was there before, at most 40 ms, and the frame.
   EXPECT_LE(worst, 61ms);
   EXPECT_EQ(speaker.stats().played, 101U);
+}
+
+TEST_F(Speaker, OneThatPlaysIsAnnouncedOnce) {
+  LiveSpeaker speaker{{.id = "none"}, clock_};
+  EXPECT_TRUE(event(speaker, Kind::kStarted));
+  EXPECT_FALSE(event(speaker, Kind::kStarted, 300ms));
 }
 
 TEST_F(Speaker, UnwantedFrameIsRejectedAndCounted) {

@@ -137,6 +137,15 @@ using Times = std::vector<double>;
 
 // ---- a new address
 
+TEST(Peer, WithoutARelayOwnAddressesHaveNoEffect) {
+  Harness harness;
+  harness.peer.set_own_addresses(harness.now, {kNewPlace});
+  EXPECT_TRUE(harness.drain().empty());
+  harness.peer.set_relay(harness.now, kThirdPlace);
+  harness.peer.set_own_addresses(harness.now, {kNewPlace});
+  EXPECT_FALSE(harness.drain().empty()) << "they are offered";
+}
+
 TEST(Peer, ChallengesANewAddressWithUpToThreeTimesItsBytes) {
   // A challenge has 35 bytes: the bytes received pay for floor(3 * received / 35) of them and no
   // more.
