@@ -16,12 +16,7 @@ namespace cress::swarm {
 
 /// 10.1.0.`host`
 inline Address insider_address(uint8_t host) {
-  Address address;
-  address.ip[10] = 0xff;
-  address.ip[11] = 0xff;
-  address.ip[12] = 10;
-  address.ip[13] = 1;
-  address.ip[15] = host;
+  Address address = Address::ipv4({10, 1, 0, host});
   address.port = 4000;
   return address;
 }

@@ -38,15 +38,6 @@ void append_ip(const Address& address, std::vector<std::byte>& out) {
   }
 }
 
-Address ipv4_at(std::span<const std::byte> bytes, size_t at) {
-  Address address;
-  address.ip[10] = address.ip[11] = 0xff;
-  for (size_t i = 0; i < 4; ++i) {
-    address.ip[12 + i] = byte_at(bytes, at + i);
-  }
-  return address;
-}
-
 std::optional<RouterAnswer> parse_pcp(std::span<const std::byte> bytes) {
   if (bytes.size() < kPcpHeader || bytes.size() > kPcpMax || bytes.size() % 4 != 0) {
     return std::nullopt;

@@ -18,13 +18,6 @@ uint32_t seconds_of(Duration duration) {
   return static_cast<uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
 }
 
-/// 0.0.0.0.
-Address any_ipv4() {
-  Address any;
-  any.ip[10] = any.ip[11] = 0xff;
-  return any;
-}
-
 /// Whether datagrams could be sent there: not to "this network", loopback, one wire (RFC 3927) or
 /// a group. Private addresses can be right: of a router behind another.
 bool can_be_outside(const Address& address) {
@@ -58,7 +51,7 @@ void PortMapper::send(std::vector<std::byte> bytes) { out_ = {options_.router, s
 
 void PortMapper::ask(TimePoint now) {
   const uint32_t lifetime_s = seconds_of(kLifetime);
-  const Address suggested = mapped_.value_or(any_ipv4());
+  const Address suggested = mapped_.value_or(Address::ipv4());
   if (protocol_ == MappingProtocol::kPcp) {
     send(serialize(PcpRequest{lifetime_s, options_.client, options_.nonce, suggested}));
   } else if (!pmp_outside_) {
@@ -222,7 +215,7 @@ void PortMapper::remove() {
   }
   if (mapped_ || is_asking_) {  // an answer may be under way
     if (protocol_ == MappingProtocol::kPcp) {
-      send(serialize(PcpRequest{0, options_.client, options_.nonce, any_ipv4()}));
+      send(serialize(PcpRequest{0, options_.client, options_.nonce, Address::ipv4()}));
     } else {
       send(serialize(PmpRequest{options_.client.port, 0, 0}));
     }

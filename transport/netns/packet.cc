@@ -43,15 +43,6 @@ void read_ports(std::span<const std::byte> packet, size_t at, FlowKey& flow) {
   }
 }
 
-Address ipv4_at(std::span<const std::byte> bytes, size_t at) {
-  Address address;
-  address.ip[10] = address.ip[11] = 0xff;
-  for (size_t i = 0; i < 4; ++i) {
-    address.ip[12 + i] = byte_at(bytes, at + i);
-  }
-  return address;
-}
-
 Address ipv6_at(std::span<const std::byte> bytes, size_t at) {
   Address address;
   for (size_t i = 0; i < address.ip.size(); ++i) {

@@ -188,7 +188,7 @@ std::vector<Prefix> RouteSocket::addresses() {
     Prefix prefix{{}, told.ifa_prefixlen};
     const size_t size = told.ifa_family == AF_INET ? 4 : 16;
     if (told.ifa_family == AF_INET) {
-      prefix.address.ip[10] = prefix.address.ip[11] = 0xff;
+      prefix.address = Address::ipv4();
     }
     bool has_local = false;  // of a point-to-point link the address alone is the other end's
     for_each_attribute(bytes.subspan(NLMSG_ALIGN(sizeof told)), [&](int type, auto value) {
@@ -221,7 +221,7 @@ std::vector<Prefix> RouteSocket::destinations() {
     Prefix prefix{{}, told.rtm_dst_len};
     const size_t size = told.rtm_family == AF_INET ? 4 : 16;
     if (told.rtm_family == AF_INET) {
-      prefix.address.ip[10] = prefix.address.ip[11] = 0xff;
+      prefix.address = Address::ipv4();
     }
     for_each_attribute(bytes.subspan(NLMSG_ALIGN(sizeof told)), [&](int type, auto value) {
       if (type == RTA_DST && value.size() == size) {
@@ -255,10 +255,7 @@ std::optional<Route> RouteSocket::route_to(const Address& destination) {
       return;
     }
     const auto read = [&](std::span<const char> value) {
-      Address address;
-      if (body.rtm_family == AF_INET) {
-        address.ip[10] = address.ip[11] = 0xff;
-      }
+      Address address = body.rtm_family == AF_INET ? Address::ipv4() : Address{};
       std::memcpy(address.ip.data() + (address.ip.size() - value.size()), value.data(),
                   value.size());
       return address;

@@ -97,9 +97,8 @@ Result<Address, AddressError> parse_ipv6(const HostAndPort& parts) {
 }
 
 Result<Address, AddressError> parse_ipv4(const HostAndPort& parts) {
-  Address address;
+  Address address = Address::ipv4();
   address.port = parts.port;
-  address.ip[10] = address.ip[11] = 0xff;
   if (inet_pton(AF_INET, std::string{parts.host}.c_str(), &address.ip[12]) != 1 ||
       parts.host.find('\0') != std::string_view::npos) {
     return AddressError::kBadIp;

@@ -54,8 +54,7 @@ std::optional<Address> from_sockaddr(const sockaddr_storage& any) {
 }
 
 Address from_ipv4(const in_addr& ip, uint16_t port) {
-  Address address;
-  address.ip[10] = address.ip[11] = 0xff;
+  Address address = Address::ipv4();
   std::memcpy(&address.ip[12], &ip, sizeof ip);
   address.port = port;
   return address;
