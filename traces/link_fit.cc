@@ -29,7 +29,7 @@ LinkModelParameters first_guess(const TraceStatistics& target) {
   p.slow_time = std::clamp<Duration>(target.correlation_time, 500ms, 120s);
   p.outage_share = std::min(target.outage_share, 0.8);
   if (target.outages > 0) {
-    p.outage_mean = std::max<Duration>(target.outage_mean, kOutageMin + 1ms);
+    p.outage_mean = std::clamp<Duration>(target.outage_mean, kOutageMin + 1ms, 1h - 1ms);
     p.outage_max = std::clamp<Duration>(target.outage_longest, p.outage_mean + 1ms, 1h);
   }
   p.outage_repeat = std::min(target.outage_repeat_share, 0.8);
