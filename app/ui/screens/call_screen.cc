@@ -174,14 +174,14 @@ float draw_name(Ui& ui, const Rect& stage, bool full) {
     ui.wake_at(*ui.view.connected_at + (length / 1s + 1) * 1s);
   }
   const std::string code = with_code(ui, "", ui.view.code);
+  const std::string end = clock + code;
   constexpr float kHeight = 36;
   const float room = stage.width - 2 * kMargin;
   NamePill name{.words = who, .muted = peer.muted, .dbfs = ui.view.speaker_dbfs};
   float width = 0;
   // What is longest gives way: the end of the name, then the clock to the code.
-  const std::string brief = clock.empty() && code.empty() ? who : short_name(who);
-  for (const std::string& words :
-       {who + clock + code, brief + clock + code, brief + (code.empty() ? clock : code)}) {
+  const std::string brief = end.empty() ? who : short_name(who);
+  for (const std::string& words : {who + end, brief + end, brief + (code.empty() ? clock : code)}) {
     name.words = words;
     width = name_pill_width(ui, kHeight, name);
     if (width <= room) {
