@@ -49,6 +49,14 @@ TEST(ChatOrder, AMissingLineIsWaitedForForABoundedTime) {
   EXPECT_EQ(order.add(kTimeZero + 5s, 8, "h"), Lines{"h"});
 }
 
+TEST(ChatOrder, ALateLineDoesNotHoldUpTheNext) {
+  ChatOrder order;
+  EXPECT_EQ(order.add(kTimeZero, 3, "c"), Lines{});
+  EXPECT_EQ(order.handle_timeout(kTimeZero + ChatOrder::kHeldMax), Lines{"c"});
+  EXPECT_EQ(order.add(kTimeZero + 3s, 1, "a"), Lines{"a"});
+  EXPECT_EQ(order.add(kTimeZero + 3s, 4, "d"), Lines{"d"});
+}
+
 TEST(ChatOrder, AfterTheEndNothingIsHeld) {
   ChatOrder order;
   EXPECT_EQ(order.finish(), Lines{});
