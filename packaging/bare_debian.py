@@ -153,7 +153,7 @@ def samples_of_a_call(system):
 
 
 def twice(measure, system):
-    """These are measurements in real time: one that fails is tried once more."""
+    """These are measurements in real time: one that fails is tried again."""
     samples = measure(system)
     return samples if all(map(is_enough, samples)) else measure(system)
 
