@@ -285,7 +285,9 @@ def judge(joiner, listener, path, gap_max=.3, age_max_ms=200, concealed_max=CONC
     """What is wrong with a call, as a list; and its numbers."""
     problems = []
     gap_ms = 1000 * max(joiner.gap(), listener.gap())
-    numbers = f"connected {joiner.when('connected')} s, moved {joiner.when('path_changed')} s, no frame {gap_ms:.0f} ms"
+    numbers = (f"connected {joiner.when('connected')} s, moved {joiner.when('path_changed')} s, no frame {gap_ms:.0f} ms, "
+               f"oldest {max(max(end.ages_ms, default=0) for end in (joiner, listener)):.0f} ms, "
+               f"concealed {max(joiner.concealed(), listener.concealed())}")
     connected = joiner.when("connected")
     require(problems, connected is not None and connected <= 1, f"connected at {connected} s: {joiner.error}")
     for end in (joiner, listener):

@@ -264,7 +264,7 @@ void DesktopCall::handle_connected(TimePoint at) {
 std::string DesktopCall::reason_of(const std::string& words) const {
   std::string reason = sentence(words);
   if (words == secure::describe(secure::CloseReason::kPeerHungUp) && !peer_name_.empty()) {
-    reason = sentence(peer_name_ + " hung up");
+    reason = sentence(ui::short_name(peer_name_) + " hung up");
   }
   if (connected_at_) {
     reason += room_ != nullptr ? " You were there for " : " The call lasted ";

@@ -1,9 +1,10 @@
-
 #include "app/desktop/desktop_call.hh"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
+
+#include "app/ui/model/format.hh"
 
 namespace cress::desktop {
 namespace {
@@ -204,7 +205,8 @@ void DesktopCall::sample_call(const live::LiveSample& sample) {
 void DesktopCall::sample_peer(CallCircumstances& now) {
   const app::PersonState peer = pair_->peer().value_or(app::PersonState{.name = peer_name_});
   if (peer.shares_screen && !peer_shares_) {
-    notify(Tone::kNote, (peer.name.empty() ? "The other person" : peer.name) + " shares a screen.");
+    notify(Tone::kNote, (peer.name.empty() ? "The other person" : ui::short_name(peer.name)) +
+                            " shares a screen.");
   }
   peer_shares_ = peer.shares_screen;
   now.peer_name = peer_name_ = peer.name;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/desktop/notices.hh"
+#include "app/ui/model/format.hh"
 
 namespace cress::desktop {
 namespace {
@@ -21,8 +22,9 @@ float coarse(double dbov) {
   return level;
 }
 
+// In a notice.
 std::string name_of(const ui::Person& person) {
-  return person.name.empty() ? "Somebody" : person.name;
+  return person.name.empty() ? "Somebody" : ui::short_name(person.name);
 }
 
 // A member whose presence is not proven: what its card says, if it sent one, may be a replay.

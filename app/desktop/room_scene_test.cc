@@ -69,6 +69,16 @@ TEST_F(RoomSceneTest, OnlyJoinsAndLeavesAreNews) {
   EXPECT_TRUE(scene_.room().others.empty());
 }
 
+TEST_F(RoomSceneTest, NewsShortenALongNameAndTheTileDoesNot) {
+  const std::string name(64, 'W');
+  join(2, name, Kind::kJoined);
+  leave(2, room::LeaveReason::kLost);
+  const std::string shorter = std::string(19, 'W') + "…";
+  EXPECT_EQ(told_, (Words{shorter + " joined.", "The connection to " + shorter + " is lost."}));
+  join(3, name);
+  EXPECT_EQ(names(), Words{name});
+}
+
 TEST_F(RoomSceneTest, UnidentifiedMembersAreShownAsSuch) {
   room::LiveRoomMember ghost;
   ghost.member.number = 9;

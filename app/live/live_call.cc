@@ -22,11 +22,13 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   return secure;
 }
 
-/// The first IPv4 address: with IPv6 no router need be asked.
+/// The first IPv4 address, if there is one: the way there is sure to be that of IPv4.
 std::optional<Address> map_towards(const LiveCallOptions& options) {
+  if (!options.asks_router || options.relays.empty()) {
+    return std::nullopt;
+  }
   const auto found = std::ranges::find_if(options.relays, &Address::is_ipv4);
-  return options.asks_router && found != options.relays.end() ? std::optional{*found}
-                                                              : std::nullopt;
+  return found != options.relays.end() ? *found : options.relays.front();
 }
 
 LiveEndOptions end_options(const LiveCallOptions& options) {

@@ -37,18 +37,18 @@ void RoomMember::handle_chat(TimePoint now, const room::MemberChat& news) {
   } else if (!writer->second.chats.take(now)) {
     ++stats_.chats_over_limit;
   } else {
-    open_chat(now, writer->second, news.chat.line);
+    open_chat(now, writer->second, news.chat);
   }
 }
 
-void RoomMember::open_chat(TimePoint now, Other& other, const std::vector<std::byte>& line) {
-  const auto opened = keys_->open_chat(now, other.view.number, line);
+void RoomMember::open_chat(TimePoint now, Other& other, const room::Chat& chat) {
+  const auto opened = keys_->open_chat(now, other.view.number, chat.line);
   if (!opened) {
     const bool may_open_later =
         opened.error() == secure::SFrameError::kNoSecretYet ||
         (opened.error() == secure::SFrameError::kUnknownKey && !other.view.is_live);
     if (may_open_later && other.waiting_chats.size() < kChatsWaitingMax) {
-      other.waiting_chats.push_back(line);
+      other.waiting_chats.push_back(chat);
     } else {
       ++stats_.chats_refused;
     }
@@ -61,8 +61,14 @@ void RoomMember::open_chat(TimePoint now, Other& other, const std::vector<std::b
     ++stats_.chats_refused;
     return;
   }
-  events_.push_back(
-      {.kind = RoomEvent::Kind::kChat, .member = other.view.number, .text = std::move(text)});
+  show_chat(other, other.order.add(now, chat.serial, std::move(text)));
+}
+
+void RoomMember::show_chat(const Other& other, std::vector<std::string> lines) {
+  for (std::string& line : lines) {
+    events_.push_back(
+        {.kind = RoomEvent::Kind::kChat, .member = other.view.number, .text = std::move(line)});
+  }
 }
 
 }  // namespace cress::room

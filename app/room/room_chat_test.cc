@@ -55,10 +55,24 @@ TEST(RoomChat, LinesArriveOnceThroughLossAndOutages) {
     room.run_until(room.now() + 1s);
   }
   room.run_until(room.now() + 8s);
-  std::vector<std::string> read = lines_of(ben, ada.number);
-  std::ranges::sort(read);
-  std::ranges::sort(said);
-  EXPECT_EQ(read, said);
+  EXPECT_EQ(lines_of(ben, ada.number), said);
+}
+
+TEST(RoomChat, LinesOfOneMemberAreReadInTheOrderInWhichItWroteThem) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    SimulatedRoom room;
+    Seat& ada = room.join({.name = "Ada", .loss = 0.15, .seed = 2 * seed});
+    Seat& ben = room.join({.name = "Ben", .loss = 0.15, .seed = 2 * seed + 1});
+    room.run_until(kTimeZero + 8s);
+    std::vector<std::string> said;
+    for (int i = 0; i < 15; ++i) {
+      said.push_back("line " + std::to_string(i));
+      EXPECT_TRUE(ada.member->send_chat(room.now(), said.back()));
+      room.run_until(room.now() + (i % 5 == 4 ? 4800ms : 50ms));
+    }
+    room.run_until(room.now() + 4s);
+    EXPECT_EQ(lines_of(ben, ada.number), said) << seed;
+  }
 }
 
 TEST(RoomChat, TheLongestLineFitsALeg) {
@@ -83,6 +97,8 @@ TEST(RoomChat, ANewcomerReadsWhatComesAndNotWhatWasBefore) {
   room.run_until(kTimeZero + 5s);
   EXPECT_TRUE(ada.member->send_chat(room.now(), "after"));
   room.run_until(kTimeZero + 6s);
+  EXPECT_TRUE(lines_of(cem, ada.number).empty()) << "the line before may still come";
+  room.run_until(kTimeZero + 8s);
   EXPECT_EQ(lines_of(cem, ada.number), std::vector<std::string>{"after"});
 }
 

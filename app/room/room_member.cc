@@ -365,6 +365,7 @@ void RoomMember::handle_timeout(TimePoint now) {
     if (other.receiver.poll_timeout() <= now) {
       other.receiver.handle_timeout(now);
     }
+    show_chat(other, other.order.handle_timeout(now));
   }
   if (!options_.paced_by_sound_card && next_play_ && *next_play_ <= now) {
     *next_play_ += media::kAudioFrameLength;
@@ -388,7 +389,7 @@ TimePoint RoomMember::poll_timeout() const {
     next = std::min(next, next_play_.value_or(kNever));
   }
   for (const auto& [number, other] : others_) {
-    next = std::min(next, other.receiver.poll_timeout());
+    next = std::min({next, other.receiver.poll_timeout(), other.order.poll_timeout()});
   }
   return next;
 }

@@ -13,6 +13,7 @@
 #include "app/call/call_receiver.hh"
 #include "app/call/call_sender.hh"
 #include "app/call/chat.hh"
+#include "app/room/chat_order.hh"
 #include "app/room/room_seal.hh"
 #include "app/room/sound_mixer.hh"
 #include "transport/base/token_bucket.hh"
@@ -83,7 +84,9 @@ struct RoomEvent {
     kFarewell,    ///< out of the room; no event follows
     kKeyChanged,  ///< joined under an earlier member's name, with another key
     kDistrusted,  ///< see OtherMember::is_distrusted
-    kChat,        ///< wrote `text`: signed by that member, whatever else came in its name
+    /// Wrote `text`: signed by that member, whatever else came in its name. In its order, as far
+    /// as ChatOrder waits.
+    kChat,
   };
   Kind kind = Kind::kWelcome;
   MemberNumber member = kNobody;
@@ -192,9 +195,10 @@ class RoomMember {
     OtherMember view;
     secure::PublicKey key{};
     app::CallReceiver receiver;
-    std::deque<media::EncodedFrame> waiting{};           // encrypted; at most kWaitingMax
-    std::deque<std::vector<std::byte>> waiting_chats{};  // likewise, at most kChatsWaitingMax
+    std::deque<media::EncodedFrame> waiting{};  // encrypted; at most kWaitingMax
+    std::deque<room::Chat> waiting_chats{};     // likewise, at most kChatsWaitingMax
     TokenBucket chats{app::kChatTakeRate};
+    ChatOrder order{};
   };
 
   void drain(TimePoint now);
@@ -206,7 +210,8 @@ class RoomMember {
   void handle_share(TimePoint now, const room::MemberShare& news);
   void handle_proof(TimePoint now, const room::MemberProof& news);
   void handle_chat(TimePoint now, const room::MemberChat& news);
-  void open_chat(TimePoint now, Other& other, const std::vector<std::byte>& line);
+  void open_chat(TimePoint now, Other& other, const room::Chat& chat);
+  void show_chat(const Other& other, std::vector<std::string> lines);
   void note_key(const Other& other);
   void handle_left(TimePoint now, const room::MemberLeft& left);
   void handle_speaker(const room::SpeakerNews& speaker);

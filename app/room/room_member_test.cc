@@ -470,6 +470,27 @@ TEST(RoomMember, HostileLinesAreCleanedOrRefused) {
   EXPECT_EQ(tell(2, line_of(relay, "and on")), std::vector<std::string>{"and on"});
 }
 
+TEST(RoomMember, ALineThatOvertookIsHeldAndReadBeforeItsWriterLeaves) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  relay.introduce_helper();
+  const auto tell = [&](uint32_t serial, std::string_view text) {
+    relay.tell(room::MemberChat{2, {serial, line_of(relay, text)}});
+    relay.exchange();
+    return chat_of(relay.member());
+  };
+  EXPECT_TRUE(tell(2, "second").empty());
+  EXPECT_LE(relay.member().poll_timeout(), relay.now() + ChatOrder::kHeldMax);
+  EXPECT_EQ(tell(1, "first"), (std::vector<std::string>{"first", "second"}));
+  EXPECT_TRUE(tell(4, "fourth").empty());
+  relay.tell(room::MemberLeft{.number = 2});
+  relay.exchange();
+  const auto events = events_of(relay.member());
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].text, "fourth");
+  EXPECT_EQ(events[1].kind, RoomEvent::Kind::kLeft);
+}
+
 TEST(RoomMember, LinesBeyondALimitAreDroppedBeforeTheyAreOpened) {
   LyingRelay relay;
   relay.introduce_helper();

@@ -33,6 +33,7 @@ void RoomMember::handle_member(TimePoint now, const room::MemberNews& news) {
   if (at != others_.end() && at->second.is_known && card->is_new) {
     // The same number, another presence: the member before has gone.
     audience_changed_ = true;
+    show_chat(at->second, at->second.order.finish());
     if (at->second.is_announced) {
       events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = news.number});
     }
@@ -113,15 +114,17 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
   for (const media::EncodedFrame& frame : waiting) {
     other.receiver.handle_frame(now, frame);
   }
-  for (const auto& line : std::exchange(other.waiting_chats, {})) {
-    open_chat(now, other, line);
+  for (const room::Chat& chat : std::exchange(other.waiting_chats, {})) {
+    open_chat(now, other, chat);
   }
 }
 
 void RoomMember::handle_left(TimePoint now, const room::MemberLeft& left) {
   keys_->handle_left(now, left.number, left.epoch);
   std::erase(welcome_->present, left.number);
-  if (others_.erase(left.number) > 0) {
+  if (const auto other = others_.find(left.number); other != others_.end()) {
+    show_chat(other->second, other->second.order.finish());
+    others_.erase(other);
     audience_changed_ = true;
     events_.push_back({.kind = RoomEvent::Kind::kLeft, .member = left.number, .left = left.reason});
   }

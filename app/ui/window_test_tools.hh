@@ -97,6 +97,19 @@ class VirtualDisplay {
   bool up_ = false;
 };
 
+/// PNG's CRC-32 of one byte.
+inline constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1U) ^ (0xedb88320U & (0U - (crc & 1U)));
+    }
+    table.at(byte) = crc;
+  }
+  return table;
+}();
+
 // A PNG whose data is stored, not compressed: good enough for inspection.
 inline void save_png(const Screenshot& shot, const std::filesystem::path& path) {
   std::string out("\x89PNG\r\n\x1a\n", 8);
@@ -109,10 +122,7 @@ inline void save_png(const Screenshot& shot, const std::filesystem::path& path) 
     number(out, static_cast<uint32_t>(body.size() - 4));
     uint32_t crc = 0xffffffffU;
     for (const char c : body) {
-      crc ^= static_cast<unsigned char>(c);
-      for (int bit = 0; bit < 8; ++bit) {
-        crc = (crc >> 1U) ^ (0xedb88320U & (0U - (crc & 1U)));
-      }
+      crc = (crc >> 8U) ^ kCrcOfByte[(crc ^ static_cast<unsigned char>(c)) & 0xffU];
     }
     out += body;
     number(out, ~crc);

@@ -39,6 +39,14 @@ TEST(Theme, EveryTextIsReadableOnEverySurfaceItIsUsedOn) {
         pairs.push_back({"tone", tone_color(t, tone), on});
       }
     }
+    // What is written on pills and on the row of buttons, whatever video is behind them.
+    for (const Color behind : {rgb(0x000000), rgb(0xffffff)}) {
+      const Color pill = mix(t.surface, behind, 0.06F);
+      for (const Color on : {t.text, t.text_muted, t.accent_text, t.trouble_text}) {
+        pairs.push_back({"on video", on, pill});
+      }
+    }
+    pairs.push_back({"selected", t.text, mix(t.raised, t.accent, 0.45F)});
     for (const Color line : {t.forecast_line, t.second_line, t.third_line}) {
       pairs.push_back({"graph", line, t.surface});
     }

@@ -64,4 +64,22 @@ std::string format_clock(Duration length) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
+std::string short_name(std::string_view name) {
+  const auto begins_letter = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; };
+  size_t letters = 0;
+  size_t kept = 0;  // bytes of all letters but the last that fits
+  for (size_t at = 0; at < name.size(); ++at) {
+    if (!begins_letter(name[at])) {
+      continue;
+    }
+    if (letters == kShortNameLetters) {
+      return std::string{name.substr(0, kept)} + "…";
+    }
+    if (++letters == kShortNameLetters) {
+      kept = at;
+    }
+  }
+  return std::string{name};
+}
+
 }  // namespace cress::ui

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace cress::ui {
 namespace {
 
@@ -42,6 +44,21 @@ TEST(Format, SizesSharesAndClocksAreReadable) {
   EXPECT_EQ(format_clock(7s), "0:07");
   EXPECT_EQ(format_clock(12min + 34s), "12:34");
   EXPECT_EQ(format_clock(1h + 2min + 3s), "1:02:03");
+}
+
+TEST(Format, ALongNameIsCutBetweenLetters) {
+  EXPECT_EQ(short_name(""), "");
+  EXPECT_EQ(short_name("Jo"), "Jo");
+  const std::string fits(kShortNameLetters, 'n');
+  EXPECT_EQ(short_name(fits), fits);
+  EXPECT_EQ(short_name(fits + "n"), fits.substr(1) + "…");
+  std::string wide;
+  for (size_t i = 0; i < kShortNameLetters; ++i) {
+    wide += "đ";
+  }
+  EXPECT_EQ(short_name(wide), wide) << "letters, not bytes";
+  EXPECT_EQ(short_name(wide + "đ"), wide.substr(2) + "…");
+  EXPECT_EQ(short_name(fits + "đđđ"), fits.substr(1) + "…");
 }
 
 }  // namespace

@@ -87,7 +87,9 @@ Duration patience(Trouble trouble) {
   }
 }
 
-std::string from_peer(const LinkHealth& h) { return h.peer_name.empty() ? "them" : h.peer_name; }
+std::string from_peer(const LinkHealth& h) {
+  return h.peer_name.empty() ? "them" : short_name(h.peer_name);
+}
 
 // Whole seconds, rounded down: a count that goes up.
 int64_t seconds(Duration d) { return std::chrono::floor<std::chrono::seconds>(d).count(); }
@@ -116,7 +118,7 @@ std::string say(Trouble trouble, const LinkHealth& h) {
     case Trouble::kLossDown:
       return fmt::format("{} of what {} sends is lost on the way; Cress repairs what it can.",
                          format_share(h.loss_down),
-                         h.peer_name.empty() ? "the other side" : h.peer_name);
+                         h.peer_name.empty() ? "the other side" : short_name(h.peer_name));
     case Trouble::kHighDelay:
       return fmt::format("What you hear is {} old: leave pauses when you talk.",
                          format_delay(h.one_way_delay));

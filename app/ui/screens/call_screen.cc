@@ -166,16 +166,29 @@ void draw_bar(Ui& ui, const Rect& within) {
 // The name, whether they are muted, and the call's duration. Returns where it ends.
 float draw_name(Ui& ui, const Rect& stage, bool full) {
   const Person& peer = ui.view.peer;
-  std::string words = peer.name.empty() ? "Connected" : peer.name;
+  const std::string who = peer.name.empty() ? "Connected" : peer.name;
+  std::string clock;
   if (ui.view.connected_at && full) {
     const Duration length = ui.now - *ui.view.connected_at;
-    words += "   " + format_clock(length);
+    clock = "   " + format_clock(length);
     ui.wake_at(*ui.view.connected_at + (length / 1s + 1) * 1s);
   }
-  words = with_code(ui, words, ui.view.code);
-  const NamePill name{.words = words, .muted = peer.muted, .dbfs = ui.view.speaker_dbfs};
+  const std::string code = with_code(ui, "", ui.view.code);
+  const std::string end = clock + code;
   constexpr float kHeight = 36;
-  const float width = std::min(name_pill_width(ui, kHeight, name), stage.width - 2 * kMargin);
+  const float room = stage.width - 2 * kMargin;
+  NamePill name{.words = who, .muted = peer.muted, .dbfs = ui.view.speaker_dbfs};
+  float width = 0;
+  // What is longest gives way: the end of the name, then the clock to the code.
+  const std::string brief = end.empty() ? who : short_name(who);
+  for (const std::string& words : {who + end, brief + end, brief + (code.empty() ? clock : code)}) {
+    name.words = words;
+    width = name_pill_width(ui, kHeight, name);
+    if (width <= room) {
+      break;
+    }
+  }
+  width = std::min(width, room);
   const Rect pill{stage.x + kMargin, stage.y + kMargin, width, kHeight};
   draw_name_pill(ui, pill, name);
   return pill.right();

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <string>
 
+#include "app/ui/model/format.hh"
 #include "app/ui/screens/lobby_parts.hh"
 #include "app/ui/screens/screens.hh"
 
@@ -8,9 +10,16 @@ namespace {
 
 constexpr float kCopyWidth = 104;
 
-/// What is wrong with the field above it; room for one line, so that nothing jumps.
+/// Of an error below its field: at least one line, so that nothing jumps.
+float error_height(const Ui& ui, const std::string& error, float width) {
+  return std::max(22.0F, ui.canvas.paragraph_height(Font::kSmall, error, width) + 8);
+}
+
+/// What is wrong with the field above it.
 void field_error(Ui& ui, Rect& column, const std::string& error) {
-  ui.canvas.text(column.cut_top(22), Font::kSmall, ui.theme.warning_text, error);
+  const Rect row = column.cut_top(error_height(ui, error, column.width));
+  ui.canvas.paragraph({row.x, row.y + 4, row.width, row.height}, Font::kSmall,
+                      ui.theme.warning_text, error);
 }
 
 void draw_plan(Ui& ui, Rect column) {
@@ -18,15 +27,19 @@ void draw_plan(Ui& ui, Rect column) {
   lead(ui, column,
        "For up to 41 people, through a relay. The room's key is made on this computer; the relay "
        "and its operator cannot see or hear what is said.");
-  Rect box = card(ui, column, 204);
+  const NewRoom& room = ui.view.new_room;
+  const float inside = column.width - 2 * kCardSide;
+  Rect box = card(
+      ui, column,
+      160 + error_height(ui, room.name_error, inside) + error_height(ui, room.relay_error, inside));
   Rect row = box.cut_top(38);
   ui.canvas.text(row.cut_left(56), Font::kSmall, ui.theme.text_muted, "Name");
   const bool entered =
       text_field(ui, row, "room-name", "Name of the room", "such as kitchen", ui.state.room_name)
           .entered;
-  field_error(ui, box, ui.view.new_room.name_error);
+  field_error(ui, box, room.name_error);
   relay_field(ui, box.cut_top(38), "HOST:PORT");
-  field_error(ui, box, ui.view.new_room.relay_error);
+  field_error(ui, box, room.relay_error);
   Rect press = box.cut_top(kField);
   const Rect back = press.cut_right(88);
   press.cut_right(10);
@@ -59,7 +72,7 @@ bool draw_text(Ui& ui, Rect& box, const char* title, const std::string& text, Bu
 
 void draw_made(Ui& ui, Rect column) {
   const NewRoom& room = ui.view.new_room;
-  heading(ui, column, ("Room " + room.name).c_str());
+  heading(ui, column, ("Room " + short_name(room.name)).c_str());
   if (!ui.view.link_warning.empty()) {
     const float height =
         ui.canvas.paragraph(column, Font::kSmall, ui.theme.warning_text, ui.view.link_warning);

@@ -11,12 +11,19 @@ void draw_notices(Ui& ui, const Rect& area, Stack stack, size_t count) {
   const size_t first = notices.size() > count ? notices.size() - count : 0;
   const bool down = stack == Stack::kFromTopRight;
   const float width = std::min(360.0F, area.width);
+  // Where they are as wide as the video, next to a panel in a small window, fewer.
+  const float height_max = area.height * (area.width < 400 ? 0.3F : 0.5F);
   float y = down ? area.y : area.bottom();
+  float used = 0;
   for (size_t i = notices.size(); i-- > first;) {
     const Notice& notice = notices[i];
     const float text_width = width - 92;
     const float text_height = ui.canvas.paragraph_height(Font::kBody, notice.text, text_width);
     const float height = std::max(48.0F, text_height + 26);
+    used += height + 8;
+    if (used > height_max && i + 1 < notices.size()) {
+      return;
+    }
     const Rect box{down ? area.right() - width : area.x, down ? y : y - height, width, height};
     y += down ? height + 8 : -height - 8;
     ui.canvas.fill(box, ui.theme.surface, 12);

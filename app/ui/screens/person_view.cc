@@ -105,14 +105,7 @@ std::string with_code(const Ui& ui, const std::string& name, const std::string& 
     return name;
   }
   // Of a long name the beginning: the code is what is to be read.
-  constexpr size_t kLettersMax = 20;
-  size_t letters = 0;
-  for (size_t at = 0; at < name.size(); at += initial(std::string_view{name}.substr(at)).size()) {
-    if (++letters > kLettersMax) {
-      return name.substr(0, at) + "…   " + code;
-    }
-  }
-  return name + "   " + code;
+  return short_name(name) + "   " + code;
 }
 
 void draw_name_pill(Ui& ui, const Rect& pill, const NamePill& name) {
@@ -146,8 +139,8 @@ void draw_own(Ui& ui, const Rect& frame, float radius) {
     const bool small = frame.height < 160;
     const Point center{frame.center().x, frame.center().y - (small ? 10.0F : 34.0F)};
     draw_icon(ui.canvas, Icon::kCameraOff, center, small ? 22 : 32, dark.text_muted, dark.stage);
-    // Below the name there is no place for words.
-    const bool tiny = frame.height < 90;
+    // Above a name, which a room has, there may be no place for words.
+    const bool tiny = frame.height < (ui.view.room ? 118.0F : 90.0F);
     const char* words = tiny                      ? ""
                         : ui.view.self.camera_off ? "Your camera is off"
                                                   : "No picture yet";

@@ -66,7 +66,7 @@ void draw_member(Ui& ui, const Rect& tile, const Member& member) {
                .texture = texture_of(ui, member),
                .captured_at = member.picture.captured_at},
               kTileRadius);
-  const std::string words = member.is_distrusted ? who + " (not trusted)" : who;
+  const std::string words = member.is_distrusted ? "Not trusted: " + who : who;
   draw_tile_name(ui, tile,
                  {.words = with_code(ui, words, member.key_code),
                   .muted = member.person.muted,

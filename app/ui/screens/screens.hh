@@ -25,8 +25,8 @@ void draw_room(Ui& ui, const Rect& area);
 void draw_menu(Ui& ui);
 
 enum class Stack { kFromTopRight, kFromBottomLeft };
-/// The newest notices, at most `count`, the newest in the given corner of `area`; each can be
-/// dismissed.
+/// The newest notices, at most `count` and in at most half of the height, or less where they are
+/// as wide as `area`, but at least one: the newest in the given corner; each can be dismissed.
 void draw_notices(Ui& ui, const Rect& area, Stack stack, size_t count = kNoticesShown);
 /// The tool tip that is due, if any: a label, or an explanation.
 void draw_tip(Ui& ui);

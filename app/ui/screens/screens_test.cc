@@ -13,12 +13,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/ui/kit/drawer_test_tools.hh"
 #include "app/ui/kit/ui.hh"
+#include "app/ui/model/format.hh"
 #include "transport/base/golden_test_tools.hh"
 
 namespace cress::ui {
@@ -687,6 +689,64 @@ TEST(Screens, MuteAndHangUpAreThereHoweverNarrowTheWindow) {
   EXPECT_EQ(most, 6U);
 }
 
+/// Where a notice is, by its button, which is in the middle of its height.
+std::optional<Point> middle_of_notice(const Sight& sight, uint64_t id) {
+  const Control* control = sight.controls.find("notice-" + std::to_string(id));
+  return control != nullptr ? std::optional{control->rect.center()} : std::nullopt;
+}
+
+TEST(Screens, ANoticeWithALongNameTakesTwoLinesInTheSmallestWindow) {
+  Drawer drawer{{}};
+  const std::string name = short_name(std::string(64, 'W'));
+  for (const CallView& call : {pair_view(), room_of(11)}) {
+    for (const char* words : {" shares a screen.", " joined."}) {
+      Sight sight{.view = call};
+      sight.view.notices = {{1, Tone::kNote, name + words}, {2, Tone::kNote, name + words}};
+      sight.area = {0, 0, 640, 480};
+      sight.drawer = &drawer;
+      sight.state.active_at = kShownAt;
+      sight.frame();
+      const auto older = middle_of_notice(sight, 1);
+      const auto newer = middle_of_notice(sight, 2);
+      ASSERT_TRUE(older && newer);
+      EXPECT_LE(older->y - newer->y, 2 * 18 + 26 + 8) << words;
+    }
+  }
+}
+
+TEST(Screens, NoticesLeaveMostOfTheVideoButTheNewestIsThere) {
+  Drawer drawer{{}};
+  const std::string lines(200, 'm');
+  for (const size_t times : {1, 2, 4}) {
+    Sight sight{.view = pair_view()};
+    for (uint64_t id = 1; id <= 3; ++id) {
+      sight.view.notices.push_back({id, Tone::kWarning, ""});
+      for (size_t i = 0; i < times; ++i) {
+        sight.view.notices.back().text += lines;
+      }
+    }
+    sight.area = {0, 0, 640, 480};
+    sight.drawer = &drawer;
+    sight.state.active_at = kShownAt;
+    sight.frame();
+    EXPECT_TRUE(middle_of_notice(sight, 3)) << times;
+    EXPECT_FALSE(middle_of_notice(sight, 1)) << times;
+    EXPECT_EQ(middle_of_notice(sight, 2).has_value(), false) << times;
+  }
+  Sight sight{.view = pair_view()};
+  sight.view.notices = {{2, Tone::kNote, "a"}, {3, Tone::kNote, "b"}, {4, Tone::kNote, "c"}};
+  sight.area = {0, 0, 640, 480};
+  sight.drawer = &drawer;
+  sight.state.active_at = kShownAt;
+  sight.frame();
+  for (const uint64_t id : {2, 3, 4}) {
+    EXPECT_TRUE(middle_of_notice(sight, id)) << id;
+  }
+  sight.click("chat");  // half of the width is left
+  EXPECT_FALSE(middle_of_notice(sight, 2));
+  EXPECT_TRUE(middle_of_notice(sight, 4));
+}
+
 TEST(Screens, ACallOfTwoIsDrawnAsCommitted) { expect_scenes("call", pair_scenes(), true); }
 
 TEST(Screens, TheChatIsDrawnAsCommitted) { expect_scenes("chat", chat_scenes(), true); }
@@ -707,6 +767,47 @@ TEST(Screens, ALineIsUnreadUntilItWasDisplayed) {
   sight.click("chat");
   sight.click("chat-close");
   EXPECT_EQ(sight.controls.find("chat")->label, "Chat");
+}
+
+TEST(Screens, TabReachesEveryControlAndItsFocusIsVisible) {
+  Drawer drawer{{}};
+  size_t reached = 0;
+  for (auto scenes_of : {lobby_scenes, pair_scenes, chat_scenes, room_scenes}) {
+    for (const Scene& scene : scenes_of()) {
+      Sight sight{.view = scene.view};
+      sight.area = {0, 0, 640, 480};
+      sight.drawer = &drawer;
+      sight.state.active_at = kShownAt;
+      sight.frame();
+      scene.act(sight);
+      sight.state.active_at = sight.now;
+      sight.controls.handle_leave();
+      sight.controls.clear_focus();
+      sight.frame();
+      std::set<std::string> missing;
+      for (const Control& control : sight.controls.all()) {
+        if (control.enabled && (!sight.controls.is_modal() || control.id.starts_with("menu-"))) {
+          missing.insert(control.id);
+        }
+      }
+      for (size_t tabs = missing.size(); tabs > 0; --tabs) {
+        sight.controls.move_focus(sight.now, false);
+        sight.frame();
+        const std::string with_ring = sight.frame().shapes;
+        const Control* focused = sight.controls.focused();
+        ASSERT_NE(focused, nullptr) << scene.name;
+        const std::string id = focused->id;
+        missing.erase(id);
+        sight.controls.set_focus(id, false);
+        EXPECT_NE(sight.frame().shapes, with_ring) << scene.name << ": " << id;
+        sight.controls.set_focus(id, true);
+        sight.frame();
+        ++reached;
+      }
+      EXPECT_TRUE(missing.empty()) << scene.name << ": " << *missing.begin();
+    }
+  }
+  EXPECT_GT(reached, 500U);
 }
 
 TEST(Screens, ARoomIsDrawnAsCommitted) { expect_scenes("room", room_scenes(), false); }

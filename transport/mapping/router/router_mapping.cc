@@ -12,6 +12,9 @@
 namespace cress::mapping {
 namespace {
 
+/// An address of IPv4 that is nobody's (RFC 5737): the way there is the way to most.
+constexpr Address kSomewhere = Address::ipv4({192, 0, 2, 1});
+
 Address with_port(Address address, uint16_t port) {
   address.port = port;
   return address;
@@ -36,8 +39,12 @@ PortMapperOptions mapper_options(const Address& router, const Address& client) {
 
 std::optional<WayOut> way_out(const Address& far) {
   try {
-    const auto route = netns::RouteSocket{}.route_to(far);
-    if (!far.is_ipv4() || !route || !route->router || !route->router->is_ipv4() ||
+    netns::RouteSocket routes;
+    auto route = routes.route_to(far);
+    if (!far.is_ipv4() && route && route->router) {
+      route = routes.route_to(kSomewhere);
+    }
+    if (!route || !route->router || !route->router->is_ipv4() ||
         !runtime::is_specific(route->source)) {
       return std::nullopt;
     }

@@ -19,8 +19,9 @@ struct WayOut {
   Address own;     ///< the address from which we send there; port 0
   friend bool operator==(const WayOut&, const WayOut&) = default;
 };
-/// From the kernel's routes; nothing is sent. nullopt: no router is passed (`far` is on our wire,
-/// or is this machine), or the addresses are of IPv6, which needs no port.
+/// From the kernel's routes; nothing is sent. If `far` is of IPv6, which needs no port: the way to
+/// the rest of IPv4, where the other end of a call may be. nullopt: no router is passed (`far` is
+/// on our wire, or is this machine), or there is no IPv4.
 std::optional<WayOut> way_out(const Address& far);
 
 struct RouterMappingOptions {

@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "transport/mapping/router/upnp.hh"
 #include "transport/mapping/router_test_tools.hh"
+#include "transport/netns/namespace_process.hh"
+#include "transport/runtime/address_text.hh"
 #include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
 
@@ -122,11 +126,42 @@ TEST_F(RouterMappingTest, ItsEndIsNotDelayedByASearchForUpnp) {
   EXPECT_LT(clock_.now() - begin, 100ms);
 }
 
-TEST(WayOut, LoopbackAndIpv6PassNoRouter) {
+TEST(WayOut, LoopbackPassesNoRouter) {
   EXPECT_EQ(way_out(ipv4(127, 0, 0, 1, 4747)), std::nullopt);
   Address ipv6{.port = 4747};
   ipv6.ip[15] = 1;
   EXPECT_EQ(way_out(ipv6), std::nullopt);
+}
+
+TEST(WayOut, TowardsARelayOfIpv6TheRouterOfIpv4IsAskedIfThereIsOne) {
+  if (const std::string why = netns::namespaces_forbidden(); !why.empty()) {
+    GTEST_SKIP() << why;
+  }
+  netns::NamespaceOptions options;
+  options.work = [] {
+    const auto done = [](const char* command) {
+      return std::system(command) == 0;  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+    };
+    const Address far = *runtime::parse_address("[2001:db8:9::1]:4747");
+    if (!done("ip link set lo up && ip link add n0 type veth peer name n1 && "
+              "ip link set n0 up && ip link set n1 up && "
+              "ip addr add 2001:db8:1::2/64 dev n0 nodad && "
+              "ip route add default via 2001:db8:1::1 dev n0")) {
+      return 1;
+    }
+    if (way_out(far)) {
+      return 2;
+    }
+    if (!done("ip addr add 10.9.0.2/24 dev n0 && ip route add default via 10.9.0.1 dev n0")) {
+      return 3;
+    }
+    if (way_out(far) != WayOut{ipv4(10, 9, 0, 1), ipv4(10, 9, 0, 2)}) {
+      return 4;
+    }
+    // On our own wire.
+    return way_out(*runtime::parse_address("[2001:db8:1::7]:4747")) ? 5 : 7;
+  };
+  EXPECT_EQ(netns::run_in_namespace(std::move(options)), 7);
 }
 
 TEST(Upnp, OnlyTheRoutersOwnUrlsAreFollowed) {
