@@ -17,14 +17,14 @@
 #include <utility>
 
 #include "app/desktop/run_desktop.hh"
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "app/headless/headless.hh"
 #include "app/room_commands.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/base/text_file.hh"
+#include "transport/process/command_line.hh"
+#include "transport/process/own_secrets.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/runtime/command_line.hh"
-#include "transport/runtime/own_secrets.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::app {

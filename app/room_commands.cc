@@ -7,7 +7,7 @@
 
 #include "app/room/new_room.hh"
 #include "transport/base/text.hh"
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::app {

@@ -1,7 +1,7 @@
 # The libraries that other programs may use (docs/guide/library.md): which folders each has; those that they include
 # come along. Installed and packaged by packaging/CMakeLists.txt.
 set(cress_components transport session media call simulator)
-set(cress_component_transport transport/runtime transport/secure transport/secure/link transport/secure/group)
+set(cress_component_transport transport/process transport/runtime transport/secure transport/secure/link transport/secure/group)
 set(cress_component_session transport/session transport/control/sprout transport/control/cress)
 set(cress_component_media media/source media/codec media/rate media/playout media/gst media/devices)
 set(cress_component_call app/call app/live app/room)

@@ -23,6 +23,16 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_include_directories(cress_options INTERFACE ${cress_SOURCE_DIR})
 target_compile_definitions(cress_options INTERFACE CRESS_VERSION="${PROJECT_VERSION}")
+if(PROJECT_IS_TOP_LEVEL)
+  # What a peer sends is parsed here: an index out of range ends the program instead of corrupting it.
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+if(PROJECT_IS_TOP_LEVEL AND NOT CRESS_SANITIZE)
+  # Against what still goes wrong. Control-flow protection is of use where the C library has it, too.
+  add_compile_options(-fstack-protector-strong $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>
+    "$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()
 if(CRESS_SANITIZE)
   # gcc 12 takes its own instrumentation for uses of what is not set; without it the warning stands.
   add_compile_options(-fsanitize=${CRESS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all

@@ -33,13 +33,15 @@ cress_folder(transport/secure MAY transport/base transport/secure/crypto transpo
   transport/secure/path transport/secure/rendezvous TESTS transport/control/cress transport/session transport/secure/records
   transport/secure/group transport/sim)
 cress_folder(transport/room MAY transport/base transport/session TESTS transport/control/cress)
+cress_folder(transport/process MAY transport/base)
 cress_folder(transport/runtime MAY transport/base TESTS transport/control/cress transport/session)
 cress_folder(transport/netns MAY transport/base transport/runtime)
 cress_folder(transport/mapping MAY transport/base)
 cress_folder(transport/mapping/router MAY transport/base transport/secure/crypto transport/runtime transport/netns
   transport/mapping)
 cress_folder(transport/sim MAY transport/base)
-cress_folder(traces MAY transport/base transport/runtime transport/sim traces/saturate TESTS traces/emulate)
+cress_folder(traces MAY transport/base transport/process transport/runtime transport/sim traces/saturate TESTS
+  traces/emulate)
 cress_folder(traces/saturate MAY transport/base transport/runtime transport/sim TESTS traces traces/emulate)
 cress_folder(traces/emulate MAY transport/base transport/sim TESTS transport/runtime)
 cress_folder(media/frame MAY transport/base)
@@ -61,16 +63,17 @@ cress_folder(relay/daemon MAY transport/base transport/secure/crypto transport/s
   relay/calls relay/forward TESTS transport/wire transport/room transport/sim relay/members
   transport/secure/rendezvous)
 cress_folder(relay/tunnel MAY transport/base transport/control transport/control/sprout transport/control/cress
-  transport/session transport/secure/records transport/secure/link transport/secure transport/runtime transport/netns
-  TESTS transport/sim)
-cress_folder(relay MAY transport/base transport/secure/handshake transport/secure/link transport/runtime relay/daemon TESTS
-  transport/control/cress transport/secure/records transport/secure/group transport/secure
-  transport/room media/frame media/source media/playout app/call app/room)
+  transport/session transport/secure/records transport/secure/link transport/secure transport/process
+  transport/runtime transport/netns TESTS transport/sim)
+cress_folder(relay MAY transport/base transport/secure/handshake transport/secure/link transport/process
+  transport/runtime relay/daemon TESTS transport/control/cress transport/secure/records transport/secure/group
+  transport/secure transport/room media/frame media/source media/playout app/call app/room)
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
 cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/records
-  transport/secure/link transport/secure transport/runtime transport/mapping transport/mapping/router media/frame
-  media/source media/devices app/call TESTS transport/sim traces traces/emulate media/gst)
+  transport/secure/link transport/secure transport/process transport/runtime transport/mapping
+  transport/mapping/router media/frame media/source media/devices app/call TESTS transport/sim traces traces/emulate
+  media/gst)
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records
   transport/secure/handshake transport/secure/group transport/secure/link transport/secure transport/room media/frame
   media/source app/call app/live TESTS transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
@@ -81,10 +84,11 @@ cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
 cress_folder(app/ui/report MAY transport/base app/ui/model)
 cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
 cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
+cress_folder(app/desktop/settings MAY transport/base media/devices app/call app/ui/model)
 cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
-  app/live app/room app/ui/model app/ui/report app/ui TESTS media/source)
-cress_folder(app MAY transport/base transport/runtime transport/secure/link media/gst app/room app/headless app/desktop
-  TESTS transport/secure/handshake)
+  app/live app/room app/ui/model app/ui/report app/ui app/desktop/settings TESTS media/source)
+cress_folder(app MAY transport/base transport/process transport/runtime transport/secure/link media/gst app/room
+  app/headless app/desktop/settings app/desktop TESTS transport/secure/handshake)
 cress_folder(eval/metrics MAY transport/base transport/sim media/frame)
 cress_folder(eval/schemes/host MAY transport/base media/frame media/source app/call)
 cress_folder(eval/schemes/tcp MAY transport/base eval/schemes/host TESTS transport/sim eval/metrics
@@ -119,6 +123,6 @@ cress_folder(eval/swarm MAY transport/base transport/secure/handshake transport/
   relay/daemon app/live app/room TESTS transport/wire transport/control/cress transport/session
   transport/secure/crypto transport/secure/records transport/secure/group transport/room media/codec media/playout
   relay/members app/call)
-cress_folder(eval MAY transport/base transport/runtime transport/sim traces media/source media/gst eval/schemes
-  eval/report eval/harness eval/encoder eval/reproduce eval/film eval/sweep eval/compare eval/cellsim eval/relay_load
-  TESTS media/frame media/codec eval/metrics)
+cress_folder(eval MAY transport/base transport/process transport/runtime transport/sim traces media/source media/gst
+  eval/schemes eval/report eval/harness eval/encoder eval/reproduce eval/film eval/sweep eval/compare eval/cellsim
+  eval/relay_load TESTS media/frame media/codec eval/metrics)

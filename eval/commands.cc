@@ -21,7 +21,7 @@
 #include "media/gst/gst_runtime.hh"
 #include "traces/links.hh"
 #include "transport/base/check.hh"
-#include "transport/runtime/command_line.hh"
+#include "transport/process/command_line.hh"
 
 namespace cress::eval {
 namespace {

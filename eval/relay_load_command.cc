@@ -10,7 +10,7 @@
 
 #include "eval/relay_load/relay_load.hh"
 #include "eval/subcommands.hh"
-#include "transport/runtime/command_line.hh"
+#include "transport/process/command_line.hh"
 
 namespace cress::eval {
 namespace {

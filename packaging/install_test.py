@@ -40,6 +40,20 @@ def check_helpers(programs, folder):
             sys.exit(f"install_test: {line} completes to \"{found}\", not \"{wanted}\"")
 
 
+def check_hardening(program):
+    """The program is built so that a bug in what reads peers' data ends it instead of corrupting it."""
+    headers = run("readelf", "--wide", "--dynamic", "--program-headers", program)
+    symbols = run("nm", "--dynamic", program)
+    for wanted, where, what in (("DYN (Position-Independent", headers, "a position-independent program"),
+                                ("GNU_RELRO", headers, "read-only relocations"),
+                                ("NOW", headers, "relocations at the start"),
+                                ("__stack_chk_fail", symbols, "stack protection"),
+                                ("__glibcxx_assert_fail", symbols, "the standard library's assertions"),
+                                ("_chk@", symbols, "checked functions of the C library")):
+        if wanted not in where:
+            sys.exit(f"install_test: {program} lacks {what} ({wanted})")
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--build", required=True, help="the build folder, in which cress-libraries is built")
@@ -50,6 +64,8 @@ def main():
         folder = pathlib.Path(name)
         prefix = folder / "prefix"
         check_helpers(pathlib.Path(given.build) / "bin", folder / "made")
+        for program in ("cress-call", "cress-relay", "cress-tunnel"):
+            check_hardening(pathlib.Path(given.build) / "bin" / program)
         run(given.cmake, "--install", given.build, "--prefix", prefix, "--component", "dev")
         run(given.cmake, "-S", HERE / "example", "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
             f"-DCMAKE_CXX_COMPILER={given.compiler}")

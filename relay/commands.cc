@@ -14,10 +14,10 @@
 #include <string>
 
 #include "transport/base/text_file.hh"
+#include "transport/process/command_line.hh"
+#include "transport/process/own_secrets.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/runtime/command_line.hh"
 #include "transport/runtime/own_address.hh"
-#include "transport/runtime/own_secrets.hh"
 #include "transport/secure/handshake/credential.hh"
 #include "transport/secure/link/link.hh"
 

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "relay/commands.hh"
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 
 int main(int argc, char** argv) {
   (void)cress::runtime::refuse_inspection();

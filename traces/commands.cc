@@ -16,7 +16,7 @@
 #include "traces/trace_statistics.hh"
 #include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
-#include "transport/runtime/command_line.hh"
+#include "transport/process/command_line.hh"
 
 namespace cress::traces {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "traces/saturate/run.hh"
+#include "transport/process/command_line.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/runtime/command_line.hh"
 
 namespace cress::traces {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "app/desktop/desktop_test_tools.hh"
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "media/gst/gst_runtime.hh"
 
 namespace cress::desktop {

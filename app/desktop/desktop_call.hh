@@ -20,7 +20,7 @@
 #include "app/desktop/notices.hh"
 #include "app/desktop/preview.hh"
 #include "app/desktop/room_scene.hh"
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "app/desktop/view_board.hh"
 #include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"

@@ -13,7 +13,7 @@
 
 #include "app/desktop/desktop_test_tools.hh"
 #include "app/desktop/errands.hh"
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "media/devices/devices.hh"
 #include "media/devices/portal_test_tools.hh"
 #include "media/gst/gst_runtime.hh"

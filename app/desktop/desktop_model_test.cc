@@ -10,7 +10,7 @@
 #include "app/desktop/device_shelf.hh"
 #include "app/desktop/notices.hh"
 #include "app/desktop/room_scene.hh"
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "media/devices/devices.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"

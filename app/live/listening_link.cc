@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 
 namespace cress::live {
 namespace {

@@ -12,11 +12,11 @@
 #include "app/live/live_sample.hh"
 #include "app/live/session_meter.hh"
 #include "transport/mapping/router/router_mapping.hh"
+#include "transport/process/spare_memory.hh"
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/network_watch.hh"
-#include "transport/runtime/spare_memory.hh"
 #include "transport/runtime/udp_socket.hh"
 
 namespace cress::live {

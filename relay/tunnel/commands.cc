@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "relay/tunnel/live_tunnel.hh"
+#include "transport/process/command_line.hh"
+#include "transport/process/own_secrets.hh"
 #include "transport/runtime/address_text.hh"
-#include "transport/runtime/command_line.hh"
-#include "transport/runtime/own_secrets.hh"
 
 namespace cress::tunnel {
 namespace {

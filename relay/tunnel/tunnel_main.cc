@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "relay/tunnel/commands.hh"
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 
 int main(int argc, char** argv) {
   cress::runtime::refuse_core_dumps();

@@ -1,4 +1,4 @@
-#include "transport/runtime/spare_memory.hh"
+#include "transport/process/spare_memory.hh"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

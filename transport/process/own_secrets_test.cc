@@ -1,4 +1,4 @@
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-#include "transport/runtime/own_secrets.hh"
+#include "transport/process/own_secrets.hh"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -14,9 +14,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "transport/base/file_descriptor.hh"
 #include "transport/base/leak_check.hh"
 #include "transport/base/text.hh"
-#include "transport/runtime/file_descriptor.hh"
 
 namespace cress::runtime {
 namespace {

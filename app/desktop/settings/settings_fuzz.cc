@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/desktop/settings.hh"
+#include "app/desktop/settings/settings.hh"
 #include "transport/base/check.hh"
 
 // Any text gives settings, which are then written (over that text) and read again the same, or an
