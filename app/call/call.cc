@@ -19,8 +19,8 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
                .trickles = options.trickles,
                .trade = options.trade},
               endpoint_),
-      receiver_({.paced_by_sound_card = options.paced_by_sound_card,
-                 .playout_max = options.trade.playout_max}) {
+      receiver_(
+          {.paced_by_sound_card = options.paced_by_sound_card, .playout = options.trade.playout}) {
   open_call_flows(endpoint_, true);
 }
 

@@ -17,7 +17,7 @@ constexpr Duration kReportInterval = 60ms;
 CallReceiver::CallReceiver(CallReceiverOptions options)
     : paced_by_sound_card_(options.paced_by_sound_card),
       video_(options.stuck_max, std::move(options.open_frame), options.assembler) {
-  video_.set_playout_max(options.playout_max);
+  video_.set_playout(options.playout);
 }
 
 void CallReceiver::handle_sound(TimePoint now, std::span<const std::byte> message) {

@@ -18,8 +18,7 @@ struct CallReceiverOptions {
   media::AssemblerOptions assembler = VideoReceiver::kAssembler;
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
-  /// See MotionTrade.
-  Duration playout_max{};
+  PlayoutWait playout{};
 };
 
 /// The receiving side for one other person: video, audio, and lip sync. After each handle_*, call

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "app/call/audio_sender.hh"
 #include "app/call/call_test_tools.hh"
 #include "media/codec/vp8_encoder.hh"
@@ -123,7 +125,7 @@ TEST(VideoReceiver, EarlyFramesWaitSoThatAllComeEvenly) {
   }
   for (const Duration most : {0ms, 60ms, 200ms}) {
     VideoReceiver receiver;
-    receiver.set_playout_max(most);
+    receiver.set_playout({.most = most});
     // Every fourth takes 40 ms longer.
     Duration early{};
     Duration late{};
@@ -141,10 +143,37 @@ TEST(VideoReceiver, EarlyFramesWaitSoThatAllComeEvenly) {
   }
 }
 
+TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
+  auto frames = grey_frames(600);
+  VideoReceiver receiver;
+  receiver.set_playout({.most = 60ms, .after_uneven = 5s});
+  // 30 a second; every fourth takes 30 ms longer, which is not uneven yet. Five come together,
+  // the first of them 160 ms late.
+  std::vector<TimePoint> arrived;
+  std::array<int, 20> waited{};  // in each second
+  for (uint32_t id = 0; id < 600; ++id) {
+    frames[id].capture_time = kTimeZero + Duration{1s} * id / 30;
+    const bool is_held = id >= 300 && id < 305;
+    const TimePoint at =
+        is_held ? kTimeZero + 10s + 180ms : frames[id].capture_time + (id % 4 == 3 ? 50ms : 20ms);
+    arrived.push_back(at);
+    receiver.handle_frame(at, frames[id]);
+    while (const auto shown = receiver.poll_shown()) {
+      waited.at(shown->frame_id / 30) += shown->shown > arrived.at(shown->frame_id) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(waited[3], 15) << "a call's first frames come after none";
+  EXPECT_EQ(waited[6], 0);
+  EXPECT_EQ(waited[9], 0);
+  EXPECT_GT(waited[11], 15);
+  EXPECT_GT(waited[14], 15);
+  EXPECT_EQ(waited[16], 0);
+}
+
 TEST(VideoReceiver, CaptureTimeInTheFutureHoldsNoFrameBack) {
   auto frames = grey_frames(400);
   VideoReceiver receiver;
-  receiver.set_playout_max(60ms);
+  receiver.set_playout({.most = 60ms});
   for (uint32_t id = 0; id < 400; ++id) {
     const TimePoint at = kTimeZero + id * 200ms;
     frames[id].capture_time = at + (id == 390 ? 1h : 0h);
@@ -159,7 +188,7 @@ TEST(VideoReceiver, CaptureTimeInTheFutureHoldsNoFrameBack) {
 TEST(VideoReceiver, PlayoutDoesNotFollowAnOutage) {
   const auto frames = grey_frames(60);
   VideoReceiver receiver;
-  receiver.set_playout_max(60ms);
+  receiver.set_playout({.most = 60ms});
   for (uint32_t id = 0; id < 60; ++id) {
     const TimePoint at = std::max(frames[id].capture_time + 20ms, kTimeZero + 1s);
     receiver.handle_frame(at, frames[id]);

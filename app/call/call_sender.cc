@@ -23,8 +23,14 @@ constexpr DataSize kFrameMin{300};
 constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};
 constexpr Duration kTrickleGrowth = 66ms;
-// With more than one opportunity's bytes in the network (a link's smallest unit) less often.
+// With more than one opportunity's bytes in the network (a link's smallest unit), and more than the
+// link usually carries in MotionTrade::small_frame_unit, less often.
 constexpr DataSize kTrickleBacklog{1500};
+// While no frame leaves, the share of the window that one may use grows by itself in each growth
+// interval after the first 40 ms: the rest is of no use to later frames if none can be encoded that
+// small.
+constexpr Duration kShareKept = 40ms;
+constexpr Duration kShareGrowth = 30ms;
 // A frame leaves this much of the window for audio: the amount of audio in this time, about the
 // window's look-ahead.
 constexpr Duration kSoundReserve = 60ms;
@@ -96,8 +102,12 @@ void CallSender::capture_sound(TimePoint now, const media::AudioFrame& samples) 
 
 DataSize CallSender::sound_backlog_max() const {
   const DataRate forecast = endpoint_.control().forecast_rate().value_or(DataRate{});
-  return std::clamp(std::min(forecast, kForecastMost) * kSoundBacklogTime, kSoundBacklogLeast,
-                    kSoundBacklogMost);
+  const DataRate rate = std::max(std::min(forecast, kForecastMost), usual_rate());
+  return std::clamp(rate * kSoundBacklogTime, kSoundBacklogLeast, kSoundBacklogMost);
+}
+
+DataRate CallSender::usual_rate() const {
+  return std::min(endpoint_.control().usual_rate().value_or(DataRate{}), kForecastMost);
 }
 
 DataSize CallSender::sound_reserve(TimePoint now) {
@@ -127,7 +137,7 @@ std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
   const DataSize for_parity =
       endpoint_.control().is_shared(now) ? DataSize{window.bytes() / kParityOfWindow} : DataSize{};
   const DataSize left = window - for_parity - sound_reserve(now);
-  const double share = trade_.frame_share * static_cast<double>(left.bytes());
+  const double share = frame_share(now) * static_cast<double>(left.bytes());
   return media::frame_budget({.window = DataSize{static_cast<int64_t>(share)},
                               .queued = endpoint_.queued(),
                               .message_max = message_max(),
@@ -136,13 +146,22 @@ std::optional<DataSize> CallSender::frame_budget(TimePoint now) {
                               .minimum = kFrameMin});
 }
 
+double CallSender::frame_share(TimePoint now) const {
+  if (endpoint_.control().is_shared(now)) {
+    return trade_.frame_share;  // others take what is left
+  }
+  const Duration late = std::max(now - last_frame_at_ - kShareKept, Duration{});
+  return std::min(1.0, trade_.frame_share * (1 + to_seconds(late) / to_seconds(kShareGrowth)));
+}
+
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const DataSize backlog = endpoint_.control().outstanding(now) + kTrickleFrame;
   // More than this is the longest interval in any case.
   const int64_t units = std::min<int64_t>(backlog.bytes(), 1'000'000);
-  Duration interval = trade_.small_frame_interval * units / kTrickleBacklog.bytes();
+  const DataSize unit = std::max(kTrickleBacklog, usual_rate() * trade_.small_frame_unit);
+  Duration interval = trade_.small_frame_interval * units / unit.bytes();
   if (trade_.by_square) {
-    interval = interval * units / kTrickleBacklog.bytes();
+    interval = interval * units / unit.bytes();
   }
   interval = std::clamp(interval, trade_.small_frame_interval, trade_.small_frame_interval_max);
   if (trade_.spares_sound && backlog > sound_backlog_max()) {

@@ -118,6 +118,9 @@ class CallSender {
   std::optional<DataSize> trickle_budget(TimePoint now) const;
   DataSize limit(TimePoint now, DataSize budget);
   DataSize sound_backlog_max() const;
+  DataRate usual_rate() const;
+  /// See MotionTrade; grown.
+  double frame_share(TimePoint now) const;
   DataSize sound_reserve(TimePoint now);
   int parity_of(TimePoint now, DataSize size);
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);

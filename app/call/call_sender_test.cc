@@ -154,7 +154,54 @@ TEST(CallSender, AFrameTakesItsShareOfTheWindow) {
   CallSenderOptions options = small_video();
   options.trade.frame_share = 0.4;
   Outgoing call{options, {.window = DataSize{9'000}, .message_overhead = DataSize{70}}};
-  EXPECT_EQ(call.capture(kTimeZero).budget, call.budget_of(DataSize{3'600}));
+  call.capture(kTimeZero);
+  call.transmit(kTimeZero);
+  EXPECT_EQ(call.capture(kTimeZero + 33ms).budget, call.budget_of(DataSize{3'600}));
+}
+
+TEST(CallSender, TheShareOfAFrameGrowsWhileNoneLeaves) {
+  const auto budget_after = [](Duration pause) {
+    CallSenderOptions options = small_video();
+    options.trade.frame_share = 0.4;
+    Outgoing call{options, {.window = DataSize{9'000}}};
+    call.capture(kTimeZero);
+    call.transmit(kTimeZero);
+    return call.capture(kTimeZero + pause).budget;
+  };
+  Outgoing call;
+  EXPECT_EQ(budget_after(40ms), call.budget_of(DataSize{3'600}));
+  EXPECT_EQ(budget_after(55ms), call.budget_of(DataSize{5'400})) << "half an interval: by a half";
+  EXPECT_EQ(budget_after(70ms), call.budget_of(DataSize{7'200}));
+  EXPECT_EQ(budget_after(200ms), call.budget_of(DataSize{9'000})) << "never more than the window";
+}
+
+TEST(CallSender, SmallFramesAreSpacedByWhatTheLinkUsuallyCarries) {
+  const auto sent_in_a_second = [](std::optional<DataRate> usual) {
+    CallSenderOptions options = small_video();
+    options.trade = {.small_frame_interval = 33ms, .small_frame_unit = 100ms};
+    Outgoing call{options, {.outstanding = DataSize{24'700}, .usual_rate = usual}};
+    int sent = 0;
+    for (TimePoint now = kTimeZero + 1s; now < kTimeZero + 3s; now += 33ms) {
+      sent += call.capture(now).size > DataSize{} ? 1 : 0;
+      call.transmit(now);
+    }
+    return sent / 2;
+  };
+  EXPECT_NEAR(sent_in_a_second(kbit(4'000)), 30, 1) << "half a unit in the network";
+  EXPECT_NEAR(sent_in_a_second(kbit(1'000)), 15, 1) << "two units: 66 ms";
+  EXPECT_NEAR(sent_in_a_second(kbit(250)), 4, 1) << "eight: 264 ms";
+  EXPECT_NEAR(sent_in_a_second(std::nullopt), 2, 1) << "17 of 1500 bytes: 500 ms";
+}
+
+TEST(CallSender, AudioMayFillWhatTheLinkUsuallyCarries) {
+  for (const auto& [usual, leaves] :
+       {std::pair<std::optional<DataRate>, bool>{std::nullopt, false}, {kbit(800), true}}) {
+    Outgoing call{
+        small_video(),
+        {.outstanding = DataSize{10'000}, .forecast_rate = kbit(10), .usual_rate = usual}};
+    call.capture_sound(kTimeZero);
+    EXPECT_EQ(call.transmit(kTimeZero).size(), leaves ? 1U : 0U);
+  }
 }
 
 TEST(CallSender, SmallFramesThinOutByTheSquareOfWhatIsInTheNetwork) {
@@ -548,7 +595,7 @@ TEST(Preference, ItsNamesAreThree) {
   EXPECT_EQ(parse_preference(""), std::nullopt);
 }
 
-TEST(Preference, SharpFillsTheWindowAndMotionWaitsForDisplay) {
+TEST(Preference, SharpFillsTheWindowAndMotionAlwaysWaits) {
   const MotionTrade sharp = trade_of(Preference::kSharp);
   const MotionTrade balanced = trade_of(Preference::kBalanced);
   const MotionTrade motion = trade_of(Preference::kMotion);
@@ -556,8 +603,8 @@ TEST(Preference, SharpFillsTheWindowAndMotionWaitsForDisplay) {
   EXPECT_LT(balanced.frame_share, sharp.frame_share);
   EXPECT_LT(motion.frame_share, balanced.frame_share);
   EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
-  EXPECT_EQ(balanced.playout_max, 0ms);
-  EXPECT_GT(motion.playout_max, 0ms);
+  EXPECT_EQ(sharp.playout.most, 0ms);
+  EXPECT_LT(balanced.playout.after_uneven, motion.playout.after_uneven);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct SetLink {
   DataSize message_overhead{};
   DataSize forecast_total{1'000'000};
   std::optional<DataRate> forecast_rate{};
+  std::optional<DataRate> usual_rate{};
 };
 
 /// A control whose answers a test sets: in tests of a sender the window and the forecast are the
@@ -40,6 +41,7 @@ class SetControl final : public control::Control {
   DataSize message_overhead() const override { return link_.message_overhead; }
   DataSize forecast_total() const override { return link_.forecast_total; }
   std::optional<DataRate> forecast_rate() const override { return link_.forecast_rate; }
+  std::optional<DataRate> usual_rate() const override { return link_.usual_rate; }
   Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
   Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint /*now*/) const override { return kNever; }

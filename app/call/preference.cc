@@ -18,12 +18,15 @@ MotionTrade trade_of(Preference preference) {
       return {.frame_share = 1.0 / 3,
               .small_frame_interval = 33ms,
               .small_frame_interval_max = 132ms,
-              .playout_max = 60ms};
+              .small_frame_unit = 100ms,
+              .playout = {.most = 60ms}};
     case Preference::kBalanced:
       return {.frame_share = 0.4,
               .small_frame_interval = 33ms,
+              .small_frame_unit = 100ms,
               .by_square = true,
-              .spares_sound = true};
+              .spares_sound = true,
+              .playout = {.most = 90ms, .after_uneven = 5s}};
     case Preference::kSharp:
       break;
   }

@@ -15,22 +15,32 @@ inline constexpr Preference kUsualPreference = Preference::kBalanced;
 /// Errors: nullopt for another text.
 std::optional<Preference> parse_preference(std::string_view text);
 
-/// What a preference means (docs/experiments/0015-motion-for-sharpness.md). Without one, a
+/// How long a frame that comes early waits for display, so that frames come evenly.
+struct PlayoutWait {
+  /// At most so long; zero: no frame waits.
+  Duration most{};
+  /// Only for so long after frames came unevenly: where they come evenly, no frame is delayed.
+  Duration after_uneven = Duration::max();
+};
+
+/// What a preference means (docs/experiments/0015-motion-for-sharpness.md and 0016). Without one, a
 /// frame may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
-  /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers.
+  /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
+  /// share grows while no frame leaves.
   double frame_share = 1;
   /// While the window is closed a small frame leaves this often ...
   Duration small_frame_interval = 200ms;
   /// ... and less often, down to this, the more bytes are in the network: in proportion, or to
   /// their square, so that many leave in a short pause and few into a dying link.
   Duration small_frame_interval_max = 500ms;
+  /// The unit of these bytes is what the link usually carries in this time, at least 1500 bytes.
+  Duration small_frame_unit{};
   bool by_square = false;
   /// As rarely as that as soon as audio itself has to wait for the window.
   bool spares_sound = false;
-  /// A frame that comes early waits for display at most this long, so that frames come evenly.
-  Duration playout_max{};
+  PlayoutWait playout{};
 };
 
 MotionTrade trade_of(Preference preference);

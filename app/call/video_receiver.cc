@@ -13,28 +13,40 @@ namespace {
 constexpr Duration kLatePrice = 400ms;
 // The weight of the past halves in 5 s at 30 frames a second.
 constexpr double kMemory = 0.995;
+// Frames that are further apart come unevenly: more, and the picture stands still.
+constexpr Duration kUneven = 120ms;
 
 }  // namespace
 
-void VideoReceiver::set_playout_max(Duration most) {
+void VideoReceiver::set_playout(PlayoutWait wait) {
   playout_.reset();
-  playout_max_ = most;
-  if (most > Duration{}) {
+  playout_wait_ = wait;
+  if (wait.most > Duration{}) {
     playout_.emplace(media::PlayoutDelayOptions{.loss_price = kLatePrice,
                                                 .margin_min = {},
-                                                .margin_max = most,
+                                                .margin_max = wait.most,
                                                 .margin_first = {},
                                                 .needed_before = {},
                                                 .memory = kMemory});
   }
 }
 
+bool VideoReceiver::is_uneven(TimePoint now) {
+  if (!decoded_at_ || now - *decoded_at_ > kUneven) {
+    uneven_at_ = now;
+  }
+  decoded_at_ = now;
+  return now - uneven_at_ < playout_wait_.after_uneven;
+}
+
 TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
     playout_->observe(now - captured);
-    // The sender's clock is peer data: whatever it says, no frame waits longer.
-    due = std::clamp(captured + *playout_->target(), now, now + playout_max_);
+    if (is_uneven(now)) {
+      // The sender's clock is peer data: whatever it says, no frame waits longer.
+      due = std::clamp(captured + *playout_->target(), now, now + playout_wait_.most);
+    }
   }
   due += hold_;
   return decoded_.empty() ? due : std::max(due, decoded_.back().shown);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/call/control_message.hh"
+#include "app/call/preference.hh"
 #include "media/codec/vp8_decoder.hh"
 #include "media/frame/assembler.hh"
 #include "media/frame/picture.hh"
@@ -69,9 +70,8 @@ class VideoReceiver {
   TimePoint poll_timeout() const;
   /// The next frame that became due for display by the last handle_*.
   std::optional<ShownFrame> poll_shown();
-  /// Frames that come early are displayed evenly: each waits at most this long. From the next frame
-  /// on.
-  void set_playout_max(Duration most);
+  /// From the next frame on.
+  void set_playout(PlayoutWait wait);
   /// An additional delay before display, for lip sync (AvSync). From the next frame on.
   void set_hold(Duration hold) { hold_ = hold; }
 
@@ -87,6 +87,8 @@ class VideoReceiver {
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
   TimePoint display_time(TimePoint now, TimePoint captured);
+  /// Called once for each frame: do frames wait for display?
+  bool is_uneven(TimePoint now);
 
   Duration stuck_max_;
   FrameOpener open_;
@@ -101,7 +103,9 @@ class VideoReceiver {
   std::optional<TimePoint> stuck_since_;
   std::optional<FrameReport> report_;
   std::optional<media::PlayoutDelay> playout_;
-  Duration playout_max_{};
+  PlayoutWait playout_wait_;
+  std::optional<TimePoint> decoded_at_;  // the newest frame
+  TimePoint uneven_at_ = kTimeZero;
   Duration hold_{};
   std::deque<ShownFrame> decoded_;  // drained when due: holds frames delayed by hold_
   VideoReceiverStats stats_;

@@ -244,7 +244,7 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
   options.assembler.age_max = kIncompleteAge;
   options.stuck_max = kStuckMax;
   options.paced_by_sound_card = true;  // by the mixer
-  options.playout_max = app::trade_of(options_.prefer).playout_max;
+  options.playout = app::trade_of(options_.prefer).playout;
   Other& other = others_.try_emplace(number, std::move(options)).first->second;
   other.view.number = number;
   return &other;

@@ -79,6 +79,9 @@ class Control {
   virtual DataSize forecast_total() const = 0;
   /// The forecast as a mean rate, for display; nullopt before the first feedback.
   virtual std::optional<DataRate> forecast_rate() const = 0;
+  /// What the forecast usually is while anything arrives: an outage does not lower it. nullopt: not
+  /// known.
+  virtual std::optional<DataRate> usual_rate() const { return std::nullopt; }
   /// How long the sender may now be silent; `usual` is the configured interval.
   virtual Duration heartbeat_interval(TimePoint now, Duration usual) const = 0;
   /// How long a message waits when the window is open but smaller than the message. After that the

@@ -28,6 +28,8 @@ constexpr double kRateInSilence = 0.5;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
+// The usual rate forgets half of what it was in this much busy time.
+constexpr Duration kUsualHalfLife = 500ms;
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
 
@@ -158,6 +160,12 @@ void CressControl::learn(const Exposure& exposure) {
   missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
   belief_.pass_busy(exposure.elapsed);
   belief_.observe(exposure.packets);
+  if (exposure.packets > 0) {
+    const double rate = belief_.deliveries(options_.forecast_life, options_.caution_normal) /
+                        to_seconds(options_.forecast_life);
+    const double past = std::exp2(-to_seconds(exposure.elapsed) / to_seconds(kUsualHalfLife));
+    usual_packets_ = rate + past * (usual_packets_.value_or(rate) - rate);
+  }
 }
 
 double CressControl::deliveries(TimePoint at) const {
@@ -243,6 +251,14 @@ std::optional<DataRate> CressControl::forecast_rate() const {
     return std::nullopt;
   }
   return DataRate::from(forecast_total(), options_.forecast_life);
+}
+
+std::optional<DataRate> CressControl::usual_rate() const {
+  if (queue_.is_shared() || !usual_packets_) {
+    return std::nullopt;
+  }
+  return DataRate::bits_per_second(
+      static_cast<int64_t>(*usual_packets_ * static_cast<double>(kOpportunitySize.bits())));
 }
 
 Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {

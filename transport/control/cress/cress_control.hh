@@ -78,6 +78,8 @@ class CressControl final : public Control {
   DataSize message_overhead() const override;
   DataSize forecast_total() const override;
   std::optional<DataRate> forecast_rate() const override;
+  /// A mean that forgets half in half a second of busy time. Not known in a shared queue.
+  std::optional<DataRate> usual_rate() const override;
   /// Longer than usual when reports wait in a queue, or by heartbeats_per_age.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
@@ -134,7 +136,8 @@ class CressControl final : public Control {
   // Sending.
   GammaBelief belief_;
   double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery
-  double missed_packets_most_ = 0;  // the largest such number that the newest report covers
+  double missed_packets_most_ = 0;       // the largest such number that the newest report covers
+  std::optional<double> usual_packets_;  // a second; see usual_rate
   WayBack way_back_;
   ExposureHistory history_;
   SharedQueue queue_;

@@ -140,6 +140,12 @@ class CressSender {
     }
     control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = arrivals}, 0, 0);
   }
+  /// Of the next datagram alone.
+  void hear_of_one(TimePoint now, TimePoint arrived) {
+    control.handle_feedback(now, {.made_at = arrived, .counts = {}, .arrivals = {{told_, arrived}}},
+                            0, 0);
+    told_ += 10'000;
+  }
   void hear_of_nothing(TimePoint now, TimePoint made_at) {
     control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = {}}, 0, 0);
   }
@@ -238,6 +244,38 @@ TEST(CressSender, ForecastTotalIsThePromiseOfItsWholeLife) {
   EXPECT_NEAR(static_cast<double>(sender.control.forecast_total().bytes()), total, 1);
   EXPECT_NEAR(static_cast<double>(sender.control.forecast_rate()->bits_per_second()),
               total * 8 / 0.26, 40);
+}
+
+TEST(CressSender, AnOutageDoesNotLowerTheUsualRate) {
+  CressSender sender{fast_link()};
+  EXPECT_EQ(sender.control.usual_rate(), std::nullopt);
+  sender.begin();
+  sender.send(kBegin + 40ms);
+  sender.hear_of_all(kBegin + 80ms, kBegin + 60ms, kBegin + 60ms);
+  const auto usual = sender.control.usual_rate();
+  ASSERT_TRUE(usual);
+  EXPECT_NEAR(usual->kilobits_per_second(), 12'000, 1'500);
+  sender.send(kBegin + 80ms);
+  sender.hear_of_nothing(kBegin + 1s, kBegin + 1s);
+  EXPECT_EQ(sender.control.forecast_rate(), DataRate{}) << "an outage";
+  EXPECT_EQ(sender.control.usual_rate(), usual);
+}
+
+TEST(CressSender, TheUsualRateFollowsALinkThatSlowsDown) {
+  CressSender sender{{.belief = {.prior_rate = 1000, .prior_packets = 10}}};
+  sender.begin();
+  sender.send(kBegin + 40ms);
+  sender.hear_of_all(kBegin + 80ms, kBegin + 60ms, kBegin + 60ms);
+  const double before = sender.control.usual_rate()->kilobits_per_second();
+  // From now on one packet each 20 ms.
+  for (int i = 0; i < 100; ++i) {
+    sender.send(kBegin + 80ms);
+  }
+  for (TimePoint now = kBegin + 100ms; now < kBegin + 2s; now += 20ms) {
+    sender.hear_of_one(now + 20ms, now);
+  }
+  EXPECT_LT(sender.control.usual_rate()->kilobits_per_second(), before / 3);
+  EXPECT_GT(sender.control.usual_rate()->kilobits_per_second(), 200);
 }
 
 TEST(CressSender, WindowGrowsByItselfWhileTheForecastLives) {
