@@ -5,7 +5,8 @@
   its anchor exist.
 - The table of folders in docs/ARCHITECTURE.md is what cmake/folders.cmake says; --write writes it again.
 - Lines of prose are at most 120 characters wide, where they can be broken.
-- Tests that the table of invariants names exist.
+- Tests that the table of invariants names exist, and those that docs/protocol/security.md names; there each row of a
+  table with a column "test" names one.
 
 Exit code 1 if anything is wrong, with a line "FILE:LINE: what" each.
 """
@@ -18,6 +19,7 @@ import sys
 
 WIDTH = 120
 ARCHITECTURE = "docs/ARCHITECTURE.md"
+SECURITY = "docs/protocol/security.md"
 MAP = "cmake/folders.cmake"
 SUFFIXES = {".md", ".hh", ".cc", ".py", ".cmake", ".proto"}
 NAMES = {"cress", "CMakeLists.txt"}
@@ -332,6 +334,28 @@ def check_invariants(root, files, problems):
         problems.add(ARCHITECTURE, 1, "no test was seen in the table of invariants")
 
 
+NAMED_TEST = re.compile(r"`([A-Z]\w*\.[A-Z][\w…]*)`")
+
+
+def check_security(root, files, problems):
+    """No claim without its test: what is named is there, and each row has a name."""
+    if not (root / SECURITY).is_file():
+        return
+    names = test_names(root, files)
+    has_column = False
+    for number, line in enumerate((root / SECURITY).read_text(encoding="utf-8").split("\n"), 1):
+        named = NAMED_TEST.findall(line)
+        for name in named:
+            if not is_test(name, names):
+                problems.add(SECURITY, number, f"there is no test {name}")
+        if not line.startswith("|"):
+            has_column = False
+        elif line.rstrip("| ").endswith("| test"):
+            has_column = True
+        elif has_column and not named and not line.startswith("|---"):
+            problems.add(SECURITY, number, "this row names no test")
+
+
 def check(root, write=False):
     """All that is wrong below `root`, as lines."""
     problems = Problems()
@@ -344,6 +368,7 @@ def check(root, write=False):
         if file.suffix == ".md":
             check_width(root, file, problems)
     check_invariants(root, files, problems)
+    check_security(root, files, problems)
     return problems.lines()
 
 

@@ -129,6 +129,17 @@ class Documents(unittest.TestCase):
         self.write(page, ARCHITECTURE.replace("## Invariants", "## Invariant"))
         self.expect(f"{page}:1: no test was seen in the table of invariants")
 
+    def test_tests_of_the_threat_model(self):
+        page = "docs/protocol/security" + END
+        table = "| who | test |\n|---|---|\n| one | `Part.Works`, `Part.AlsoWorks` |\n"
+        other = "\n| who | tries |\n|---|---|\n| one | it |\n\nIt works (`Part.Works`, `part.works`, `AES.128`).\n"
+        self.write(page, table + other)
+        self.expect()
+        self.write(page, table + "| two | nothing |\n" + other + "`Part.Fails`\n")
+        self.expect(f"{page}:4: this row names no test", f"{page}:11: there is no test Part.Fails")
+        self.write(page, table.replace("AlsoWorks", "Sleeps"))
+        self.expect(f"{page}:3: there is no test Part.Sleeps")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -66,7 +66,8 @@ class InsiderRoom {
     room::SecureRoomOptions options;
     options.secret = secret();
     options.relay = insider_address(0);
-    people_.push_back(std::make_unique<Person>(now(), kNames.at(at), std::move(options), 100 + at));
+    people_.push_back(
+        std::make_unique<Person>(now(), kNames.at(at), std::move(options), at, films().at(at)));
     for (const auto& one : people_) {
       if (one != people_.back()) {
         one->expect_camera(people_.back()->name(), *people_.back());

@@ -76,6 +76,11 @@ struct Room {
   TimePoint now = kTimeZero;
   std::function<Secret()> draw_secret = random_secret;
   bool shares_travel = true;  // before the next frame is opened
+  struct Seen {
+    uint16_t from;
+    std::vector<std::byte> share;
+  };
+  std::vector<Seen> seen{};  // what passed through the relay
 
   RoomKeys& join(uint16_t number, const Secret& secret = media()) {
     RoomKeysOptions options{.epoch = epoch};
@@ -105,6 +110,7 @@ struct Room {
   void exchange_shares() {
     for (const auto& [from, keys] : members) {
       while (const auto share = keys->poll_share()) {
+        seen.push_back({from, share->bytes});
         if (const auto to = members.find(share->to); to != members.end()) {
           EXPECT_TRUE(to->second->handle_share(now, from, share->bytes));
         }
@@ -441,10 +447,22 @@ TEST(RoomKeys, WhoLeftOpensNothingThatIsSealedAfterwards) {
   const auto card = room.members.at(1)->make_card({});
   EXPECT_TRUE(former->handle_card(1, card));
   EXPECT_FALSE(room.members.at(1)->poll_share()) << "nothing is sealed for who left";
+  room.seen.clear();
+  room.join(5);
   room.leave(2);
   room.join(4);
   room.exchange_cards();
-  EXPECT_FALSE(former->open(room.now, 1, MediaKind::kVideo, kMetadata, room.seal(1)));
+  // All that the relay and the network saw since then.
+  EXPECT_GE(room.seen.size(), 4U);
+  for (const auto& [from, card_of] : room.cards) {
+    (void)former->handle_card(from, card_of);
+  }
+  for (const auto& [from, share] : room.seen) {
+    EXPECT_FALSE(former->handle_share(room.now, from, share));
+  }
+  for (const auto& [from, keys] : room.members) {
+    EXPECT_FALSE(former->open(room.now, from, MediaKind::kVideo, kMetadata, room.seal(from)));
+  }
 }
 
 TEST(RoomKeys, ASecretIsForOneMemberFromOneMember) {
@@ -580,6 +598,46 @@ TEST(RoomKeys, RecordedCallDoesNotOpenForALaterMember) {
   EXPECT_FALSE(victim.handle_card(1, yesterday.cards.at(1)));
   EXPECT_TRUE(victim.is_live(1));
   today.expect_all_hear_all();
+}
+
+// Somebody recorded all that passed through the relay, and is given the link when the call is over.
+TEST(RoomKeys, TheLinkOpensNoRecordedCall) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  std::vector<std::vector<std::byte>> frames;
+  for (int i = 0; i < 3; ++i) {
+    frames.push_back(room.seal(1));
+    EXPECT_TRUE(room.open(2, 1, frames.back()));
+  }
+  for (const uint16_t own : {uint16_t{2}, uint16_t{3}}) {
+    RoomKeys later{media(), own};
+    EXPECT_TRUE(later.handle_card(1, room.cards.at(1))) << "names can be read";
+    EXPECT_FALSE(room.seen.empty());
+    for (const auto& [from, share] : room.seen) {
+      EXPECT_FALSE(later.handle_share(room.now, from, share));
+    }
+    for (const auto& frame : frames) {
+      EXPECT_FALSE(later.open(room.now, 1, MediaKind::kVideo, kMetadata, frame));
+    }
+  }
+}
+
+TEST(RoomKeys, AnInventedEpochInAWelcomeSilencesTheNewcomerAlone) {
+  Room room;
+  room.join(1);
+  room.join(2);
+  room.exchange_cards();
+  room.epoch = 200;  // says the relay to the third
+  const RoomKeys& newcomer = room.join(3);
+  room.exchange_cards();
+  EXPECT_EQ(newcomer.epoch(), 200U);
+  EXPECT_FALSE(room.open(3, 1, room.seal(1)));
+  EXPECT_FALSE(room.open(1, 3, room.seal(3)));
+  EXPECT_EQ(room.members.at(1)->epoch(), 0U);
+  EXPECT_TRUE(room.open(2, 1, room.seal(1)));
+  EXPECT_TRUE(room.open(1, 2, room.seal(2)));
 }
 
 TEST(RoomKeys, FramesBeforeALeaveCannotBeReplayedAfterIt) {

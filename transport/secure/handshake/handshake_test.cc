@@ -111,6 +111,27 @@ TEST(Handshake, BothEndsHaveTheSameSecrets) {
   EXPECT_EQ(ends.listener->began(), kTimeZero);
 }
 
+// Whoever has the link and a recording has neither of the two keys that only the ends had.
+TEST(Handshake, KeysAreOfTheSessionAndNotOfTheLink) {
+  TwoEnds one;
+  TwoEnds other;
+  const Bytes hello = TwoEnds::only(TwoEnds{}.joiner);
+  // RFC 6347 §4.2.1 without session id and cookie; ECDHE-PSK-CHACHA20-POLY1305 (RFC 7905 §2) is the
+  // only suite, so no key comes from the PSK without X25519.
+  constexpr size_t kSuitesAt = 13 + 12 + 2 + 32 + 1 + 1;
+  const Bytes suites{hello.begin() + kSuitesAt, hello.begin() + kSuitesAt + 4};
+  EXPECT_EQ(suites, (Bytes{std::byte{0}, std::byte{2}, std::byte{0xCC}, std::byte{0xAC}}));
+  ASSERT_TRUE(one.joiner.handle_datagram(one.now, one.last_flight()));
+  ASSERT_TRUE(other.joiner.handle_datagram(other.now, other.last_flight()));
+  const SessionSecrets& first = one.joiner.secrets();
+  const SessionSecrets& second = other.joiner.secrets();
+  EXPECT_NE(first.id, second.id);
+  EXPECT_NE(first.records.send, second.records.send);
+  EXPECT_NE(first.records.receive, second.records.receive);
+  EXPECT_NE(first.control.send, second.control.send);
+  EXPECT_NE(first.control.receive, second.control.receive);
+}
+
 TEST(Handshake, RepeatsTwiceAsLateEachTimeAndGivesUpAfterFiveSeconds) {
   TwoEnds ends;
   const Bytes hello = TwoEnds::only(ends.joiner);
