@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -186,8 +187,7 @@ void require_different_files(const headless::HeadlessOptions& call) {
   }
 }
 
-int execute_headless(const CLI::App& app, Arguments& arguments, std::ostream& out,
-                     std::ostream& err) {
+int execute_headless(CLI::App& app, Arguments& arguments, std::ostream& out, std::ostream& err) {
   runtime::refuse_given(app, {"--camera", "--microphone", "--speaker"},
                         "only with a window; with --headless it is --video-in, --audio-in and "
                         "--audio-out");
@@ -204,7 +204,8 @@ int execute_headless(const CLI::App& app, Arguments& arguments, std::ostream& ou
   call.prefer = parse_preference(arguments.prefer).value();
   call.asks_router = !arguments.no_port_mapping;
   call.progress = isatty(STDERR_FILENO) != 0;
-  return headless::run_headless(call, out, err);
+  app.get_option("LINK")->clear();  // it keeps what it read
+  return headless::run_headless(std::exchange(call, {}), out, err);
 }
 
 /// A command ignores what is only for a call, so it does not accept it.
@@ -216,7 +217,7 @@ void refuse_call_options(const CLI::App& app) {
   }
 }
 
-int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::ostream& out,
+int execute(CLI::App& app, Arguments& arguments, std::istream& in, std::ostream& out,
             std::ostream& err) {
   arguments.listens = app.count("--listen") > 0;
   headless::HeadlessOptions& call = arguments.call;
@@ -248,7 +249,7 @@ int execute(const CLI::App& app, Arguments& arguments, std::istream& in, std::os
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, std::istream& in, std::ostream& out,
-                     std::ostream& err) {
+                     std::ostream& err, const std::function<void()>& was_read) {
   CLI::App app{"A video call that stays live on links that change their mind."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-call " CRESS_VERSION);
@@ -258,6 +259,7 @@ int run_command_line(int argc, const char* const* argv, std::istream& in, std::o
   const RoomCommands commands = add_room_commands(app, room);
   return runtime::run_command_line(app, "cress-call", out, err, [&] {
     runtime::parse(app, {argv + 1, argv + argc});
+    was_read();
     if (commands.room->parsed()) {
       refuse_call_options(app);
       return execute_room_command(commands, room, in, out, err);

@@ -443,6 +443,11 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldsMembersMedia) {
     EXPECT_EQ(count(captured, text), 0U);
   }
   EXPECT_GT(count(member_memory, "Bartholomew-Plaintext"), 0U);
+  const std::string as_written = secure::format_link(link);
+  for (const std::string& text :
+       {as_text(link.secret), as_written.substr(as_written.find('#') + 1)}) {
+    EXPECT_EQ(count(member_memory, text), 0U) << "a member in the room has keys, and no link";
+  }
 
   // The searches do find data that is present: in the relay's memory the encrypted frames, the
   // room's name and its access key; on the wire every datagram of the witness.
@@ -455,6 +460,36 @@ TEST_F(RelayProgram, NeitherMemoryNorWireOfTheRelayHoldsMembersMedia) {
     sent.add(datagram);
   }
   EXPECT_GE(sent.count_in(captured), sent.size() * 9 / 10);
+}
+
+TEST_F(RelayProgram, NeitherEndOfACallKeepsItsLink) {
+#ifdef CRESS_LEAK_CHECK
+  GTEST_SKIP() << "with a sanitizer freed memory is kept as it was";
+#endif
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "the programs let nobody but root read their memory";
+  }
+  const std::vector<std::string> usual{"--headless", "--video-in", "test", "--audio-in", "test"};
+  const auto start = [&](const std::string& label, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), usual.begin(), usual.end());
+    arguments.insert(arguments.end(), {"--stats", (folder_ / (label + ".jsonl")).string()});
+    return std::make_unique<Program>(folder_, label, "cress-call", arguments);
+  };
+  const auto listener = start("lea", {"--listen", relay_address()});
+  ASSERT_TRUE(eventually([&] { return count(listener->out(), "\n") > 0; })) << listener->err();
+  const std::string text = listener->out().substr(0, listener->out().find('\n'));
+  const auto link = secure::parse_link(text);
+  ASSERT_TRUE(link);
+  const auto joiner = start("jo", {text});
+  ASSERT_TRUE(eventually([&] { return count(stats("jo"), "\"connected\":true") > 1; }))
+      << joiner->err() << stats("jo");
+  for (const auto& [program, label] : {std::pair{listener.get(), "lea"}, {joiner.get(), "jo"}}) {
+    const std::string memory = frozen_memory_of(*program);
+    EXPECT_EQ(count(memory, as_text(link->secret)), 0U) << label;
+    EXPECT_EQ(count(memory, text.substr(text.find('#') + 1)), 0U) << label;
+    EXPECT_EQ(count(stats(label), text.substr(text.find('#') + 1)), 0U) << label;
+    EXPECT_GT(count(memory, "connected"), 0U) << label << ": nothing was searched";
+  }
 }
 
 }  // namespace

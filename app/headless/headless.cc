@@ -25,6 +25,11 @@ using room::MemberNumber;
 
 constexpr Duration kStatsInterval = 1s;
 
+HeadlessOptions without_link(HeadlessOptions options) {
+  std::string{}.swap(options.link);  // with its memory, which an assignment would keep
+  return options;
+}
+
 /// A call or a room, its files and its end.
 class HeadlessEnd {
  public:
@@ -38,7 +43,8 @@ class HeadlessEnd {
   };
   HeadlessEnd(const HeadlessOptions& options, const Kind& kind, std::ostream& out,
               std::ostream& err)
-      : options_(options),
+      : options_(without_link(options)),
+        is_listener_(options.link.empty()),
         kind_(kind),
         out_(out),
         err_(err),
@@ -53,7 +59,8 @@ class HeadlessEnd {
   /// For a person at a terminal; empty: nothing.
   virtual std::string progress_line(double connected_s) const = 0;
 
-  const HeadlessOptions options_;
+  const HeadlessOptions options_;  // without a link
+  const bool is_listener_;
   const Kind kind_;
   std::ostream& out_;
   std::ostream& err_;
@@ -121,8 +128,7 @@ void HeadlessEnd::write_stats() {
   if (options_.progress) {
     err_ << progress_line(to_seconds(now - connected_at_.value_or(now)));
   }
-  const bool is_listener = options_.link.empty();
-  if (!connected_at_ && is_listener && options_.wait && now >= kTimeZero + *options_.wait) {
+  if (!connected_at_ && is_listener_ && options_.wait && now >= kTimeZero + *options_.wait) {
     end();
   }
   TimePoint next = now + kStatsInterval;
@@ -293,12 +299,16 @@ std::string HeadlessRoom::progress_line(double connected_s) const {
 
 }  // namespace
 
-int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err) {
+int run_headless(HeadlessOptions options, std::ostream& out, std::ostream& err) {
   require_decodable_inputs(options);
+  std::unique_ptr<HeadlessEnd> end;
   if (!options.link.empty() && !parsed_link(options.link).room.empty()) {
-    return HeadlessRoom{options, out, err}.run();
+    end = std::make_unique<HeadlessRoom>(options, out, err);
+  } else {
+    end = std::make_unique<HeadlessCall>(options, out, err);
   }
-  return HeadlessCall{options, out, err}.run();
+  options = without_link(std::move(options));
+  return end->run();
 }
 
 }  // namespace cress::headless

@@ -52,7 +52,7 @@ struct HeadlessOptions {
 /// folder (it exists, or its path ends in '/'), a file for each member, member-NUMBER.webm.
 /// Gives 0 when the call was had, 1 when it was not or broke off (the reason is on `err`).
 /// Errors: std::runtime_error for what cannot begin (a bad link, a missing file, a port in use).
-/// Needs a media::GstRuntime.
-int run_headless(const HeadlessOptions& options, std::ostream& out, std::ostream& err);
+/// Needs a media::GstRuntime. Once the link is read, only keys derived from it are kept.
+int run_headless(HeadlessOptions options, std::ostream& out, std::ostream& err);
 
 }  // namespace cress::headless

@@ -12,6 +12,8 @@ namespace cress::live {
 SecureCall::SecureCall(TimePoint start, SecureCallOptions options)
     : options_(std::move(options)), connection_(start, options_.connection) {
   options_.control.datagram_overhead += secure::kRecordOverhead;
+  secure::wipe(options_.connection.secret);
+  options_.connection.secret.clear();
 }
 
 void SecureCall::handle_datagram(TimePoint now, const Address& from,

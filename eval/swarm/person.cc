@@ -1,6 +1,7 @@
 #include "eval/swarm/person.hh"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -167,11 +168,12 @@ void Person::handle_shown(const std::string& from, const app::ShownFrame& frame)
       is_whole ? *frame.picture : media::scale_picture(*frame.picture, kWidth, kHeight);
   const int64_t index = (frame.captured - expected->second.start) / film.frame_rate().time_of(1);
   // Capture times on the wire are whole milliseconds.
-  double least = kMeanDifferenceMax + 1;
-  for (int64_t near = std::max<int64_t>(0, index - 1); near <= index + 1; ++near) {
-    least = std::min(least, difference(shown, *film.picture(static_cast<uint64_t>(near))));
-  }
-  if (least > kMeanDifferenceMax) {
+  const bool was_seen =
+      std::ranges::any_of(std::array{index, index - 1, index + 1}, [&](auto near) {
+        return near >= 0 &&
+               difference(shown, *film.picture(static_cast<uint64_t>(near))) <= kMeanDifferenceMax;
+      });
+  if (!was_seen) {
     broken_.insert("what is displayed is what the camera saw");
   }
 }

@@ -32,7 +32,8 @@ using namespace cress;
 using namespace cress::swarm;
 
 constexpr size_t kHonest = 3;
-constexpr size_t kActsMax = 80;
+/// Many for each world, because its beginning and its end take four simulated seconds.
+constexpr size_t kActsMax = 160;
 constexpr uint32_t kJoinsMax = 4;
 constexpr size_t kJoinsAgainIn = 60;
 /// What an honest member keeps to be sent.

@@ -43,6 +43,12 @@ OwnArguments::OwnArguments(int argc, char** argv) {
   }
 }
 
+void OwnArguments::forget() {
+  for (std::string& text : texts_) {
+    std::fill(text.begin(), text.end(), 'x');
+  }
+}
+
 void refuse_core_dumps() {
   rlimit core{};
   if (getrlimit(RLIMIT_CORE, &core) == 0) {

@@ -20,6 +20,8 @@ class OwnArguments {
   int count() const { return static_cast<int>(pointers_.size()) - 1; }
   /// Ends with a null pointer.
   const char* const* values() const { return pointers_.data(); }
+  /// The copies too are overwritten.
+  void forget();
 
  private:
   std::vector<std::string> texts_;

@@ -32,7 +32,7 @@ TEST(OwnArguments, LinksAreOverwrittenWhereOthersSeeThem) {
   std::string option = "--link=cress://h:1/#AAAA";
   const std::string before = link;
   std::array<char*, 4> argv{program.data(), link.data(), option.data(), nullptr};
-  const OwnArguments own{3, argv.data()};
+  OwnArguments own{3, argv.data()};
   ASSERT_EQ(own.count(), 3);
   EXPECT_STREQ(own.values()[0], "cress-call");
   EXPECT_EQ(own.values()[1], before);
@@ -41,6 +41,8 @@ TEST(OwnArguments, LinksAreOverwrittenWhereOthersSeeThem) {
   EXPECT_EQ(program, "cress-call");
   EXPECT_EQ(link, std::string(before.size(), 'x'));
   EXPECT_EQ(option, std::string(option.size(), 'x'));
+  own.forget();
+  EXPECT_EQ(own.values()[1], std::string(before.size(), 'x'));
 }
 
 TEST(OwnSecrets, NoCoreFileAndNoReaderOfMemory) {

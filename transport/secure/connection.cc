@@ -43,6 +43,8 @@ Connection::Connection(TimePoint start, ConnectionOptions options)
     give_up_at_ = start + options_.connect_max;
     begin_joining(start);
   }
+  wipe(options_.secret);
+  options_.secret.clear();
 }
 
 Connection::~Connection() = default;

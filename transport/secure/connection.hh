@@ -22,7 +22,7 @@ namespace cress::secure {
 
 struct ConnectionOptions {
   Role role = Role::kListener;
-  /// The secret of the link.
+  /// The secret of the link; wiped once its keys are derived.
   std::vector<std::byte> secret{};
   /// Used instead of a key from `secret`: the credential of a room (room_credential).
   std::optional<Credential> credential{};

@@ -115,12 +115,14 @@ TEST(Handshake, BothEndsHaveTheSameSecrets) {
 TEST(Handshake, KeysAreOfTheSessionAndNotOfTheLink) {
   TwoEnds one;
   TwoEnds other;
-  const Bytes hello = TwoEnds::only(TwoEnds{}.joiner);
+  TwoEnds third;
+  const Bytes hello = TwoEnds::only(third.joiner);
   // RFC 6347 §4.2.1 without session id and cookie; ECDHE-PSK-CHACHA20-POLY1305 (RFC 7905 §2) is the
-  // only suite, so no key comes from the PSK without X25519.
+  // only suite (00FF is the RFC 5746 signal), so no key comes from the PSK without X25519.
   constexpr size_t kSuitesAt = 13 + 12 + 2 + 32 + 1 + 1;
-  const Bytes suites{hello.begin() + kSuitesAt, hello.begin() + kSuitesAt + 4};
-  EXPECT_EQ(suites, (Bytes{std::byte{0}, std::byte{2}, std::byte{0xCC}, std::byte{0xAC}}));
+  const Bytes suites{hello.begin() + kSuitesAt, hello.begin() + kSuitesAt + 6};
+  EXPECT_EQ(suites, (Bytes{std::byte{0}, std::byte{4}, std::byte{0xCC}, std::byte{0xAC},
+                           std::byte{0}, std::byte{0xFF}}));
   ASSERT_TRUE(one.joiner.handle_datagram(one.now, one.last_flight()));
   ASSERT_TRUE(other.joiner.handle_datagram(other.now, other.last_flight()));
   const SessionSecrets& first = one.joiner.secrets();
