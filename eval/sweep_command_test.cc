@@ -43,9 +43,10 @@ class Background {
     words.push_back(nullptr);
     pid_ = fork();
     if (pid_ == 0) {
-      freopen("/dev/null", "w", stdout);
-      freopen("/dev/null", "w", stderr);
-      execv(words[0], words.data());
+      if (freopen("/dev/null", "w", stdout) != nullptr &&
+          freopen("/dev/null", "w", stderr) != nullptr) {
+        execv(words[0], words.data());
+      }
       _exit(127);
     }
   }
