@@ -245,6 +245,7 @@ class LyingRelay {
     app::open_call_flows(endpoint_);
     RoomMemberOptions options;
     options.media = test_media();
+    options.prefer = app::Preference::kSharp;  // no frame waits for display
     member_ = std::make_unique<RoomMember>(kTimeZero, std::move(options), test_control());
     if (welcomes) {
       welcome();
