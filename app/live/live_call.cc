@@ -7,6 +7,9 @@
 namespace cress::live {
 namespace {
 
+constexpr const char* kReplacedWords =
+    "The other end was silent, and somebody with the link joined in its place: compare the codes";
+
 SecureCallOptions secure_options(const LiveCallOptions& options) {
   SecureCallOptions secure;
   secure.connection.role = options.role;
@@ -65,8 +68,14 @@ void LiveCall::take_events(TimePoint now) {
   while (const auto event = call_.poll_event()) {
     handle_session_event(now, *event);
     const auto* closed = std::get_if<secure::Closed>(&*event);
-    // Replaced: the returning peer is admitted, and the call continues with it.
-    if (closed != nullptr && closed->reason != secure::CloseReason::kReplaced && !is_ending()) {
+    if (closed == nullptr || is_ending()) {
+      continue;
+    }
+    if (closed->reason == secure::CloseReason::kReplaced && !call_.is_finished()) {
+      // The returning peer is admitted, and the call continues with it. It may be anybody with the
+      // link.
+      tell(LiveEvent::Kind::kNotice, kReplacedWords);
+    } else {
       end(now, secure::describe(closed->reason));
       call_.hang_up(now);  // a listener would wait for the next peer
     }

@@ -199,6 +199,36 @@ TEST_F(EndOfACall, ASilenceOfThreeSecondsAndAMoveAreReported) {
   EXPECT_GE(lea->call->sample().unheard, 2s);
 }
 
+TEST_F(EndOfACall, WhoTakesASilentPeersPlaceIsAnnounced) {
+  lea = std::make_unique<SmallEnd>(*this, listener());
+  jo = std::make_unique<SmallEnd>(*this, joiner_at(lea->call->local_address()));
+  ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
+  EXPECT_EQ(lea->find(Kind::kNotice), nullptr);
+  const std::string code = lea->call->sample().code;
+  jo.reset();  // without a close, as in a crash
+  SmallEnd other{*this, joiner_at(lea->call->local_address())};
+  ASSERT_TRUE(run_until([&] { return !other.shown.empty(); }));
+  ASSERT_NE(lea->find(Kind::kNotice), nullptr);
+  EXPECT_NE(lea->find(Kind::kNotice)->words.find("compare the codes"), std::string::npos);
+  EXPECT_NE(lea->call->sample().code, code);
+  EXPECT_EQ(lea->call->sample().code, other.call->sample().code);
+  EXPECT_EQ(lea->find(Kind::kEnded), nullptr);
+}
+
+TEST_F(EndOfACall, AReplacedJoinerEndsWithTheReason) {
+  lea = std::make_unique<SmallEnd>(*this, listener());
+  TestRouter router{clock(), loop(), lea->call->local_address()};
+  jo = std::make_unique<SmallEnd>(*this, joiner_at(router.address()));
+  ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
+  router.set_broken(true);
+  SmallEnd other{*this, joiner_at(lea->call->local_address())};
+  ASSERT_TRUE(run_until([&] { return !other.shown.empty(); }));
+  router.set_broken(false);
+  ASSERT_TRUE(run_until([&] { return jo->find(Kind::kEnded) != nullptr; }));
+  EXPECT_EQ(jo->find(Kind::kEnded)->words, secure::describe(secure::CloseReason::kReplaced));
+  EXPECT_EQ(jo->find(Kind::kNotice), nullptr);
+}
+
 TEST_F(EndOfACall, AScreenIsSharedUntilACameraIsChosen) {
   join();
   try {

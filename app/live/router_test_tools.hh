@@ -30,6 +30,8 @@ class TestRouter {
   Address address() const { return inside_.local_address(); }
   /// The newest kRecordedMax datagrams of the joiner.
   const std::vector<std::vector<std::byte>>& recorded() const { return recorded_; }
+  /// Nothing passes either way.
+  void set_broken(bool broken) { is_broken_ = broken; }
   void rebind() {
     if (outside_) {
       loop_.forget(outside_->handle());
@@ -49,12 +51,16 @@ class TestRouter {
         recorded_.erase(recorded_.begin());
       }
       recorded_.emplace_back(datagram.bytes.begin(), datagram.bytes.end());
-      send(*outside_, listener_, datagram.bytes);
+      if (!is_broken_) {
+        send(*outside_, listener_, datagram.bytes);
+      }
     }
   }
   void pass_in() {
     for (const auto& datagram : outside_->receive_batch().datagrams) {
-      send(inside_, joiner_, datagram.bytes);
+      if (!is_broken_) {
+        send(inside_, joiner_, datagram.bytes);
+      }
     }
   }
   static void send(runtime::UdpSocket& socket, Address to, std::span<const std::byte> bytes) {
@@ -70,6 +76,7 @@ class TestRouter {
   Address joiner_;
   runtime::UdpSocket inside_;
   std::unique_ptr<runtime::UdpSocket> outside_;
+  bool is_broken_ = false;
   std::vector<std::vector<std::byte>> recorded_;
 };
 

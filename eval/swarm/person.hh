@@ -64,6 +64,8 @@ class Person final : public Machine {
   bool drained(TimePoint now) override;
 
   void hang_up(TimePoint now) { machine_->hang_up(now); }
+  /// So it says; its microphone stays on.
+  void say_muted(TimePoint now) { machine_->set_person(now, {.name = name_, .muted = true}); }
   void handle_network_change(TimePoint now) { machine_->handle_network_change(now); }
   void set_local_addresses(TimePoint now, const std::vector<Address>& addresses) {
     machine_->set_local_addresses(now, addresses);

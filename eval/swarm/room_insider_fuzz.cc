@@ -1,10 +1,10 @@
 // Three members and a relay, and a fourth member that has the room's link and a session like the
 // others, and sends whatever the input says, sealed as it should be: cards, secrets, proofs,
 // frames, room messages, control records, datagrams. The third honest member joins in the middle of
-// that. Whatever comes: no check fails, what a relay keeps is bounded, no honest member is missing
-// from a list, distrusted or displayed with somebody else's picture, epochs follow departures
-// alone; and when the insider has stopped and the proofs are due, all honest members see and hear
-// each other.
+// that, leaves, and joins again. Whatever comes: no check fails, what a relay keeps is bounded, no
+// honest member is missing from a list, distrusted or displayed with somebody else's picture,
+// epochs follow departures alone; and when the insider has stopped and the proofs are due, all
+// honest members see and hear each other, and learn what the others change about themselves.
 
 #include <algorithm>
 #include <array>
@@ -36,6 +36,10 @@ constexpr size_t kHonest = 3;
 constexpr size_t kActsMax = 160;
 constexpr uint32_t kJoinsMax = 4;
 constexpr size_t kJoinsAgainIn = 60;
+/// Acts from one join of the third member to its next: much can be done to a newcomer alone.
+constexpr size_t kJoinsEvery = 32;
+/// Hosts before are the relay and the insider.
+constexpr size_t kFirstPerson = 2;
 /// What an honest member keeps to be sent.
 constexpr int64_t kQueuedMax = 4'000'000;
 
@@ -62,22 +66,23 @@ class InsiderRoom {
   TimePoint now() const { return world_.now(); }
 
   void join() {
-    static constexpr std::array<const char*, kHonest> kNames{"Ada", "Bo", "Cem"};
     const size_t at = people_.size();
-    room::SecureRoomOptions options;
-    options.secret = secret();
-    options.relay = insider_address(0);
-    people_.push_back(
-        std::make_unique<Person>(now(), kNames.at(at), std::move(options), at, films().at(at)));
-    for (const auto& one : people_) {
-      if (one != people_.back()) {
-        one->expect_camera(people_.back()->name(), *people_.back());
-        people_.back()->expect_camera(one->name(), *one);
-      }
-    }
+    people_.push_back(person(at));
     const auto id =
         world_.add(*people_.back(), {.address = insider_address(static_cast<uint8_t>(10 + at))});
     world_.drain(id);
+  }
+
+  /// The newest of the honest members leaves, and comes back as another program of the same name.
+  void leave_and_join() {
+    people_.back()->hang_up(now());
+    world_.drain(kFirstPerson + people_.size() - 1);
+    run(100ms);
+    ++honest_departures_;
+    gone_.push_back(std::move(people_.back()));
+    people_.back() = person(people_.size() - 1);
+    world_.replace(kFirstPerson + people_.size() - 1, people_.back().get());
+    world_.drain(kFirstPerson + people_.size() - 1);
   }
 
   void act(FuzzInput& input) {
@@ -119,12 +124,17 @@ class InsiderRoom {
     run(2500ms);
     std::map<std::pair<size_t, size_t>, room::OtherMember> before;
     for_each_pair([&](size_t one, size_t other) { before[{one, other}] = view(one, other); });
+    for (size_t at = 0; at < people_.size(); ++at) {
+      people_[at]->say_muted(now());
+      world_.drain(kFirstPerson + at);
+    }
     run(1200ms);
     for_each_pair([&](size_t one, size_t other) {
       const room::OtherMember& was = before.at({one, other});
       const room::OtherMember is = view(one, other);
       const std::string pair = people_[one]->name() + " and " + people_[other]->name();
       require(is.is_live, pair + ": the second is unidentified to the first");
+      require(is.person.muted, pair + ": a later card of the second does not reach the first");
       require(is.frames_shown > was.frames_shown, pair + ": the first does not see the second");
       require(is.sound_played - is.sound_concealed > was.sound_played - was.sound_concealed + 5,
               pair + ": the first does not hear the second");
@@ -140,10 +150,28 @@ class InsiderRoom {
   }
   static std::vector<std::byte> secret() { return std::vector<std::byte>(16, std::byte{42}); }
 
+  /// Joins now, as the one at this place; sees the others, and they see it.
+  std::unique_ptr<Person> person(size_t at) {
+    static constexpr std::array<const char*, kHonest> kNames{"Ada", "Bo", "Cem"};
+    room::SecureRoomOptions options;
+    options.secret = secret();
+    options.relay = insider_address(0);
+    auto made =
+        std::make_unique<Person>(now(), kNames.at(at), std::move(options), at, films().at(at));
+    for (const auto& one : people_) {
+      if (one && one->name() != made->name()) {
+        one->expect_camera(made->name(), *made);
+        made->expect_camera(one->name(), *one);
+      }
+    }
+    return made;
+  }
+
   void check_member(const Person& person) const {
     const room::RoomMember& member = *person.member();
-    // Each departure of the insider begins one epoch at most.
-    require(member.epoch() <= joins_, person.name() + ": the epoch has jumped");
+    // Each departure begins one epoch at most.
+    require(member.epoch() <= joins_ + honest_departures_,
+            person.name() + ": the epoch has jumped");
     require(member.endpoint().queued() <= DataSize{kQueuedMax}, person.name() + ": a long queue");
     for (const room::OtherMember& other : member.others()) {
       require(!is_honest(other.number) || !other.is_distrusted,
@@ -202,6 +230,8 @@ class InsiderRoom {
   std::vector<std::unique_ptr<RoomInsider>> former_;  // at most kJoinsMax
   uint32_t joins_ = 1;
   std::vector<std::unique_ptr<Person>> people_;
+  std::vector<std::unique_ptr<Person>> gone_;  // at most kActsMax / kJoinsEvery
+  uint32_t honest_departures_ = 0;
 };
 
 }  // namespace
@@ -209,10 +239,12 @@ class InsiderRoom {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzInput input{std::as_bytes(std::span{data, size})};
   InsiderRoom room;
-  const size_t third_joins_before = input.below(kActsMax);
+  const size_t third_joins_before = input.below(kJoinsEvery);
   for (size_t i = 0; i < kActsMax; ++i) {
     if (i == third_joins_before) {
       room.join();
+    } else if (i % kJoinsEvery == third_joins_before) {
+      room.leave_and_join();
     }
     room.act(input);
     if (!input.one_in(3)) {
