@@ -207,7 +207,7 @@ fs::path write_report(const Report& report, const fs::path& parent) {
   std::ranges::replace(name, ' ', '_');
   std::ranges::replace(name, ':', '-');
   for (int number = 1; number <= kFoldersMax; ++number) {
-    const fs::path folder = parent / (number == 1 ? name : name + "-" + std::to_string(number));
+    fs::path folder = parent / (number == 1 ? name : name + "-" + std::to_string(number));
     if (fs::create_directory(folder, error)) {
       save_text(report_csv(report), folder / "link.csv");
       save_text(report_json(report), folder / "summary.json");
