@@ -119,7 +119,7 @@ class CallSender {
   DataSize limit(TimePoint now, DataSize budget);
   DataSize sound_backlog_max() const;
   DataRate usual_rate() const;
-  /// See MotionTrade; grown.
+  /// MotionTrade::frame_share, which grows while no frame leaves.
   double frame_share(TimePoint now) const;
   DataSize sound_reserve(TimePoint now);
   int parity_of(TimePoint now, DataSize size);

@@ -13,7 +13,7 @@ namespace {
 constexpr Duration kLatePrice = 400ms;
 // The weight of the past halves in 5 s at 30 frames a second.
 constexpr double kMemory = 0.995;
-// Frames that are further apart come unevenly: more, and the picture stands still.
+// Frames further apart than this come unevenly; a little more, and the picture stands still.
 constexpr Duration kUneven = 120ms;
 
 }  // namespace
@@ -31,19 +31,15 @@ void VideoReceiver::set_playout(PlayoutWait wait) {
   }
 }
 
-bool VideoReceiver::is_uneven(TimePoint now) {
-  if (!decoded_at_ || now - *decoded_at_ > kUneven) {
-    uneven_at_ = now;
-  }
-  decoded_at_ = now;
-  return now - uneven_at_ < playout_wait_.after_uneven;
-}
-
 TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
     playout_->observe(now - captured);
-    if (is_uneven(now)) {
+    if (!decoded_at_ || now - *decoded_at_ > kUneven) {
+      uneven_at_ = now;
+    }
+    decoded_at_ = now;
+    if (now - uneven_at_ < playout_wait_.after_uneven) {
       // The sender's clock is peer data: whatever it says, no frame waits longer.
       due = std::clamp(captured + *playout_->target(), now, now + playout_wait_.most);
     }

@@ -87,8 +87,6 @@ class VideoReceiver {
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
   TimePoint display_time(TimePoint now, TimePoint captured);
-  /// Called once for each frame: do frames wait for display?
-  bool is_uneven(TimePoint now);
 
   Duration stuck_max_;
   FrameOpener open_;

@@ -134,15 +134,7 @@ class EveryWindowTest : public WindowTest {
         EXPECT_LE(control->rect.bottom(), area.height) << name << ": " << id;
       }
     }
-    SDL_Event escape{};
-    escape.type = SDL_KEYDOWN;
-    escape.key.keysym.sym = SDLK_ESCAPE;
-    escape.key.keysym.scancode = SDL_SCANCODE_ESCAPE;
-    for (int i = 0; i < 2; ++i) {  // out of a field, then to nothing open
-      SDL_PushEvent(&escape);
-      run(20ms, sight.view);
-    }
-    actions_.clear();
+    close_what_is_open(sight.view);
   }
   void look_at_all(int width, int height) {
     open_at(width, height);

@@ -233,6 +233,18 @@ class WindowTest : public ::testing::Test {
   const Control* find(const std::string& id) const { return find_control(*window_, id); }
 
   // A click as an event, without a pointer device.
+  /// Closes what a click has opened, by Escape: the first leaves a field that has the keyboard.
+  void close_what_is_open(const CallView& view) {
+    SDL_Event escape{};
+    escape.type = SDL_KEYDOWN;
+    escape.key.keysym.sym = SDLK_ESCAPE;
+    escape.key.keysym.scancode = SDL_SCANCODE_ESCAPE;
+    for (int i = 0; i < 2; ++i) {
+      SDL_PushEvent(&escape);
+      run(50ms, view);
+    }
+    actions_.clear();
+  }
   static void push_click(Point at) {
     SDL_Event event{};
     for (const uint32_t type : {SDL_MOUSEBUTTONDOWN, SDL_MOUSEBUTTONUP}) {

@@ -140,15 +140,7 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
       expect_usable(window_->controls(),
                     {0, 0, static_cast<float>(width), static_cast<float>(height)}, name);
       EXPECT_GE(window_->controls().size(), 3U) << name;
-      SDL_Event escape{};
-      escape.type = SDL_KEYDOWN;
-      escape.key.keysym.sym = SDLK_ESCAPE;
-      escape.key.keysym.scancode = SDL_SCANCODE_ESCAPE;
-      for (int i = 0; i < 2; ++i) {  // out of a field, then to nothing open
-        SDL_PushEvent(&escape);
-        run(50ms, view);
-      }
-      actions_.clear();
+      close_what_is_open(view);
     }
   }
 }

@@ -600,7 +600,7 @@ TEST(RoomKeys, RecordedCallDoesNotOpenForALaterMember) {
   today.expect_all_hear_all();
 }
 
-// Somebody recorded all that passed through the relay, and is given the link when the call is over.
+// An attacker recorded all that passed through the relay, and gets the link after the call.
 TEST(RoomKeys, TheLinkOpensNoRecordedCall) {
   Room room;
   room.join(1);

@@ -111,7 +111,7 @@ TEST(Handshake, BothEndsHaveTheSameSecrets) {
   EXPECT_EQ(ends.listener->began(), kTimeZero);
 }
 
-// Whoever has the link and a recording has neither of the two keys that only the ends had.
+// The link and a recording give neither of the two keys, which only the ends had.
 TEST(Handshake, KeysAreOfTheSessionAndNotOfTheLink) {
   TwoEnds one;
   TwoEnds other;
