@@ -64,10 +64,7 @@ void DesktopCall::wait_for_peer(live::ListeningLink& own, const std::string& hos
   try {
     const secure::Link& link = own.opened(host, live_->local_address().port);
     text = secure::format_link(link);
-    if (const std::string who = runtime::who_reaches(link.host); !who.empty()) {
-      warning = "Only " + who + " can reach the address in this link" +
-                (link.is_relayed ? "." : ": others can call you through a relay.");
-    }
+    warning = own.warning();
   } catch (const std::runtime_error& error) {
     leave(Screen::kStart, "");
     notify(Tone::kTrouble, sentence(error.what()));

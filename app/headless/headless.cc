@@ -213,6 +213,9 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
     const std::string host = runtime::own_host(own_link->bind());
     print_now(out_,
               secure::format_link(own_link->opened(host, live_->local_address().port)) + "\n");
+    if (const std::string warning = own_link->warning(); !warning.empty()) {
+      err_ << warning << "\n";
+    }
   }
 }
 

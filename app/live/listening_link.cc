@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "transport/process/own_secrets.hh"
+#include "transport/runtime/own_address.hh"
 
 namespace cress::live {
 namespace {
@@ -74,6 +75,17 @@ const secure::Link& ListeningLink::opened(const std::string& host, uint16_t port
     }
   }
   return link_;
+}
+
+std::string ListeningLink::warning() const {
+  const std::string some = runtime::who_reaches(link_.host);
+  if (!some.empty()) {
+    return "Only " + some + " can reach the address in this link" +
+           (link_.is_relayed ? "." : ": others can call you through a relay.");
+  }
+  return link_.is_relayed
+             ? ""
+             : "Without a relay this link works only if others can reach this machine directly.";
 }
 
 }  // namespace cress::live

@@ -33,6 +33,9 @@ class ListeningLink {
   /// the one in the file, where the user may have written another name of this machine. Throws
   /// std::runtime_error if the file cannot be written.
   const secure::Link& opened(const std::string& host, uint16_t port);
+  /// After opened(): a sentence for the user on which machines can use the link, where not all of
+  /// them surely can; else empty.
+  std::string warning() const;
 
  private:
   void read();

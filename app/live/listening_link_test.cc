@@ -42,6 +42,22 @@ TEST_F(ListeningLinkTest, WithoutAFileEachLinkIsNew) {
   EXPECT_EQ(first.opened("host", 7), (secure::Link{"host", 7, first.secret()}));
 }
 
+TEST_F(ListeningLinkTest, SaysAtOnceWhichMachinesCanUseIt) {
+  const auto warning_of = [](const std::string& host, const std::string& relay = "") {
+    ListeningLink link{{}, {}, relay};
+    link.opened(host, 4433);
+    return link.warning();
+  };
+  EXPECT_EQ(warning_of("127.0.0.1"),
+            "Only this machine can reach the address in this link: others can call you through a "
+            "relay.");
+  EXPECT_EQ(warning_of("8.8.8.8"),
+            "Without a relay this link works only if others can reach this machine directly.");
+  EXPECT_EQ(warning_of("8.8.8.8", "relay.example:4747"), "");
+  EXPECT_EQ(warning_of("8.8.8.8", "192.168.1.2:4747"),
+            "Only its own network can reach the address in this link.");
+}
+
 TEST_F(ListeningLinkTest, IsTheSameAfterARestartAndReadByItsOwnerAlone) {
   ListeningLink first{{}, file_};
   EXPECT_FALSE(fs::exists(file_)) << "nothing is promised before the port is had";
