@@ -33,11 +33,13 @@ def parse_arguments(arguments):
   ./cress mutate transport/secure                      20 bugs of a random seed
   ./cress mutate relay/forward --count 50 --seed 7     the same 50 each time, on the same commit
   ./cress mutate . --count 150 --seed 7                150 over all folders, more where there are more lines
+  ./cress mutate . --count 150 --seed 7 --all-tests    what `./cress test` as a whole catches of them
   ./cress mutate --changed                             lines not committed yet, or else of the last commit
   ./cress mutate app/call --changed main               lines of the folder that differ from branch main
 
 All bugs that a running program can switch are built together; a constant takes a build of its own. So does a bug
-that no test passes: the compiler may have evaluated the place, and then the switch does nothing.
+that no test passes: the compiler may have evaluated the place, and then the switch does nothing. Those are tried on
+the folder's own tests alone.
 Exit code: 0, also with survivors; 1 with fewer caught than --caught-min; 2 for wrong arguments.""")
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder with tests, e.g. transport/wire; \".\": all folders, with --count bugs in all")
     parser.add_argument("--seed", type=int, help="what draws the bugs (default: a random one, printed)")
@@ -46,6 +48,8 @@ Exit code: 0, also with survivors; 1 with fewer caught than --caught-min; 2 for 
                         help="only lines that differ from COMMIT (default: HEAD, or HEAD~1 where nothing differs)")
     parser.add_argument("--tests", default="", metavar="FOLDER,...",
                         help="run the tests of these folders too, after the folder's own")
+    parser.add_argument("--all-tests", action="store_true",
+                        help="run the tests of all folders, after the folder's own: is it caught by `cress test`?")
     parser.add_argument("--no-constants", action="store_true", help="leave out what needs builds of its own")
     parser.add_argument("--leave-out", default="", metavar="PATTERNS", help="gtest patterns of tests not to run")
     parser.add_argument("--caught-min", type=float, default=0, metavar="PERCENT")
@@ -191,17 +195,23 @@ def tested_folders(root):
     return sorted({os.path.dirname(path) for path in listed} - {"tools/mutate/runtime"})
 
 
-def test_programs(world, folders, left_out):
-    programs = []
-    for folder in folders:
-        path = f"{world.out}/bin/{folder.replace('/', '-')}-test"
-        if os.path.exists(path):
-            programs.append(runs.Program(path, left_out))
-    for program in programs:
-        program.learn(1200)
-        if program.failing:
-            print(f"not used, as they fail without a bug: {', '.join(program.failing)}", file=sys.stderr)
-    return programs
+def test_program(world, folder, left_out):
+    """The folder's tests, run once without a bug; None if it has none."""
+    path = f"{world.out}/bin/{folder.replace('/', '-')}-test"
+    if not os.path.exists(path):
+        return None
+    program = runs.Program(path, left_out)
+    program.learn(1200)
+    if program.failing:
+        print(f"not used, as they fail without a bug: {', '.join(program.failing)}", file=sys.stderr)
+    return program
+
+
+def test_programs(world, folders, left_out, jobs):
+    """folder -> its program. Many tests mostly wait, so that two programs at a time disturb each other little."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        learned = dict(zip(folders, pool.map(lambda folder: test_program(world, folder, left_out), folders)))
+    return {folder: program for folder, program in learned.items() if program}
 
 
 def progress(what):
@@ -302,9 +312,9 @@ def shares(world, folders, count):
     return {folder: dealt[folder] for folder in folders if dealt[folder] > 0}
 
 
-def run_folders(world, counts, options, lines, seed, outcomes):
-    """Adds the outcome of each bug to `outcomes`. `counts`: folder -> how many bugs."""
-    others = [name for name in options.tests.split(",") if name]
+def run_folders(world, counts, options, others, lines, seed, outcomes):
+    """Adds the outcome of each bug to `outcomes`. `counts`: folder -> how many bugs. `others`: folders whose tests run
+    after the folder's own."""
     chosen, alone = [], []
     tell = progress("drawn in folders")
     jobs = os.cpu_count() or 1
@@ -316,12 +326,17 @@ def run_folders(world, counts, options, lines, seed, outcomes):
             chosen.append((parts, switched))
             alone += [(parts, site) for site in constants]
             tell(i, len(waiting))
-    targets = {folder: [f"{name.replace('/', '-')}-test" for name in [folder, *others]] for folder in counts}
-    numbered = build_switched(world, chosen, sorted(set(sum(targets.values(), []))))
-    # Many tests mostly wait, so that two programs at a time disturb each other little.
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        learned = pool.map(lambda folder: test_programs(world, [folder, *others], options.leave_out), counts)
-        programs = dict(zip(counts, learned))
+    # A build for one bug is tried on its folder's tests and those that were named.
+    near = {folder: [folder] if options.all_tests else [folder, *others] for folder in counts}
+    targets = {folder: [f"{name.replace('/', '-')}-test" for name in names] for folder, names in near.items()}
+    tested = sorted({*counts, *others})
+    numbered = build_switched(world, chosen, [f"{name.replace('/', '-')}-test" for name in tested])
+    learned = test_programs(world, tested, options.leave_out, jobs)
+    # Folders with short tests first: most bugs that can be found are found there.
+    others = sorted(others, key=lambda name: learned[name].duration() if name in learned else 0)
+    programs = {folder: [learned[name] for name in dict.fromkeys([folder, *others]) if name in learned]
+                for folder in counts}
+    near = {folder: [learned[name] for name in names if name in learned] for folder, names in near.items()}
     tell = progress("bugs with a switch")
     done = itertools.count(1)
     passed_by_none = []
@@ -338,7 +353,7 @@ def run_folders(world, counts, options, lines, seed, outcomes):
         parts, site = numbered[mutant]
         here = [(of, one) for of, (folder, one) in numbered.items() if folder is parts]
         is_bug, test = first_catch_built_in(world, parts, built_in(here, mutant), here, targets[parts.folder],
-                                            programs[parts.folder])
+                                            near[parts.folder])
         if is_bug:
             outcomes.add(site, test, test is not None)
         tell(i, len(passed_by_none))
@@ -347,7 +362,7 @@ def run_folders(world, counts, options, lines, seed, outcomes):
     tell = progress("constants")
     for i, (parts, site) in enumerate(alone, 1):
         is_bug, test = first_catch_built_in(world, parts, [(0, site)], [], targets[parts.folder],
-                                            programs[parts.folder])
+                                            near[parts.folder])
         if is_bug:
             outcomes.add(site, test, True)
         tell(i, len(alone))
@@ -364,7 +379,7 @@ def main():
     elif not folders:
         folders = sorted({os.path.dirname(path) for path in lines
                           if not worlds.NOT_PRODUCTION.search(path)})
-    others = [name for name in options.tests.split(",") if name]
+    others = tested_folders(root) if options.all_tests else [name for name in options.tests.split(",") if name]
     for folder in [*folders, *others]:
         if not os.path.isfile(f"{root}/{folder}/CMakeLists.txt"):
             parser.error(f"\"{folder}\" is not a folder with a CMakeLists.txt")
@@ -377,7 +392,7 @@ def main():
         world.configure()
         counts = shares(world, folders, options.count) if whole else dict.fromkeys(folders, options.count)
         outcomes = Outcomes(seed, options.json)
-        run_folders(world, counts, options, lines, seed, outcomes)
+        run_folders(world, counts, options, others, lines, seed, outcomes)
     except worlds.BuildError as error:
         sys.exit(f"cress mutate: the copy did not build:\n{error}")
     except KeyboardInterrupt:

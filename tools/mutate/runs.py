@@ -45,6 +45,10 @@ class Program:
             for mutant in ids.split():
                 self._reaching[int(mutant)].add(name)
 
+    def duration(self):
+        """Of all tests, in milliseconds."""
+        return sum(self.milliseconds.values())
+
     def tests_of(self, mutant):
         """Those that pass the place of a bug; without one, all."""
         names = self._reaching.get(mutant, ()) if mutant else self.milliseconds
