@@ -68,15 +68,16 @@ live("tunnel-live", "eval-cellsim-test --gtest_filter='LiveTunnelMeasured*'", ke
 HOSTILE = ("noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")
 live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45s --first"
                         for kind in HOSTILE), runs=2, cost="15 min")
-INSIDERS = ("idle", "ghost", "ping-flood", "decoder-bomb", "card-storm", "roam-storm", "proof-storm")
+INSIDERS = ("idle", "ghost", "ping-flood", "decoder-bomb", "card-storm", "roam-storm")
 
 
-@table("relay-insiders", kind="live", cost="15 min")
+@table("relay-insiders", kind="live", cost="13 min")
 def relay_insiders(lab):
     """Of each kind one run of twelve pairs; `idle`, a member that does nothing wrong, shows the error."""
     began, where, rows = time.strftime("%Y-%m-%d"), machine(), []
     for kind in INSIDERS:
-        command = [*first(), str(lab.bin / "cress-eval"), "relay-load", "--rooms", "4", "--members", "3", "--hostile", kind,
+        # Not first as a whole: then the members and the attacker would go before the relay.
+        command = [str(lab.bin / "cress-eval"), "relay-load", "--rooms", "4", "--members", "3", "--hostile", kind,
                    "--duration", "125s", "--first", "--json"]
         done = subprocess.run(command, cwd=lab.root, text=True, capture_output=True, check=False)
         if done.returncode != 0:
