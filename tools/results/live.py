@@ -97,7 +97,7 @@ def relay_insiders(lab):
                      growth(hostile["frames_p95_growth"]),
                      f"{number(result['resident_begin_bytes'] / 1e6, 1)} → {number(result['resident_most_bytes'] / 1e6, 1)}",
                      number(refused)])
-    said = wrap(f"Measured {began}, {where}, load average after {os.getloadavg()[0]:.1f}; relay and probe scheduled first. "
+    said = wrap(f"Measured {began}, {where}, after {os.getloadavg()[0]:.1f}; relay and probe scheduled first. "
                 "One run a row; growth is the median of twelve pairs of five seconds, and the middle half of them.")
     return said + "\n" + markdown(
         ["kind", "p50 / p99 / p99.9 of audio quiet, ms", "under attack", "p99 grows", "p95 of frames quiet, attacked, ms",
