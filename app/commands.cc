@@ -24,6 +24,7 @@
 #include "media/gst/gst_runtime.hh"
 #include "transport/base/text_file.hh"
 #include "transport/process/command_line.hh"
+#include "transport/process/hidden_text.hh"
 #include "transport/process/own_secrets.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/secure/link/link.hh"
@@ -121,7 +122,7 @@ media::PictureSize parse_size(const std::string& text) {
   return {width, height};
 }
 
-int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostream& out) {
+int execute_desktop(CLI::App& app, Arguments& arguments, std::ostream& out) {
   runtime::refuse_given(app,
                         {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
                          "--frames", "--duration", "--wait"},
@@ -139,6 +140,8 @@ int execute_desktop(const CLI::App& app, const Arguments& arguments, std::ostrea
     return fmt::format("{:%Y-%m-%d %H:%M:%S}", *::localtime_r(&now, &parts));
   };
   options.call.join = arguments.call.link;
+  runtime::wipe_text(arguments.call.link);
+  app.get_option("LINK")->clear();  // it keeps what it read
   options.call.on_wayland = session != nullptr && std::string_view{session} == "wayland";
   if (app.count("--name") > 0) {
     options.call.name = arguments.call.name;

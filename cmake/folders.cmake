@@ -67,7 +67,7 @@ cress_folder(relay/tunnel MAY transport/base transport/control transport/control
   transport/runtime transport/netns TESTS transport/sim)
 cress_folder(relay MAY transport/base transport/secure/handshake transport/secure/link transport/process
   transport/runtime relay/daemon TESTS transport/control/cress transport/secure/records transport/secure/group
-  transport/secure transport/room media/frame media/source media/playout app/call app/room)
+  transport/secure transport/room media/frame media/source media/playout app/call app/room app/ui app/ui/kit)
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
 cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/records
@@ -79,13 +79,13 @@ cress_folder(app/room MAY transport/base transport/control/cress transport/sessi
   media/source app/call app/live TESTS transport/runtime transport/sim media/codec media/rate media/gst relay/forward)
 cress_folder(app/headless MAY transport/base transport/room transport/secure/link transport/runtime transport/mapping
   media/frame media/source media/gst app/call app/live app/room)
-cress_folder(app/ui/model MAY transport/base media/frame)
-cress_folder(app/ui/kit MAY transport/base media/frame app/ui/model)
+cress_folder(app/ui/model MAY transport/base transport/process media/frame)
+cress_folder(app/ui/kit MAY transport/base transport/process media/frame app/ui/model)
 cress_folder(app/ui/report MAY transport/base app/ui/model)
-cress_folder(app/ui/screens MAY app/ui/model app/ui/kit TESTS transport/base)
-cress_folder(app/ui MAY transport/base app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
+cress_folder(app/ui/screens MAY transport/process app/ui/model app/ui/kit TESTS transport/base)
+cress_folder(app/ui MAY transport/base transport/process app/ui/model app/ui/kit app/ui/screens TESTS media/frame)
 cress_folder(app/desktop/settings MAY transport/base media/devices app/call app/ui/model)
-cress_folder(app/desktop MAY transport/base transport/secure/link transport/runtime media/gst media/devices app/call
+cress_folder(app/desktop MAY transport/base transport/process transport/secure/link transport/runtime media/gst media/devices app/call
   app/live app/room app/ui/model app/ui/report app/ui app/desktop/settings TESTS media/source)
 cress_folder(app MAY transport/base transport/process transport/runtime transport/secure/link media/gst app/room
   app/headless app/desktop/settings app/desktop TESTS transport/secure/handshake)

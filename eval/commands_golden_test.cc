@@ -334,7 +334,10 @@ TEST(RelayLoadGolden, ResultsArePrintedAsRecorded) {
                     .joins_begun = 5,
                     .calm = {.p50 = 1ms, .p99 = 2ms, .p999 = 3ms},
                     .attacked = {.p50 = 4ms, .p99 = 5ms, .p999 = {}},
-                    .p99_growth = 1.25,
+                    .p99_growth = {.median = 1.25, .low = 0.9, .high = 1.5},
+                    .frames_calm = 20ms,
+                    .frames_attacked = 21ms,
+                    .frames_growth = {.median = 1.05, .low = 1, .high = 1.1},
                     .pairs = 3,
                     .refused = {{"replayed", 4}, {"bad_handshake", 9}}};
   result.turn = {.sent = 100,

@@ -19,6 +19,12 @@ double milliseconds(const std::optional<Duration>& duration) {
   return duration ? to_milliseconds(*duration) : 0;
 }
 
+std::string text_of(const relay_load::Growth& growth) {
+  const auto percent = [](double factor) { return 100 * (factor - 1); };
+  return fmt::format("{:+.0f} % ({:+.0f} to {:+.0f})", percent(growth.median), percent(growth.low),
+                     percent(growth.high));
+}
+
 std::string text_of(const relay_load::HostileResult& hostile) {
   std::string text = fmt::format("hostile        {} datagrams sent, {} joins begun\n",
                                  hostile.datagrams_sent, hostile.joins_begun);
@@ -28,8 +34,11 @@ std::string text_of(const relay_load::HostileResult& hostile) {
   };
   line("  while quiet  ", hostile.calm);
   line("  while at it  ", hostile.attacked);
-  text += fmt::format("  p99 grows      {:+.0f} % (median of {} pairs)\n",
-                      100 * (hostile.p99_growth - 1), hostile.pairs);
+  text += fmt::format("  p99 grows      {}, median and middle half of {} pairs\n",
+                      text_of(hostile.p99_growth), hostile.pairs);
+  text += fmt::format("  frames' p95    {:.2f} ms, then {:.2f} ms in all rooms: {}\n",
+                      milliseconds(hostile.frames_calm), milliseconds(hostile.frames_attacked),
+                      text_of(hostile.frames_growth));
   for (const auto& [reason, count] : hostile.refused) {
     text += fmt::format("  refused        {} {}\n", count, reason);
   }
@@ -42,12 +51,19 @@ nlohmann::ordered_json to_json(const relay_load::SoundDelay& delay) {
           {"p999_ms", milliseconds(delay.p999)}};
 }
 
+nlohmann::ordered_json to_json(const relay_load::Growth& growth) {
+  return {{"median", growth.median}, {"low", growth.low}, {"high", growth.high}};
+}
+
 nlohmann::ordered_json to_json(const relay_load::HostileResult& hostile) {
   return {{"datagrams_sent", hostile.datagrams_sent},
           {"joins_begun", hostile.joins_begun},
           {"calm", to_json(hostile.calm)},
           {"attacked", to_json(hostile.attacked)},
-          {"p99_growth", hostile.p99_growth},
+          {"p99_growth", to_json(hostile.p99_growth)},
+          {"frames_calm_p95_ms", milliseconds(hostile.frames_calm)},
+          {"frames_attacked_p95_ms", milliseconds(hostile.frames_attacked)},
+          {"frames_p95_growth", to_json(hostile.frames_growth)},
           {"pairs", hostile.pairs},
           {"refused", hostile.refused}};
 }

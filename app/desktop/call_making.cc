@@ -59,11 +59,10 @@ void DesktopCall::listen_at_relay(const std::shared_ptr<live::ListeningLink>& li
 
 /// The link to give away, and what is wrong with it.
 void DesktopCall::wait_for_peer(live::ListeningLink& own, const std::string& host) {
-  std::string text;
+  runtime::HiddenText text;
   std::string warning;
   try {
-    const secure::Link& link = own.opened(host, live_->local_address().port);
-    text = secure::format_link(link);
+    text = secure::format_link(own.opened(host, live_->local_address().port));
     warning = own.warning();
   } catch (const std::runtime_error& error) {
     leave(Screen::kStart, "");
@@ -81,13 +80,13 @@ void DesktopCall::act(const ui::Join& wish) {
   if (screen_ != Screen::kStart && screen_ != Screen::kNewRoom) {
     return;
   }
-  const auto link = secure::parse_link(wish.link);
+  const auto link = secure::parse_link(wish.link.reveal().view());
   if (!link) {
     notify(Tone::kWarning, sentence(std::string{secure::describe(link.error())}));
     return;
   }
   look_up(secure::host_and_port(*link),
-          [this, link = *link](const std::vector<Address>& found) { join(link, found); });
+          [this, text = wish.link](const std::vector<Address>& found) { join(text, found); });
 }
 
 /// Asks the name server, while the screen is that of connecting.
@@ -114,11 +113,13 @@ void DesktopCall::look_up(const std::string& host_and_port,
   show_screen(Screen::kConnecting);
 }
 
-void DesktopCall::join(const secure::Link& link, const std::vector<Address>& addresses) {
+/// `text`: a link that can be parsed. Hidden until now, because a name server may be slow.
+void DesktopCall::join(const runtime::HiddenText& text, const std::vector<Address>& addresses) {
   if (leaving_) {
-    after_leaving_ = [this, link, addresses] { join(link, addresses); };
+    after_leaving_ = [this, text, addresses] { join(text, addresses); };
     return;
   }
+  const secure::Link link = *secure::parse_link(text.reveal().view());
   const std::vector<Address> others(addresses.begin() + 1, addresses.end());
   const bool is_open =
       link.is_relayed
@@ -249,7 +250,7 @@ void DesktopCall::handle_connected(TimePoint at) {
     shown_.clear();
   }
   health_ = {};
-  new_room_.reset();
+  has_new_room_ = false;
   board_.change([this](ui::CallView& view) {
     view.remote = {};
     view.peer = {};
@@ -275,7 +276,7 @@ void DesktopCall::handle_ended(const std::string& words) {
   if (std::exchange(leaving_, true)) {
     return;
   }
-  if (new_room_) {
+  if (has_new_room_) {
     // Its link must not be lost, only because the relay does not know it yet.
     notify(Tone::kWarning,
            words == secure::describe(secure::CloseReason::kWrongSecret)
@@ -328,7 +329,7 @@ void DesktopCall::act(const ui::HangUp&) {
 
 void DesktopCall::act(const ui::BackToStart&) {
   if (screen_ == Screen::kNewRoom) {
-    new_room_.reset();
+    has_new_room_ = false;
     show_screen(Screen::kStart);
   } else if (screen_ == Screen::kEnded) {
     leave(Screen::kStart, "");

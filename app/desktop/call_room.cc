@@ -14,7 +14,7 @@ void DesktopCall::act(const ui::PlanRoom&) {
 }
 
 void DesktopCall::act(const ui::MakeRoom& plan) {
-  if (screen_ != ui::Screen::kNewRoom || new_room_) {
+  if (screen_ != ui::Screen::kNewRoom || has_new_room_) {
     return;
   }
   const auto link = room::new_room(plan.name, plan.relay);
@@ -26,21 +26,21 @@ void DesktopCall::act(const ui::MakeRoom& plan) {
     });
     return;
   }
-  new_room_ = *link;
-  show_new_room();
+  has_new_room_ = true;
+  show_new_room(*link);
 }
 
-void DesktopCall::show_new_room() {
-  const std::string who = runtime::who_reaches(new_room_->host);
+void DesktopCall::show_new_room(const secure::Link& link) {
+  const std::string who = runtime::who_reaches(link.host);
   board_.change([&](ui::CallView& view) {
-    view.link = secure::format_link(*new_room_);
+    view.link = secure::format_link(link);
     view.link_warning = who.empty() ? "" : "Only " + who + " can reach the relay in this link.";
-    view.new_room = {.name = new_room_->room, .access = room::relays_half(*new_room_)};
+    view.new_room = {.name = link.room, .access = room::relays_half(link)};
   });
 }
 
 ui::Screen DesktopCall::before_call() const {
-  return new_room_ ? ui::Screen::kNewRoom : ui::Screen::kStart;
+  return has_new_room_ ? ui::Screen::kNewRoom : ui::Screen::kStart;
 }
 
 bool DesktopCall::open_room(room::LiveRoomOptions options, const secure::Link& link) {

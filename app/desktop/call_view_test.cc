@@ -30,7 +30,7 @@ class CallViewTest : public ::testing::Test {
   }
   std::unique_ptr<Desk> joining(const Desk& to, const std::string& name) {
     DesktopCallOptions options = test_devices(name);
-    options.join = to.view().link;
+    options.join = link_of(to.view());
     auto desk = std::make_unique<Desk>(clock_, options);
     EXPECT_TRUE(desk->is_on(Screen::kInCall));
     return desk;

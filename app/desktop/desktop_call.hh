@@ -31,6 +31,7 @@
 #include "media/devices/camera.hh"
 #include "media/devices/devices.hh"
 #include "transport/base/address.hh"
+#include "transport/process/hidden_text.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
 #include "transport/runtime/event_loop.hh"
@@ -48,7 +49,7 @@ struct DesktopCallOptions {
   std::optional<std::string> microphone{};
   std::optional<std::string> speaker{};
   /// A link: joins it at once.
-  std::string join{};
+  runtime::HiddenText join{};
   /// Listens at once at this address. IP all zero: on every address; port 0: any.
   std::optional<Address> listen{};
   /// The file that keeps the link of a call started here over restarts; empty: each call has a new
@@ -157,7 +158,7 @@ class DesktopCall {
   void wait_for_peer(live::ListeningLink& own, const std::string& host);
   void look_up(const std::string& host_and_port,
                std::function<void(const std::vector<Address>&)> found);
-  void join(const secure::Link& link, const std::vector<Address>& addresses);
+  void join(const runtime::HiddenText& link, const std::vector<Address>& addresses);
   bool open_call(live::LiveCallOptions options);
   bool open_room(room::LiveRoomOptions options, const secure::Link& link);
   bool open(const std::function<std::unique_ptr<live::LiveEnd>()>& make);
@@ -167,7 +168,7 @@ class DesktopCall {
   void show_room();
   void show_member(const room::RoomShown& shown);
   void send_view();
-  void show_new_room();
+  void show_new_room(const secure::Link& link);
   /// Back to the new room that nobody is in yet, or to the start.
   ui::Screen before_call() const;
   void handle_chat(const std::string& writer, const std::string& text);
@@ -239,7 +240,7 @@ class DesktopCall {
   std::deque<ui::LinkSample> shown_;  // by the panel in this call; at most ui::kReportSamplesMax
   std::unique_ptr<RoomScene> scene_;  // of a room, else null
   ChatBook chat_;
-  std::optional<secure::Link> new_room_;  // made here, until somebody is in it
+  bool has_new_room_ = false;  // made here, until somebody is in it
   ui::ShowTiles tiles_{.pictures = kRoomPicturesMax};
   std::string peer_name_;
   DeviceState camera_state_;

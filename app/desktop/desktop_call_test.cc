@@ -41,7 +41,7 @@ class DesktopCallTest : public ::testing::Test {
     pair.lea = std::make_unique<Desk>(clock_, options);
     EXPECT_TRUE(pair.lea->is_on(Screen::kWaiting));
     options = test_devices("Jo");
-    options.join = pair.lea->view().link;
+    options.join = link_of(pair.lea->view());
     pair.jo = std::make_unique<Desk>(clock_, options);
     EXPECT_TRUE(pair.lea->is_on(Screen::kInCall));
     EXPECT_TRUE(pair.jo->is_on(Screen::kInCall));
@@ -62,7 +62,7 @@ TEST_F(DesktopCallTest, CallGoesFromStartToLinkToEnd) {
 
   lea.ask(ui::StartListening{});
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-  const std::string link = lea.view().link;
+  const std::string link = link_of(lea.view());
   EXPECT_TRUE(link.starts_with("cress://")) << link;
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own)) << "no own picture while waiting";
 
@@ -133,7 +133,7 @@ TEST_F(DesktopCallTest, WhatThePanelShowsIsSavedWithoutTheLink) {
   options.local_time = [] { return std::string{"2026-11-25 10:04:05"}; };
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-  const std::string link = lea.view().link;
+  const std::string link = link_of(lea.view());
   lea.ask(ui::SaveReport{});  // nothing is shown yet
   DesktopCallOptions joiner = test_devices("Jo");
   joiner.join = link;
@@ -165,7 +165,7 @@ TEST_F(DesktopCallTest, AReportThatCannotBeSavedIsOneClearNotice) {
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   DesktopCallOptions joiner = test_devices("Jo");
-  joiner.join = lea.view().link;
+  joiner.join = link_of(lea.view());
   Desk jo{clock_, joiner};
   ASSERT_TRUE(lea.is_on(Screen::kInCall));
   lea.ask(ui::SaveReport{});
@@ -241,7 +241,8 @@ TEST_F(DesktopCallTest, WrongSecretEndsWithAReadableMessage) {
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   options = test_devices("Mallory");
-  options.join = lea.view().link.substr(0, lea.view().link.find('#')) + "#AAAAAAAAAAAAAAAAAAAAAA";
+  options.join =
+      link_of(lea.view()).substr(0, link_of(lea.view()).find('#')) + "#AAAAAAAAAAAAAAAAAAAAAA";
   Desk mallory{clock_, options};
   EXPECT_TRUE(mallory.is_on(Screen::kEnded));
   EXPECT_NE(mallory.view().ended_reason.find("ask for its present link"), std::string::npos)
@@ -253,7 +254,7 @@ TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
   Desk lea{clock_, test_devices("Lea")};
   lea.ask(ui::StartListening{});
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-  const std::string link = lea.view().link;
+  const std::string link = link_of(lea.view());
   lea.ask(ui::HangUp{});
   EXPECT_TRUE(lea.is_on(Screen::kStart));
   EXPECT_TRUE(lea.view().link.empty());
@@ -263,7 +264,7 @@ TEST_F(DesktopCallTest, WaitingAndConnectingCanBeGivenUp) {
   lea.ask(ui::HangUp{});
   lea.ask(ui::StartListening{});  // while the last one is still closing
   EXPECT_TRUE(lea.is_on(Screen::kWaiting));
-  EXPECT_NE(lea.view().link, link);
+  EXPECT_NE(link_of(lea.view()), link);
 }
 
 TEST_F(DesktopCallTest, ARelayGivesALinkThatLeadsThere) {
@@ -277,7 +278,8 @@ TEST_F(DesktopCallTest, ARelayGivesALinkThatLeadsThere) {
   lea.ask(ui::StartListening{});
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   EXPECT_EQ(lea.view().relay, "relay.example:4747");
-  EXPECT_TRUE(lea.view().link.starts_with("cress://relay.example:4747/@call#")) << lea.view().link;
+  EXPECT_TRUE(link_of(lea.view()).starts_with("cress://relay.example:4747/@call#"))
+      << link_of(lea.view());
   EXPECT_EQ(lea.view().link_warning, "");
   lea.ask(ui::HangUp{});
   ASSERT_TRUE(lea.is_on(Screen::kStart));
@@ -287,7 +289,7 @@ TEST_F(DesktopCallTest, ARelayGivesALinkThatLeadsThere) {
   lea.ask(ui::ChooseRelay{""});
   lea.ask(ui::StartListening{});
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-  EXPECT_EQ(lea.view().link.find("@call"), std::string::npos);
+  EXPECT_EQ(link_of(lea.view()).find("@call"), std::string::npos);
 }
 
 TEST_F(DesktopCallTest, ALinkThatOnlyThisMachineReachesIsWarnedAbout) {
@@ -302,8 +304,8 @@ TEST_F(DesktopCallTest, EachAddressOfALinksNameIsTried) {
   Desk lea{clock_, test_listener("Lea")};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   DesktopCallOptions options = test_devices("Jo");
-  options.join = lea.view().link;
-  options.join.replace(options.join.find("127.0.0.1"), 9, "desk.example");
+  std::string link = link_of(lea.view());
+  options.join = link.replace(link.find("127.0.0.1"), 9, "desk.example");
   std::string asked;
   options.look_up = [&asked](std::string_view text) {
     asked = text;
@@ -348,7 +350,7 @@ TEST_F(DesktopCallTest, EndedCameraIsReportedAndRetriedDuringTheCall) {
   EXPECT_TRUE(lea.is_told("has come to its end"));
   EXPECT_TRUE(lea.is_told("gives"));  // video, again
   options = test_devices("Jo");
-  options.join = lea.view().link;
+  options.join = link_of(lea.view());
   Desk jo{clock_, options};
   EXPECT_TRUE(jo.is_on(Screen::kInCall));
   EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote, 2));
@@ -381,7 +383,7 @@ TEST_F(DesktopCallTest, MissingDevicesAreReportedAndTheCallContinues) {
       1s))
       << "the preview does not look for what is not there";
   EXPECT_TRUE(jo.sees([](const ui::CallView& v) { return v.self.camera_off; }));
-  jo.ask(ui::Join{lea.view().link});
+  jo.ask(ui::Join{link_of(lea.view())});
   ASSERT_TRUE(jo.is_on(Screen::kInCall));
   EXPECT_TRUE(jo.sees_moving(&ui::CallView::remote));
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
@@ -409,7 +411,7 @@ TEST_F(DesktopCallTest, WaylandScreenIsSharedWithPermission) {
   Desk lea{clock_, test_listener("Lea")};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
   DesktopCallOptions options = test_devices("Jo");
-  options.join = lea.view().link;
+  options.join = link_of(lea.view());
   options.on_wayland = true;
   Desk jo{clock_, options};
   ASSERT_TRUE(jo.is_on(Screen::kInCall));
@@ -485,7 +487,7 @@ TEST_F(DesktopCallTest, PortInUseIsReported) {
   DesktopCallOptions options = test_listener("Lea");
   Desk lea{clock_, options};
   ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-  const std::string& link = lea.view().link;
+  const std::string link = link_of(lea.view());
   const size_t from = link.find(':', 8) + 1;
   options.listen =
       *runtime::parse_address("127.0.0.1:" + link.substr(from, link.find('/', from) - from));

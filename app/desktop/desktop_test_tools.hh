@@ -35,6 +35,11 @@ inline DesktopCallOptions test_listener(const std::string& name) {
   return options;
 }
 
+/// The link that is shown.
+inline std::string link_of(const ui::CallView& view) {
+  return std::string{view.link.reveal().view()};
+}
+
 /// Null if there is no such member.
 inline const ui::Member* member_named(const ui::CallView& view, const std::string& name) {
   if (!view.room) {

@@ -63,7 +63,7 @@ TEST_F(RoomCallTest, ANewRoomIsMadeHereAndItsLinkIsNotLost) {
   ASSERT_TRUE(relay);
   lea.ask(ui::MakeRoom{"kitchen", secure::host_and_port(*relay)});
   ASSERT_TRUE(lea.sees([](const ui::CallView& v) { return !v.new_room.access.empty(); }));
-  const std::string link = lea.view().link;
+  const std::string link = link_of(lea.view());
   const auto made = secure::parse_link(link);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->room, "kitchen");
@@ -75,11 +75,11 @@ TEST_F(RoomCallTest, ANewRoomIsMadeHereAndItsLinkIsNotLost) {
   lea.ask(ui::Join{link});
   EXPECT_TRUE(lea.is_told("does not know this room yet"));
   EXPECT_TRUE(lea.is_on(Screen::kNewRoom));
-  EXPECT_EQ(lea.view().link, link);
+  EXPECT_EQ(link_of(lea.view()), link);
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::own, 2)) << "the preview is back";
   lea.ask(ui::BackToStart{});
   EXPECT_TRUE(lea.is_on(Screen::kStart));
-  EXPECT_EQ(lea.view().link, "");
+  EXPECT_EQ(link_of(lea.view()), "");
   EXPECT_EQ(lea.view().new_room, ui::NewRoom{});
 }
 
@@ -123,7 +123,7 @@ TEST_F(RoomCallTest, ThreeMembersSeeHearAndTrackEachOther) {
     EXPECT_TRUE(desk->sees([](const ui::CallView& v) { return v.history.size() > 5; }));
     EXPECT_TRUE(desk->sees([](const ui::CallView& v) { return v.speaker_dbfs > -60; }));
     EXPECT_EQ(desk->view().room->name, "lab");
-    EXPECT_EQ(desk->view().link, relay_.link());
+    EXPECT_EQ(link_of(desk->view()), relay_.link());
     EXPECT_TRUE(desk->view().connected_at);
   }
   jo.ask(ui::Mute{});

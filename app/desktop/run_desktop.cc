@@ -75,9 +75,9 @@ int run_desktop(const DesktopOptions& options, std::ostream& out) {
       call.handle(ui::Quit{});
     }
     if (prints) {
-      const std::string link = call.view().link;
+      const runtime::HiddenText link = call.view().link;
       if (!link.empty()) {
-        print_now(out, link + "\n");
+        print_now(out, std::string{link.reveal().view()} + "\n");
         prints = false;
       }
     }

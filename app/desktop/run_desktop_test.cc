@@ -156,7 +156,7 @@ void RunDesktopTest::meet(int width, int height) {
   ASSERT_NO_FATAL_FAILURE(focus());
   shoot("start");
   ASSERT_NO_FATAL_FAILURE(click("link"));
-  ASSERT_NO_FATAL_FAILURE(input({"type", "--delay", "1", other.view().link}));
+  ASSERT_NO_FATAL_FAILURE(input({"type", "--delay", "1", link_of(other.view())}));
   ASSERT_NO_FATAL_FAILURE(input({"key", "Return"}));
   ASSERT_TRUE(is_on(Screen::kInCall));
   ASSERT_TRUE(sees([](const ui::CallView& view) {
@@ -260,7 +260,7 @@ TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndTheLinkState) {
   open(1040, 640);
   DesktopCallOptions jo = test_devices("Jo");
   jo.camera = synthetic_clip(9);
-  jo.join = other.view().link;
+  jo.join = link_of(other.view());
   call_ = std::make_unique<DesktopCall>(clock_, jo);
   ASSERT_TRUE(is_on(Screen::kInCall));
   ASSERT_NO_FATAL_FAILURE(focus());
@@ -418,7 +418,7 @@ TEST_F(RunDesktopTest, TheProgramJoinsByItsLinkAndEndsByItsKey) {
   ASSERT_TRUE(other.is_on(Screen::kWaiting));
   DesktopOptions options;
   options.call = test_devices("Jo");
-  options.call.join = other.view().link;
+  options.call.join = link_of(other.view());
   options.window = {.width = 640, .height = 480, .scale = 1, .drawing = ui::Drawing::kSoftware};
   bool met = false;
   Quitter quitter{[&] {

@@ -1,7 +1,9 @@
 #include "app/live/listening_link.hh"
 
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "transport/process/own_secrets.hh"
@@ -36,7 +38,7 @@ ListeningLink::ListeningLink(const Address& bind, std::filesystem::path file,
     read();
   }
   if (!is_kept_) {
-    link_ = new_link(relay);
+    keep(new_link(relay));
   } else if (link_.is_relayed ? !relay.empty() && relay != this->relay() : !relay.empty()) {
     refuse(file_, "its link is for " + (link_.is_relayed ? "relay " + this->relay() : "no relay") +
                       ", not for relay " + relay + "; remove the file for a new link");
@@ -59,22 +61,41 @@ void ListeningLink::read() {
   if (!link) {
     refuse(file_, std::string{secure::describe(link.error())} + "; remove the file for a new link");
   }
-  link_ = *link;
+  keep(*link);
   is_kept_ = true;
 }
 
-const secure::Link& ListeningLink::opened(const std::string& host, uint16_t port) {
+void ListeningLink::keep(secure::Link link) {
+  secret_ = std::string_view{reinterpret_cast<const char*>(link.secret.data()), link.secret.size()};
+  secure::wipe(link.secret);
+  link.secret.clear();
+  link_ = std::move(link);
+}
+
+std::vector<std::byte> ListeningLink::secret() const {
+  const runtime::ClearText clear = secret_.reveal();
+  const auto bytes = std::as_bytes(std::span{clear.view()});
+  return {bytes.begin(), bytes.end()};
+}
+
+secure::Link ListeningLink::whole() const {
+  secure::Link link = link_;
+  link.secret = secret();
+  return link;
+}
+
+secure::Link ListeningLink::opened(const std::string& host, uint16_t port) {
   if (!is_kept_) {
     if (!link_.is_relayed) {
       link_.host = host;
       link_.port = port;
     }
     if (!file_.empty()) {
-      runtime::write_secret(file_, secure::format_link(link_));
+      runtime::write_secret(file_, secure::format_link(whole()));
       is_kept_ = true;
     }
   }
-  return link_;
+  return whole();
 }
 
 std::string ListeningLink::warning() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transport/base/address.hh"
+#include "transport/process/hidden_text.hh"
 #include "transport/secure/link/link.hh"
 
 namespace cress::live {
@@ -25,25 +26,28 @@ class ListeningLink {
   /// link says.
   ListeningLink(const Address& bind, std::filesystem::path file, const std::string& relay = "");
 
-  const std::vector<std::byte>& secret() const { return link_.secret; }
+  std::vector<std::byte> secret() const;
   const Address& bind() const { return bind_; }
   /// "HOST:PORT" of the relay; empty: none.
   std::string relay() const { return link_.is_relayed ? secure::host_and_port(link_) : ""; }
   /// Call once the socket is open at `port`: returns the link to give away. Its host is `host`, or
   /// the one in the file, where the user may have written another name of this machine. Throws
   /// std::runtime_error if the file cannot be written.
-  const secure::Link& opened(const std::string& host, uint16_t port);
+  secure::Link opened(const std::string& host, uint16_t port);
   /// After opened(): a sentence for the user on which machines can use the link, where not all of
   /// them surely can; else empty.
   std::string warning() const;
 
  private:
   void read();
+  void keep(secure::Link link);
+  secure::Link whole() const;
 
   Address bind_;
   std::filesystem::path file_;
   bool is_kept_ = false;
-  secure::Link link_;
+  secure::Link link_;           // without its secret,
+  runtime::HiddenText secret_;  // which is here: a relay's name may take long to look up
 };
 
 }  // namespace cress::live

@@ -15,6 +15,7 @@
 #include "app/ui/screens/keys.hh"
 #include "app/ui/screens/screens.hh"
 #include "app/ui/sdl_setup.hh"
+#include "app/ui/x11_buffers.hh"
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
 
@@ -50,11 +51,15 @@ Key key_of(const SDL_KeyboardEvent& event) {
   return key;
 }
 
-std::string clipboard_text() {
-  char* text = SDL_GetClipboardText();
+/// It may be a link.
+runtime::ClearText clipboard_text() {
+  char* const text = SDL_GetClipboardText();
   std::string copy = text != nullptr ? text : "";
+  if (text != nullptr) {
+    SDL_memset(text, 0, copy.size());
+  }
   SDL_free(text);
-  return copy;
+  return runtime::ClearText{std::move(copy)};
 }
 
 // Values that a closed panel does not show cause no redraw.
@@ -84,9 +89,20 @@ class Window::Impl {
         remote_(*renderer_),
         own_(*renderer_) {
     check(ImGui_ImplSDL2_InitForSDLRenderer(window_.get()), "Window: ImGui's SDL backend");
+    // Dear ImGui's own keeps what was pasted.
+    ImGuiIO& io = ImGui::GetIO();
+    io.ClipboardUserData = &pasted_;
+    io.GetClipboardTextFn = [](void* pasted) {
+      auto& text = *static_cast<std::string*>(pasted);
+      text = clipboard_text().view();
+      return text.c_str();
+    };
+    SDL_EventState(SDL_SYSWMEVENT, SDL_ENABLE);
+    SDL_SetEventFilter(&take_system_event, this);
     SDL_StartTextInput();
   }
   ~Impl() {
+    SDL_SetEventFilter(nullptr, nullptr);
     ImGui::SetCurrentContext(context_.get());
     ImGui_ImplSDL2_Shutdown();
   }
@@ -96,6 +112,9 @@ class Window::Impl {
     last_now_ = now;
     ImGui::SetCurrentContext(context_.get());
     take_events(now, view);
+    if (std::exchange(gave_clipboard_, false)) {
+      overwrite_x11_buffers(*window_);
+    }
     if (!shown_ || looks_different(*shown_, view, state_.panel_open)) {
       owed_ = std::max(owed_, 1);
     }
@@ -137,6 +156,16 @@ class Window::Impl {
   float scale() const { return scale_.unit; }
 
  private:
+  // Before SDL acts upon it; none of them is for us otherwise.
+  static int take_system_event(void* self, SDL_Event* event) {
+    if (event->type != SDL_SYSWMEVENT) {
+      return 1;
+    }
+    auto& window = *static_cast<Impl*>(self);
+    window.gave_clipboard_ = window.gave_clipboard_ || asks_for_clipboard(*event);
+    return 0;
+  }
+
   void take_events(TimePoint now, const CallView& view) {
     SDL_Event event;
     for (int i = 0; i < kEventsAtOnceMax && SDL_PollEvent(&event) != 0; ++i) {
@@ -234,7 +263,12 @@ class Window::Impl {
     }
     const Key key = key_of(event);
     const bool pastes = key.name == Key::Name::kLetter && key.letter == 'v' && control;
-    return keys_.handle_down(now, key, view, pastes ? clipboard_text() : "");
+    if (!pastes) {
+      return keys_.handle_down(now, key, view, "");
+    }
+    const bool used = keys_.handle_down(now, key, view, clipboard_text().view());
+    overwrite_x11_buffers(*window_);
+    return used;
   }
 
   void handle_window(const SDL_WindowEvent& event) {
@@ -289,10 +323,12 @@ class Window::Impl {
       state_.copied_at.reset();  // one of the two is in the clipboard
       owed_ = std::max(owed_, 1);
     }
-    if (std::exchange(state_.copies_link, false) && SDL_SetClipboardText(view.link.c_str()) == 0) {
+    if (std::exchange(state_.copies_link, false) &&
+        SDL_SetClipboardText(view.link.reveal().c_str()) == 0) {
       state_.copied_at = now;
       state_.access_copied_at.reset();
       actions_.emplace_back(CopyLink{});
+      overwrite_x11_buffers(*window_);
       owed_ = std::max(owed_, 1);
     }
   }
@@ -339,6 +375,7 @@ class Window::Impl {
     draw_frame(now, view);
     ImGui::End();
     ImGui::Render();
+    forget_typed();
     SDL_SetRenderDrawColor(renderer_.get(), 0, 0, 0, 255);
     SDL_RenderClear(renderer_.get());
     imgui_renderer_.render(*ImGui::GetDrawData());
@@ -346,6 +383,16 @@ class Window::Impl {
     shown_ = view;
     ++stats_.frames;
     copy_texts(now, view);
+  }
+
+  /// What was typed or pasted in this frame: a field has it now.
+  void forget_typed() {
+    if (!pasted_.empty()) {
+      runtime::wipe_text(pasted_);
+      overwrite_x11_buffers(*window_);
+    }
+    auto& letters = ImGui::GetIO().InputQueueCharacters;
+    std::fill_n(letters.Data, letters.Capacity, ImWchar{0});
   }
 
   void draw_frame(TimePoint now, const CallView& view) {
@@ -407,6 +454,8 @@ class Window::Impl {
   std::deque<UserAction> actions_;
   Keys keys_{controls_, state_, actions_};
 
+  std::string pasted_;  // into a field, in this frame
+  bool gave_clipboard_ = false;
   std::optional<CallView> shown_;
   std::optional<TimePoint> drawn_at_;
   TimePoint last_now_{TimePoint::min()};

@@ -30,7 +30,7 @@ struct AttackParts {
 };
 
 /// A member with the room's link that does what the relay, or the other members, must bear: kGhost,
-/// kPingFlood, kDecoderBomb, kCardStorm, kRoamStorm, kProofStorm.
+/// kPingFlood, kDecoderBomb, kCardStorm, kRoamStorm, kProofStorm; or that does nothing: kIdle.
 std::unique_ptr<Attack> make_insider(const AttackParts& parts);
 
 }  // namespace cress::relay_load

@@ -49,24 +49,27 @@ std::map<std::string, uint64_t> refusals(const std::string& before, const std::s
   return grown;
 }
 
-void compare_turns(std::vector<std::vector<Duration>>& turns, HostileResult& result) {
-  std::vector<Duration> calm;
-  std::vector<Duration> attacked;
+Comparison compare_turns(std::vector<std::vector<Duration>>& turns, double share) {
+  Comparison result;
   std::vector<double> growths;
   for (size_t turn = 0; turn < turns.size(); ++turn) {
-    std::vector<Duration>& all = turn % 2 == 0 ? calm : attacked;
+    std::vector<Duration>& all = turn % 2 == 0 ? result.calm : result.attacked;
     all.insert(all.end(), turns[turn].begin(), turns[turn].end());
-    const auto before = turn % 2 == 1 ? quantile(turns[turn - 1], 0.99) : std::nullopt;
-    const auto during = quantile(turns[turn], 0.99);
+    const auto before = turn % 2 == 1 ? quantile(turns[turn - 1], share) : std::nullopt;
+    const auto during = quantile(turns[turn], share);
     if (before && during) {
       growths.push_back(to_seconds(*during) / to_seconds(*before));
     }
   }
   std::ranges::sort(growths);
   result.pairs = static_cast<int>(growths.size());
-  result.p99_growth = growths.empty() ? 0 : growths[growths.size() / 2];
-  result.calm = delay_of(calm);
-  result.attacked = delay_of(attacked);
+  if (!growths.empty()) {
+    const size_t last = growths.size() - 1;
+    result.growth = {.median = growths[growths.size() / 2],
+                     .low = growths[last / 4],
+                     .high = growths[last - last / 4]};
+  }
+  return result;
 }
 
 }  // namespace cress::relay_load

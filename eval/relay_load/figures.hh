@@ -22,8 +22,14 @@ std::optional<Duration> wait_quantile(const std::string& before, const std::stri
 /// The increase of a metrics text's refusals, by reason; without those that did not increase.
 std::map<std::string, uint64_t> refusals(const std::string& before, const std::string& after);
 
-/// Sets what the delays in intervals without and with an attack, in turn, say about the attack;
-/// reorders them.
-void compare_turns(std::vector<std::vector<Duration>>& turns, HostileResult& result);
+struct Comparison {
+  std::vector<Duration> calm;      ///< of all intervals without attack
+  std::vector<Duration> attacked;  ///< of all with
+  Growth growth{};
+  int pairs = 0;
+};
+/// Compares delays in intervals without and with an attack, in turn, by their `share` quantile
+/// (0..1); reorders them.
+Comparison compare_turns(std::vector<std::vector<Duration>>& turns, double share);
 
 }  // namespace cress::relay_load

@@ -85,16 +85,35 @@ TEST(Turns, AnAttackIsComparedWithTheTurnBeforeIt) {
   // Growths of 2, 8 and 4; the last turn has no attack after it, and one attack was not measured.
   std::vector<std::vector<Duration>> turns{{10ms}, {20ms}, {1ms}, {8ms}, {},
                                            {9ms},  {2ms},  {8ms}, {3ms}};
-  HostileResult result;
-  compare_turns(turns, result);
+  Comparison result = compare_turns(turns, 0.99);
   EXPECT_EQ(result.pairs, 3);
-  EXPECT_EQ(result.p99_growth, 4);
-  EXPECT_EQ(result.calm.p50, 2ms) << "of 1, 2, 3 and 10";
-  EXPECT_EQ(result.attacked.p50, 8ms) << "of 8, 8, 9 and 20";
+  EXPECT_EQ(result.growth.median, 4);
+  EXPECT_EQ(result.growth.low, 2);
+  EXPECT_EQ(result.growth.high, 8);
+  EXPECT_EQ(delay_of(result.calm).p50, 2ms) << "of 1, 2, 3 and 10";
+  EXPECT_EQ(delay_of(result.attacked).p50, 8ms) << "of 8, 8, 9 and 20";
   std::vector<std::vector<Duration>> calm{{5ms}};
-  compare_turns(calm, result);
+  result = compare_turns(calm, 0.99);
   EXPECT_EQ(result.pairs, 0);
-  EXPECT_EQ(result.p99_growth, 0);
+  EXPECT_EQ(result.growth.median, 0);
+}
+
+TEST(Turns, GrowthHasTheRangeOfItsMiddleHalf) {
+  std::vector<std::vector<Duration>> turns;
+  for (int i = 9; i > 0; --i) {
+    turns.push_back({1ms});
+    turns.push_back({i * 1ms});
+  }
+  const Comparison result = compare_turns(turns, 0.5);
+  EXPECT_EQ(result.growth.low, 3);
+  EXPECT_EQ(result.growth.median, 5);
+  EXPECT_EQ(result.growth.high, 7);
+}
+
+TEST(Turns, AreComparedByTheQuantileThatWasAskedFor) {
+  std::vector<std::vector<Duration>> turns{{1ms, 2ms, 9ms}, {1ms, 6ms, 9ms}};
+  EXPECT_EQ(compare_turns(turns, 0.5).growth.median, 3);
+  EXPECT_EQ(compare_turns(turns, 1).growth.median, 1);
 }
 
 }  // namespace

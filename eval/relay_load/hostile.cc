@@ -302,6 +302,7 @@ std::unique_ptr<Attack> make_attack(const Parts& parts) {
     case HostileKind::kCardStorm:
     case HostileKind::kRoamStorm:
     case HostileKind::kProofStorm:
+    case HostileKind::kIdle:
       return make_insider(parts);
     case HostileKind::kForged:
       break;

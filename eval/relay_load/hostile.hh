@@ -34,12 +34,13 @@ enum class HostileKind {
   kCardStorm,    ///< a member: 1000 cards per second
   kRoamStorm,    ///< a member: 6000 pings per second from 64 addresses in turn
   kProofStorm,   ///< a member: 1000 proofs and 10 000 secrets per second, of any contents
+  kIdle,         ///< a member that does nothing wrong: the error of the measurement
 };
 struct HostileName {
   HostileKind kind;
   const char* name;
 };
-inline constexpr std::array<HostileName, 15> kHostileNames{
+inline constexpr std::array<HostileName, 16> kHostileNames{
     {{HostileKind::kNoise, "noise"},
      {HostileKind::kProof, "proof"},
      {HostileKind::kSlowJoin, "slow-join"},
@@ -54,7 +55,8 @@ inline constexpr std::array<HostileName, 15> kHostileNames{
      {HostileKind::kDecoderBomb, "decoder-bomb"},
      {HostileKind::kCardStorm, "card-storm"},
      {HostileKind::kRoamStorm, "roam-storm"},
-     {HostileKind::kProofStorm, "proof-storm"}}};
+     {HostileKind::kProofStorm, "proof-storm"},
+     {HostileKind::kIdle, "idle"}}};
 /// nullopt: no attack of that name.
 std::optional<HostileKind> find_hostile(std::string_view name);
 

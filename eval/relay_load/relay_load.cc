@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "eval/relay_load/figures.hh"
 #include "eval/relay_load/loopback.hh"
 #include "eval/relay_load/probe.hh"
+#include "eval/relay_load/quantile.hh"
 #include "eval/relay_load/relay_process.hh"
 #include "transport/base/check.hh"
 #include "transport/base/rng.hh"
@@ -169,6 +173,7 @@ class Load {
       const bool is_in = caller->machine.member() != nullptr && !caller->machine.closed();
       ++(is_in ? members_ : not_let_in_);
     }
+    collect_frames();
     if (options_.empties) {
       dismiss_all();
     }
@@ -236,16 +241,49 @@ class Load {
         continue;
       }
       sounds_.push_back(sound.delay);
-      turns_.resize(std::max(turns_.size(), turn_of(sound.captured) + 1));
-      turns_[turn_of(sound.captured)].push_back(sound.delay);
+      add(turns_, sound.captured, sound.delay);
     }
+  }
+
+  /// The delays of honest members' frames at each other.
+  void collect_frames() {
+    std::map<int, std::set<room::MemberNumber>> honest;
+    for (const auto& caller : callers_) {
+      if (const relay::ModelMember* member = caller->machine.member()) {
+        honest[caller->room].insert(member->number());
+      }
+    }
+    for (const auto& caller : callers_) {
+      const relay::ModelMember* member = caller->machine.member();
+      for (const relay::SeenFrame& frame :
+           member != nullptr ? std::span{member->shown()} : std::span<const relay::SeenFrame>{}) {
+        if (frame.captured >= *counting_since_ && frame.captured < *ended_ &&
+            honest[caller->room].contains(frame.from)) {
+          add(frame_turns_, frame.captured, frame.shown - frame.captured);
+        }
+      }
+    }
+  }
+
+  void add(std::vector<std::vector<Duration>>& turns, TimePoint at, Duration delay) const {
+    turns.resize(std::max(turns.size(), turn_of(at) + 1));
+    turns[turn_of(at)].push_back(delay);
   }
 
   HostileResult hostile_result() {
     HostileResult result{.datagrams_sent = hostile_->datagrams_sent(),
                          .joins_begun = hostile_->joins_begun(),
                          .refused = refusals(metrics_before_, metrics_after_)};
-    compare_turns(turns_, result);
+    Comparison sounds = compare_turns(turns_, 0.99);
+    result.calm = delay_of(sounds.calm);
+    result.attacked = delay_of(sounds.attacked);
+    result.p99_growth = sounds.growth;
+    result.pairs = sounds.pairs;
+    constexpr double kFrameShare = 0.95;
+    Comparison frames = compare_turns(frame_turns_, kFrameShare);
+    result.frames_calm = quantile(frames.calm, kFrameShare);
+    result.frames_attacked = quantile(frames.attacked, kFrameShare);
+    result.frames_growth = frames.growth;
     return result;
   }
 
@@ -308,6 +346,7 @@ class Load {
   double streams_ = 0;
   std::vector<Duration> sounds_;
   std::vector<std::vector<Duration>> turns_;
+  std::vector<std::vector<Duration>> frame_turns_;
   std::vector<RelayedDatagram> traffic_;
   runtime::EventLoop::Timer ticks_{loop_, [this] { tick(); }};
 };

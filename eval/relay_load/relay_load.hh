@@ -42,15 +42,24 @@ struct RelayLoadOptions {
 struct SoundDelay {
   std::optional<Duration> p50{}, p99{}, p999{};
 };
+/// A quantile in an interval with attack divided by the same in the interval before it, over all
+/// such pairs: the median, and the range of the middle half.
+struct Growth {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+};
 /// An attack, and its effect on other rooms.
 struct HostileResult {
   uint64_t datagrams_sent = 0;
   uint64_t joins_begun = 0;
   SoundDelay calm{};      ///< all intervals without attack
   SoundDelay attacked{};  ///< all intervals with attack
-  /// The p99 of an interval with attack divided by that of the interval before it: the median over
-  /// all pairs.
-  double p99_growth = 0;
+  Growth p99_growth{};
+  /// The p95 of the delay of honest members' frames in all rooms, the attacked one included: from
+  /// capture to display, encoder and decoder left out.
+  std::optional<Duration> frames_calm{}, frames_attacked{};
+  Growth frames_growth{};
   int pairs = 0;
   /// What the relay refused meanwhile, by the names in its metrics.
   std::map<std::string, uint64_t> refused{};

@@ -113,6 +113,9 @@ TEST_P(Hostility, IsRejectedAndCountedAndDisconnectsNoMember) {
   EXPECT_GT(done, 0.1 * GetParam().per_s * attacked_s);
   EXPECT_GE(result.hostile->pairs, 2);
   EXPECT_TRUE(result.hostile->attacked.p99);
+  ASSERT_TRUE(result.hostile->frames_calm && result.hostile->frames_attacked);
+  EXPECT_GT(*result.hostile->frames_calm, 0ms);
+  EXPECT_GT(result.hostile->frames_growth.median, 0);
   for (const std::string& reason : GetParam().reasons) {
     EXPECT_GE(result.hostile->refused.contains(reason) ? result.hostile->refused.at(reason) : 0,
               GetParam().least)

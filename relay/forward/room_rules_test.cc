@@ -327,6 +327,30 @@ TEST(RoomLimit, SecretsBeyondTheirRateAreNotForwarded) {
   EXPECT_EQ(share(3), 10U);
 }
 
+TEST(RoomLimit, CardsBeyondTheirRateAreNotForwardedButTheLast) {
+  RoomBench bench;
+  const room::MemberNumber from = bench.join();
+  const room::MemberNumber to = bench.join();
+  bench.run_until(kTimeZero + 2s);
+  const auto mark_of = [](uint32_t i) { return "card " + std::to_string(i) + "."; };
+  constexpr uint32_t kSeconds = 5;
+  constexpr uint32_t kCards = 40 * kSeconds;  // fewer than control messages are allowed
+  for (uint32_t i = 0; i < kCards; ++i) {
+    bench.say(from, room::Card{.revision = 100 + i, .sealed = marked(mark_of(i))});
+    bench.run_until(bench.now + 25ms);
+  }
+  bench.run_until(bench.now + 1s);
+  EXPECT_EQ(bench.room.stats().control_over_limit, 0U);
+  uint32_t forwarded = 0;
+  for (uint32_t i = 0; i < kCards; ++i) {
+    forwarded += bench.was_sent(to, mark_of(i)) ? 1 : 0;
+  }
+  const auto allowed = static_cast<uint32_t>(RoomOptions{}.cards_per_second) * (kSeconds + 2);
+  EXPECT_LE(forwarded, allowed);
+  EXPECT_GE(forwarded, allowed / 2);
+  EXPECT_TRUE(bench.was_sent(to, mark_of(kCards - 1)));
+}
+
 TEST(RoomLimit, LinesOfChatBeyondTheirRateAreNotForwarded) {
   RoomBench bench{{.chats_per_second = 1, .member_chat_burst = 2s}};
   const room::MemberNumber from = bench.join_without_camera();

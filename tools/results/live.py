@@ -4,13 +4,14 @@ A live block states its date, machine and spread. Written again, it shows what t
 it: one run after the other, so that the spread can be seen.
 """
 
+import json
 import os
 import re
 import subprocess
 import time
 
 from lab import Failed
-from tables import table
+from tables import markdown, number, table, wrap
 
 RUNS = 3
 
@@ -67,6 +68,42 @@ live("tunnel-live", "eval-cellsim-test --gtest_filter='LiveTunnelMeasured*'", ke
 HOSTILE = ("noise", "proof", "slow-join", "half-open", "proof-spread", "half-open-spread", "replay", "flood", "forged")
 live("relay-hostile", *(f"cress-eval relay-load --rooms 4 --members 3 --hostile {kind} --duration 45s --first"
                         for kind in HOSTILE), runs=2, cost="15 min")
+INSIDERS = ("idle", "ghost", "ping-flood", "decoder-bomb", "card-storm", "roam-storm")
+
+
+@table("relay-insiders", kind="live", cost="13 min")
+def relay_insiders(lab):
+    """Of each kind one run of twelve pairs; `idle`, a member that does nothing wrong, shows the error."""
+    began, where, rows = time.strftime("%Y-%m-%d"), machine(), []
+    for kind in INSIDERS:
+        # Not first as a whole: then the members and the attacker would go before the relay.
+        command = [str(lab.bin / "cress-eval"), "relay-load", "--rooms", "4", "--members", "3", "--hostile", kind,
+                   "--duration", "125s", "--first", "--json"]
+        done = subprocess.run(command, cwd=lab.root, text=True, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(command)} returned {done.returncode}: {done.stderr}")
+        result = json.loads(done.stdout)
+        hostile = result["hostile"]
+
+        def growth(of):
+            return "{:+.0f} % ({:+.0f} to {:+.0f})".format(*(100 * (of[key] - 1) for key in ("median", "low", "high")))
+
+        def delays(of):
+            return " / ".join(number(of[key], 2) for key in ("p50_ms", "p99_ms", "p999_ms"))
+
+        refused = sum(count for reason, count in hostile["refused"].items() if reason.endswith("over_limit"))
+        rows.append([f"`{kind}`", delays(hostile["calm"]), delays(hostile["attacked"]), growth(hostile["p99_growth"]),
+                     f"{number(hostile['frames_calm_p95_ms'], 2)}, {number(hostile['frames_attacked_p95_ms'], 2)}",
+                     growth(hostile["frames_p95_growth"]),
+                     f"{number(result['resident_begin_bytes'] / 1e6, 1)} → {number(result['resident_most_bytes'] / 1e6, 1)}",
+                     number(refused)])
+    said = wrap(f"Measured {began}, {where}, after {os.getloadavg()[0]:.1f}; relay and probe scheduled first. "
+                "One run a row; growth is the median of twelve pairs of five seconds, and the middle half of them.")
+    return said + "\n" + markdown(
+        ["kind", "p50 / p99 / p99.9 of audio quiet, ms", "under attack", "p99 grows", "p95 of frames quiet, attacked, ms",
+         "it grows", "memory, MB", "beyond limits"], rows)
+
+
 live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73s "
      "--first", runs=1, cost="2 min")
 live("relay-load", *(f"cress-eval relay-load --rooms {rooms} --members 5 --duration 14s --skip 4s --first --against-turn"

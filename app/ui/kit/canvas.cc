@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "transport/process/hidden_text.hh"
+
 namespace cress::ui {
 namespace {
 
@@ -220,6 +222,7 @@ void Canvas::text(const Rect& rect, Font font, Color color, std::string_view tex
   const float height = kPoints[static_cast<size_t>(font)];
   list_.AddText(fonts_[font], size(font), to_imgui({x, rect.center().y - height / 2}),
                 packed(color), shown.data(), shown.data() + shown.size());
+  runtime::wipe_text(shown);  // it may be a link
 }
 
 float Canvas::paragraph(const Rect& rect, Font font, Color color, std::string_view text) {

@@ -9,13 +9,20 @@
 #include "app/ui/kit/theme.hh"
 
 namespace cress::ui {
+namespace {
 
-std::optional<QrCode> qr_code(const std::string& text) {
-  if (text.empty() || text.find('\0') != std::string::npos) {
+constexpr size_t kBytesMax = 2331;  // of the largest code at level M (ISO/IEC 18004, table 7)
+
+}  // namespace
+
+std::optional<QrCode> qr_code(std::string_view text) {
+  if (text.empty() || text.find('\0') != std::string_view::npos || text.size() > kBytesMax) {
     return std::nullopt;
   }
   const std::unique_ptr<QRcode, void (*)(QRcode*)> encoded{
-      QRcode_encodeString8bit(text.c_str(), 0, QR_ECLEVEL_M), &QRcode_free};
+      QRcode_encodeData(static_cast<int>(text.size()),
+                        reinterpret_cast<const unsigned char*>(text.data()), 0, QR_ECLEVEL_M),
+      &QRcode_free};
   if (encoded == nullptr) {
     return std::nullopt;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/ui/kit/canvas.hh"
@@ -19,7 +19,7 @@ struct QrCode {
 
 /// The smallest code of `text`, with error correction of level M (15 %). nullopt: too long for one
 /// (over 2331 bytes), empty, or with a NUL.
-std::optional<QrCode> qr_code(const std::string& text);
+std::optional<QrCode> qr_code(std::string_view text);
 
 /// As large as `box` allows, at its left: dark on light whatever the theme, because readers expect
 /// that, in a light margin of four modules (§6.3.8).

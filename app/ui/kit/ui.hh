@@ -11,6 +11,7 @@
 
 #include "app/ui/kit/canvas.hh"
 #include "app/ui/kit/controls.hh"
+#include "app/ui/kit/hidden_input.hh"
 #include "app/ui/kit/qr_code.hh"
 #include "app/ui/kit/theme.hh"
 #include "app/ui/model/call_view.hh"
@@ -46,7 +47,7 @@ struct UiState {
   float menu_scroll = 0;
   float wheel = 0;  ///< scrolled since the last frame, in lines
 
-  std::array<char, kLinkBytesMax> link{};
+  HiddenInput link{kLinkBytesMax};
   std::array<char, kNameBytesMax> name{};
   std::array<char, kRelayBytesMax> relay{};
   std::array<char, kRoomNameBytesMax> room_name{};
@@ -58,8 +59,8 @@ struct UiState {
   std::optional<TimePoint> last_at;  ///< time of the frame before, for animations
   TimePoint active_at{};             ///< the user's last input
   std::optional<TimePoint> copied_at;
-  std::optional<ShowTiles> tiles;  ///< in a room: the last reported value
-  std::string code_text{};         ///< of which `code` is the QR code
+  std::optional<ShowTiles> tiles;   ///< in a room: the last reported value
+  runtime::HiddenText code_text{};  ///< of which `code` is the QR code
   std::optional<QrCode> code{};
   bool copies_link = false;    ///< the link is to be put into the clipboard after this frame
   bool copies_access = false;  ///< what a new room's relay needs, likewise

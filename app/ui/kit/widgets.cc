@@ -215,6 +215,13 @@ Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::str
   return {.changed = changed, .entered = state.activated};
 }
 
+Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
+                 const char* hint, HiddenInput& text) {
+  return text.edit(ImGui::GetID(("##" + id).c_str()), [&](std::span<char> clear) {
+    return text_field(ui, rect, id, label, hint, clear);
+  });
+}
+
 void clear_text(std::span<char> text) {
   text[0] = '\0';
   ImGui::ClearActiveID();  // it has a copy of its own while it is active

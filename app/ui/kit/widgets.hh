@@ -65,6 +65,9 @@ struct Typed {
 /// clear_text.
 Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
                  const char* hint, std::span<char> text);
+/// The same; the text is masked again when it has been drawn.
+Typed text_field(Ui& ui, const Rect& rect, const std::string& id, const std::string& label,
+                 const char* hint, HiddenInput& text);
 
 /// Empties a field that is being typed into.
 void clear_text(std::span<char> text);

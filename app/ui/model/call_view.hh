@@ -13,6 +13,7 @@
 #include "media/frame/picture.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/process/hidden_text.hh"
 
 namespace cress::ui {
 
@@ -134,7 +135,7 @@ struct CallView {
   bool full_screen = false;
 
   /// While waiting, in a call or room made here, and in a room: the link that others need to join.
-  std::string link;
+  runtime::HiddenText link;
   /// A sentence about who cannot use that link; empty: everybody can.
   std::string link_warning;
   NewRoom new_room;

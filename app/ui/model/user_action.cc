@@ -9,7 +9,9 @@ struct Describe {
   std::string operator()(const MakeRoom& a) const {
     return "make room " + a.name + " at " + a.relay;
   }
-  std::string operator()(const Join& a) const { return "join " + a.link; }
+  std::string operator()(const Join& a) const {
+    return "join " + std::string{a.link.reveal().view()};
+  }
   std::string operator()(const CopyLink&) const { return "copy link"; }
   std::string operator()(const Mute&) const { return "mute"; }
   std::string operator()(const Unmute&) const { return "unmute"; }

@@ -20,7 +20,7 @@ struct MakeRoom {
 };
 /// `link`: as typed or pasted, without spaces around it; not validated.
 struct Join {
-  std::string link;
+  runtime::HiddenText link;
   friend bool operator==(const Join&, const Join&) = default;
 };
 /// The link is already in the clipboard.

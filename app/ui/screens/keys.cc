@@ -9,12 +9,6 @@ namespace {
 
 bool has_devices(Screen screen) { return screen != Screen::kEnded; }
 
-void put(std::span<char> into, std::string_view text) {
-  const size_t length = std::min(text.size(), into.size() - 1);
-  std::copy_n(text.begin(), length, into.begin());
-  into[length] = '\0';
-}
-
 }  // namespace
 
 void Keys::ask(UserAction action) {
@@ -51,7 +45,7 @@ void Keys::handle_up(const Key& key) {
 }
 
 bool Keys::handle_down(TimePoint now, const Key& key, const CallView& view,
-                       const std::string& clipboard) {
+                       std::string_view clipboard) {
   switch (key.name) {
     case Key::Name::kTab:
       controls_.move_focus(now, key.shift);
@@ -107,7 +101,7 @@ bool Keys::handle_space(const Key& key, const CallView& view) {
   return true;
 }
 
-bool Keys::handle_control(const Key& key, const CallView& view, const std::string& clipboard) {
+bool Keys::handle_control(const Key& key, const CallView& view, std::string_view clipboard) {
   if (key.repeated) {
     return !is_typing();
   }
@@ -140,7 +134,7 @@ bool Keys::handle_control(const Key& key, const CallView& view, const std::strin
       if (is_typing() || view.screen != Screen::kStart) {
         return false;
       }
-      put(state_.link, trimmed(clipboard));
+      state_.link.put(trimmed(clipboard));
       controls_.set_focus("link", false);
       return true;
     default:

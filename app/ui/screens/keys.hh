@@ -36,8 +36,7 @@ class Keys {
 
   /// `clipboard`: the text that Ctrl+V would paste. Returns whether the key was used; otherwise it
   /// goes into the text field that has the focus, if any.
-  bool handle_down(TimePoint now, const Key& key, const CallView& view,
-                   const std::string& clipboard);
+  bool handle_down(TimePoint now, const Key& key, const CallView& view, std::string_view clipboard);
   void handle_up(const Key& key);
   /// The window has lost the keyboard focus: a held Space is released.
   void handle_focus_lost();
@@ -47,7 +46,7 @@ class Keys {
  private:
   void ask(UserAction action);
   bool is_typing() const;
-  bool handle_control(const Key& key, const CallView& view, const std::string& clipboard);
+  bool handle_control(const Key& key, const CallView& view, std::string_view clipboard);
   bool handle_letter(char letter, const CallView& view);
   bool handle_space(const Key& key, const CallView& view);
   void escape(const CallView& view);

@@ -82,7 +82,8 @@ TEST(KeysModel, EffectsOfKeysAreAsCommitted) {
                        (used ? " used" : "") + (state.panel_open ? " panel" : "") + " menu " +
                        std::to_string(static_cast<int>(state.menu)) + state.menu_owner + " focus " +
                        (controls.focused() != nullptr ? controls.focused()->id : "-") +
-                       (controls.shows_ring() ? " ring" : "") + " " + state.link.data() +
+                       (controls.shows_ring() ? " ring" : "") + " " +
+                       std::string{state.link.reveal().view()} +
                        (state.copies_link ? " copies" : "") + " " +
                        std::to_string(std::lround(arrow.x)) + std::to_string(std::lround(arrow.y));
     state.copies_link = false;
@@ -92,7 +93,7 @@ TEST(KeysModel, EffectsOfKeysAreAsCommitted) {
     actions.clear();
     all += line + "\n";
     if (rng.chance(0.05)) {
-      state.link = {};
+      state.link.clear();
       state.menu = Menu::kNone;
       controls.clear_focus();
     }

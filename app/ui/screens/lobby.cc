@@ -36,7 +36,7 @@ void draw_join(Ui& ui, Rect& column) {
   row.cut_right(10);
   const bool entered =
       text_field(ui, row, "link", "Link of the call or room", "cress://…", ui.state.link).entered;
-  const std::string link = typed_link(ui.state);
+  const runtime::HiddenText link = typed_link(ui.state);
   const bool joined = button(ui, press,
                              {.id = "join",
                               .label = "Join",
@@ -46,7 +46,7 @@ void draw_join(Ui& ui, Rect& column) {
   if ((entered || joined) && !link.empty()) {
     ui.ask(Join{link});
   }
-  const bool odd = link.empty() && !trimmed(ui.state.link.data()).empty();
+  const bool odd = link.empty() && !trimmed(ui.state.link.reveal().view()).empty();
   if (!is_low(ui) || odd) {
     box.cut_top(6);
     ui.canvas.text(box.cut_top(18), Font::kSmall, odd ? ui.theme.warning_text : ui.theme.text_muted,
@@ -108,7 +108,7 @@ void draw_waiting(Ui& ui, Rect column) {
     column.cut_top(height + kGap);
   }
   Rect box = card(ui, column, 136);
-  link_box(ui, box.cut_top(kField), ui.view.link);
+  link_box(ui, box.cut_top(kField), ui.view.link.reveal().view());
   box.cut_top(12);
   Rect row = box.cut_top(kField);
   const Rect cancel = row.cut_right(104);
@@ -237,11 +237,12 @@ void draw_self(Ui& ui, Rect column) {
 
 }  // namespace
 
-std::string typed_link(const UiState& state) {
-  const std::string_view text = trimmed(state.link.data());
+runtime::HiddenText typed_link(const UiState& state) {
+  const runtime::ClearText clear = state.link.reveal();
+  const std::string_view text = trimmed(clear.view());
   constexpr std::string_view kScheme = "cress://";
-  return text.starts_with(kScheme) && text.size() > kScheme.size() ? std::string{text}
-                                                                   : std::string{};
+  const bool is_link = text.starts_with(kScheme) && text.size() > kScheme.size();
+  return is_link ? runtime::HiddenText{text} : runtime::HiddenText{};
 }
 
 void draw_lobby(Ui& ui) {

@@ -43,7 +43,7 @@ void relay_field(Ui& ui, Rect row, const char* hint) {
   }
 }
 
-void link_box(Ui& ui, const Rect& rect, const std::string& text) {
+void link_box(Ui& ui, const Rect& rect, std::string_view text) {
   ui.canvas.fill(rect, ui.theme.raised, 10);
   ui.canvas.text(rect.inset(12, 0), Font::kBody, ui.theme.text, text);
 }
@@ -62,7 +62,7 @@ void draw_link_code(Ui& ui, const Rect& box) {
   constexpr float kReadable = 120;
   if (ui.state.code_text != ui.view.link) {
     ui.state.code_text = ui.view.link;
-    ui.state.code = qr_code(ui.view.link);
+    ui.state.code = qr_code(ui.view.link.reveal().view());
   }
   if (ui.state.code && box.height >= kReadable) {
     draw_qr_code(ui.canvas, *ui.state.code, box);

@@ -28,7 +28,7 @@ void show_known(const Ui& ui, const char* id, const std::string& known, std::spa
 /// The relay at which calls and rooms begin.
 void relay_field(Ui& ui, Rect row, const char* hint);
 /// A text to be copied, on one line.
-void link_box(Ui& ui, const Rect& rect, const std::string& text);
+void link_box(Ui& ui, const Rect& rect, std::string_view text);
 /// Says for a moment that it was done. True when it was pressed.
 bool copy_button(Ui& ui, const Rect& rect, Button button, const std::optional<TimePoint>& copied);
 /// The view's link for a camera, where `box` is large enough for one that can be read.

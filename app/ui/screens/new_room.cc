@@ -59,7 +59,7 @@ void draw_plan(Ui& ui, Rect column) {
 }
 
 /// A title, a text, and a button that copies the text. True when it was pressed.
-bool draw_text(Ui& ui, Rect& box, const char* title, const std::string& text, Button copy,
+bool draw_text(Ui& ui, Rect& box, const char* title, std::string_view text, Button copy,
                const std::optional<TimePoint>& copied) {
   ui.canvas.text(box.cut_top(20), Font::kStrong, ui.theme.text, title);
   box.cut_top(4);
@@ -84,7 +84,7 @@ void draw_made(Ui& ui, Rect column) {
   const float words =
       ui.canvas.paragraph_height(Font::kSmall, kWhatFor, column.width - 2 * kCardSide);
   Rect box = card(ui, column, 182 + words);
-  if (draw_text(ui, box, "Its link, for the members alone", ui.view.link,
+  if (draw_text(ui, box, "Its link, for the members alone", ui.view.link.reveal().view(),
                 {.id = "copy", .label = "Copy", .tip = "Copy the link (Ctrl+C)"},
                 ui.state.copied_at)) {
     ui.state.copies_link = true;

@@ -9,7 +9,7 @@ namespace cress::ui {
 void draw_lobby(Ui& ui);
 
 /// The link in the text field without spaces; empty if it does not look like one.
-std::string typed_link(const UiState& state);
+runtime::HiddenText typed_link(const UiState& state);
 
 /// The call: the other person, with the own picture as a movable inset, or a room's members; the
 /// row of buttons, which disappears while there is video and no input; the status sentence; the

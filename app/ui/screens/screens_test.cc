@@ -218,9 +218,7 @@ const std::vector<Notice> kNotices{{1, Tone::kNote, "Anna Lindqvist shares a scr
                                     "list of cameras below your own picture."},
                                    {4, Tone::kTrouble, "No microphone."}};
 
-void type_link(Sight& sight, const char* text) {
-  std::strncpy(sight.state.link.data(), text, kLinkBytesMax - 1);
-}
+void type_link(Sight& sight, const char* text) { sight.state.link.put(text); }
 
 std::vector<Scene> lobby_scenes() {
   std::vector<Scene> scenes;
