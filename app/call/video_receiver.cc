@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
 
 namespace cress::app {
@@ -71,31 +72,68 @@ void VideoReceiver::handle_frame(TimePoint now, media::EncodedFrame frame) {
 
 void VideoReceiver::decode_ready(TimePoint now) {
   now_ = now;
-  clock_.handle_timeout(now);
-  while (const auto frame = clock_.poll_decode(now)) {
+  if (!hands_out_work_) {
+    clock_.handle_timeout(now);
+  }
+  while (work_ == nullptr) {
+    auto frame = clock_.poll_decode(now);
+    if (!frame) {
+      break;
+    }
     if (!is_within_budget(now, frame->data)) {
       ++stats_.frames_over_budget;
       decoder_failed_ = true;  // its references are incomplete now
       clock_.handle_decode_failure(now);
       continue;
     }
-    const auto picture = decoder_.decode(frame->data);
-    decoder_failed_ = !picture;
-    if (!picture) {
-      ++stats_.frames_undecodable;
-      clock_.handle_decode_failure(now);
-      continue;
+    work_ = std::make_shared<DecodeWork>(*std::move(frame), decoder_);
+    if (!hands_out_work_) {
+      work_->run();
+      finish_decoding(now);
     }
-    note_decoded(frame->id);
-    if (*picture != nullptr) {
-      decoded_.push_back({frame->id, frame->capture_time, display_time(now, frame->capture_time),
-                          frame->size(), *picture});
-    }
+  }
+  // While the decoder is busy, frames wait for it: their references may be among them.
+  if (hands_out_work_ && work_ == nullptr) {
+    clock_.handle_timeout(now);
   }
   if (!clock_.needs_key_frame()) {
     stuck_since_.reset();
   } else if (!stuck_since_) {
     stuck_since_ = now;
+  }
+}
+
+void VideoReceiver::finish_decoding(TimePoint now) {
+  const std::shared_ptr<DecodeWork> work = std::exchange(work_, nullptr);
+  is_work_out_ = false;
+  check(work->outcome().has_value(), "VideoReceiver: work comes back after it was run");
+  const DecodeWork::Outcome& picture = *work->outcome();
+  decoder_failed_ = !picture;
+  if (!picture) {
+    ++stats_.frames_undecodable;
+    clock_.handle_decode_failure(now);
+    return;
+  }
+  const media::EncodedFrame& frame = work->frame();
+  note_decoded(frame.id);
+  if (*picture != nullptr) {
+    decoded_.push_back({frame.id, frame.capture_time, display_time(now, frame.capture_time),
+                        frame.size(), *picture});
+  }
+}
+
+std::shared_ptr<DecodeWork> VideoReceiver::poll_decode_work() {
+  if (is_work_out_) {
+    return nullptr;
+  }
+  is_work_out_ = work_ != nullptr;
+  return work_;
+}
+
+void VideoReceiver::handle_decoded(TimePoint now, const DecodeWork& work) {
+  if (&work == work_.get()) {
+    finish_decoding(now);
+    decode_ready(now);
   }
 }
 
@@ -126,7 +164,8 @@ bool VideoReceiver::needs_key_frame() const {
 TimePoint VideoReceiver::poll_timeout() const {
   const auto waits = std::ranges::find_if(
       decoded_, [this](const ShownFrame& frame) { return frame.shown > now_; });
-  return std::min(clock_.poll_timeout(), waits == decoded_.end() ? kNever : waits->shown);
+  return std::min(work_ != nullptr ? kNever : clock_.poll_timeout(),
+                  waits == decoded_.end() ? kNever : waits->shown);
 }
 
 std::optional<ShownFrame> VideoReceiver::poll_shown() {
