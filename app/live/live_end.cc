@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "transport/base/check.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/own_address.hh"
 
@@ -30,6 +31,7 @@ LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
       machine_(std::move(machine)),
       socket_(clock, options.socket),
       driver_({clock, loop, socket_, *machine_}),
+      decoder_(loop, kDecodingMax),
       ticks_(loop, [this] { tick(); }),
       goodbye_(loop, [this] { tell_end(); }),
       map_towards_(options.map_towards),
@@ -149,7 +151,25 @@ TimePoint LiveEnd::note_shown(TimePoint captured) {
   return shown;
 }
 
+void LiveEnd::hand_out_decoding() {
+  while (decoding_ < kDecodingMax) {
+    const std::shared_ptr<app::DecodeWork> work = machine_->poll_decode_work();
+    if (work == nullptr) {
+      return;
+    }
+    ++decoding_;
+    check(
+        decoder_.add([work] { work->run(); },
+                     [this, work] {
+                       --decoding_;
+                       wake([this, &work](TimePoint now) { machine_->handle_decoded(now, *work); });
+                     }),
+        "LiveEnd: fewer frames are with the decoder than its thread accepts");
+  }
+}
+
 void LiveEnd::drained(TimePoint now) {
+  hand_out_decoding();  // first: the decoder works during the rest
   take_events(now);
   meter_.handle_drained(now, machine_->connection().stats());
   take_shown();
