@@ -11,30 +11,39 @@
 
 namespace cress::app {
 
-/// One frame that a VideoReceiver wants decoded. Threads: run() may be called in any; while it runs
-/// nothing else may be called. The receiver may go meanwhile.
+/// The decoder of a VideoReceiver: of the thread that runs its work.
+struct FrameDecoder {
+  media::Vp8Decoder vp8{};
+  bool is_broken = false;  ///< by a frame that it could not decode: only a key frame helps
+};
+
+/// One frame that a VideoReceiver wants decoded. The work of one receiver is run in order, each
+/// once. Threads: run() may be called in another, one for all work of a receiver, and what it
+/// computed is read when it has returned. The receiver may go meanwhile.
 class DecodeWork {
  public:
   using Outcome = Result<media::PicturePtr, media::DecodeError>;
 
-  DecodeWork(media::EncodedFrame frame, std::weak_ptr<media::Vp8Decoder> decoder)
+  DecodeWork(media::EncodedFrame frame, std::weak_ptr<FrameDecoder> decoder)
       : frame_(std::move(frame)), decoder_(std::move(decoder)) {}
 
-  /// Decodes, once; does nothing if the receiver, and with it the decoder, has gone before.
+  /// Decodes; does nothing if the receiver has gone, or if an earlier frame broke its decoder.
   void run() {
-    if (const auto decoder = decoder_.lock()) {
-      outcome_ = decoder->decode(frame_.data);
+    const auto decoder = decoder_.lock();
+    if (decoder && (frame_.key_frame || !decoder->is_broken)) {
+      outcome_ = decoder->vp8.decode(frame_.data);
+      decoder->is_broken = !*outcome_;
     }
   }
 
   const media::EncodedFrame& frame() const { return frame_; }
-  /// See Vp8Decoder::decode; nullopt before run().
+  /// See Vp8Decoder::decode; nullopt: not decoded.
   const std::optional<Outcome>& outcome() const { return outcome_; }
 
  private:
   media::EncodedFrame frame_;
   // Not owned: what waits for a receiver that has gone costs no time.
-  std::weak_ptr<media::Vp8Decoder> decoder_;
+  std::weak_ptr<FrameDecoder> decoder_;
   std::optional<Outcome> outcome_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
 
 namespace cress::app {
@@ -75,7 +74,7 @@ void VideoReceiver::decode_ready(TimePoint now) {
   if (!hands_out_work_) {
     clock_.handle_timeout(now);
   }
-  while (work_ == nullptr) {
+  while (work_.size() < kWorkMax) {
     auto frame = clock_.poll_decode(now);
     if (!frame) {
       break;
@@ -86,14 +85,15 @@ void VideoReceiver::decode_ready(TimePoint now) {
       clock_.handle_decode_failure(now);
       continue;
     }
-    work_ = std::make_shared<DecodeWork>(*std::move(frame), decoder_);
+    decoder_failed_ = false;  // after a failure this is a key frame
+    work_.push_back(std::make_shared<DecodeWork>(*std::move(frame), decoder_));
     if (!hands_out_work_) {
-      work_->run();
+      work_.front()->run();
       finish_decoding(now);
     }
   }
-  // While the decoder is busy, frames wait for it: their references may be among them.
-  if (hands_out_work_ && work_ == nullptr) {
+  // Otherwise frames wait for the decoder: their references may be among them.
+  if (hands_out_work_ && work_.size() < kWorkMax) {
     clock_.handle_timeout(now);
   }
   if (!clock_.needs_key_frame()) {
@@ -104,14 +104,19 @@ void VideoReceiver::decode_ready(TimePoint now) {
 }
 
 void VideoReceiver::finish_decoding(TimePoint now) {
-  const std::shared_ptr<DecodeWork> work = std::exchange(work_, nullptr);
-  is_work_out_ = false;
-  check(work->outcome().has_value(), "VideoReceiver: work comes back after it was run");
+  const std::shared_ptr<DecodeWork> work = *take_front(work_);
+  if (!work->outcome()) {
+    return;  // the frame that broke the decoder came back before
+  }
   const DecodeWork::Outcome& picture = *work->outcome();
-  decoder_failed_ = !picture;
   if (!picture) {
     ++stats_.frames_undecodable;
-    clock_.handle_decode_failure(now);
+    const bool is_mended =
+        std::ranges::any_of(work_, [](const auto& later) { return later->frame().key_frame; });
+    if (!is_mended) {
+      decoder_failed_ = true;
+      clock_.handle_decode_failure(now);
+    }
     return;
   }
   const media::EncodedFrame& frame = work->frame();
@@ -123,15 +128,12 @@ void VideoReceiver::finish_decoding(TimePoint now) {
 }
 
 std::shared_ptr<DecodeWork> VideoReceiver::poll_decode_work() {
-  if (is_work_out_) {
-    return nullptr;
-  }
-  is_work_out_ = work_ != nullptr;
-  return work_;
+  return work_out_ < work_.size() ? work_[work_out_++] : nullptr;
 }
 
 void VideoReceiver::handle_decoded(TimePoint now, const DecodeWork& work) {
-  if (&work == work_.get()) {
+  if (work_out_ > 0 && work_.front().get() == &work) {
+    --work_out_;
     finish_decoding(now);
     decode_ready(now);
   }
@@ -164,7 +166,7 @@ bool VideoReceiver::needs_key_frame() const {
 TimePoint VideoReceiver::poll_timeout() const {
   const auto waits = std::ranges::find_if(
       decoded_, [this](const ShownFrame& frame) { return frame.shown > now_; });
-  return std::min(work_ != nullptr ? kNever : clock_.poll_timeout(),
+  return std::min(work_.size() == kWorkMax ? kNever : clock_.poll_timeout(),
                   waits == decoded_.end() ? kNever : waits->shown);
 }
 

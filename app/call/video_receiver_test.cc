@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -106,6 +108,12 @@ std::vector<media::EncodedFrame> moving_frames(uint32_t count) {
                       .data = encoder.encode(*camera.picture(id)).data});
   }
   return frames;
+}
+
+media::EncodedFrame key_frame(uint32_t id) {
+  auto key = moving_frames(1)[0];
+  key.id = key.reference_id = id;
+  return key;
 }
 
 /// A receiver, stepped as a Driver does; `decoding`: the time each frame takes, nullopt: decoded at
@@ -213,55 +221,61 @@ TEST(VideoReceiver, FramesThatWaitForASlowDecoderAreBounded) {
     slow.handle_frame(kTimeZero, frame);
   }
   EXPECT_TRUE(slow.receiver().needs_key_frame()) << "the oldest were dropped";
-  auto key = moving_frames(1)[0];
-  key.id = key.reference_id = 200;
-  slow.handle_frame(kTimeZero, key);
-  slow.run_until(kTimeZero + 3s);
-  ASSERT_EQ(slow.shown.size(), 2U);
+  slow.handle_frame(kTimeZero, key_frame(200));
+  slow.run_until(kTimeZero + 20s);
+  ASSERT_EQ(slow.shown.size(), VideoReceiver::kWorkMax + 1);
   EXPECT_EQ(slow.shown.back().frame_id, 200U) << "it makes those before it useless";
   EXPECT_FALSE(slow.receiver().needs_key_frame());
 }
 
-TEST(VideoReceiver, OneFrameIsOutAndTheReceiverSleepsUntilItReturns) {
-  const auto frames = moving_frames(2);
+/// All that the receiver hands out now, which must be the frames from `first_id` on.
+std::vector<std::shared_ptr<DecodeWork>> all_work(VideoReceiver& receiver, uint32_t first_id) {
+  std::vector<std::shared_ptr<DecodeWork>> all;
+  while (auto work = receiver.poll_decode_work()) {
+    EXPECT_EQ(work->frame().id, first_id + all.size());
+    all.push_back(std::move(work));
+  }
+  return all;
+}
+
+TEST(VideoReceiver, EightFramesAreOutAndTheReceiverSleepsUntilOneReturns) {
   VideoReceiver receiver;
   receiver.hand_out_work();
   EXPECT_EQ(receiver.poll_decode_work(), nullptr);
-  receiver.handle_frame(kTimeZero, frames[0]);
-  receiver.handle_frame(kTimeZero, frames[1]);
-  const auto first = receiver.poll_decode_work();
-  ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first->frame().id, 0U);
-  EXPECT_EQ(receiver.poll_decode_work(), nullptr);
+  for (const auto& frame : moving_frames(10)) {
+    receiver.handle_frame(kTimeZero, frame);
+  }
+  const auto work = all_work(receiver, 0);
+  ASSERT_EQ(work.size(), 8U);
   EXPECT_EQ(receiver.poll_timeout(), kNever);
   EXPECT_FALSE(receiver.report()) << "not decoded yet";
-  first->run();
+  work[0]->run();
   receiver.handle_timeout(kTimeZero + 1s);
   EXPECT_FALSE(receiver.poll_shown()) << "its result has not come back";
-  receiver.handle_decoded(kTimeZero + 1s, *first);
+  receiver.handle_decoded(kTimeZero + 1s, *work[0]);
   EXPECT_EQ(receiver.report()->newest, 0U);
   EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 1s);
-  const auto second = receiver.poll_decode_work();
-  ASSERT_NE(second, nullptr);
-  EXPECT_EQ(second->frame().id, 1U);
-  receiver.handle_decoded(kTimeZero + 1s, *first);
+  EXPECT_EQ(all_work(receiver, 8).size(), 1U);
+  receiver.handle_decoded(kTimeZero + 1s, *work[0]);
   EXPECT_EQ(receiver.report()->newest, 0U) << "what comes back twice counts once";
+  EXPECT_EQ(receiver.poll_decode_work(), nullptr);
 }
 
-TEST(VideoReceiver, AMissingReferenceIsGivenUpOnceTheDecoderIsIdle) {
-  const auto frames = moving_frames(3);
+TEST(VideoReceiver, AMissingReferenceIsGivenUpOnceNoFrameWaitsForTheDecoder) {
   VideoReceiver receiver{Duration{}};
   receiver.hand_out_work();
-  for (const uint32_t id : {0U, 2U}) {
-    for (const auto& message : media::fragment(frames[id], DataSize{1'100})) {
-      receiver.handle_fragment(kTimeZero, message);
+  for (const auto& frame : moving_frames(10)) {
+    for (const auto& message : media::fragment(frame, DataSize{1'100})) {
+      if (frame.id != 8) {
+        receiver.handle_fragment(kTimeZero, message);
+      }
     }
   }
-  const auto work = receiver.poll_decode_work();
+  const auto work = all_work(receiver, 0);
   receiver.handle_timeout(kTimeZero + 300ms);
   EXPECT_FALSE(receiver.needs_key_frame());
-  work->run();
-  receiver.handle_decoded(kTimeZero + 300ms, *work);
+  work[0]->run();
+  receiver.handle_decoded(kTimeZero + 300ms, *work[0]);
   EXPECT_TRUE(receiver.needs_key_frame());
   EXPECT_EQ(receiver.poll_decode_work(), nullptr);
   EXPECT_EQ(receiver.poll_timeout(), kNever);
@@ -279,12 +293,39 @@ TEST(VideoReceiver, AFrameThatBreaksTheOtherThreadsDecoderNeedsAKeyFrame) {
   EXPECT_EQ(slow.receiver().stats().frames_undecodable, 1U);
   EXPECT_TRUE(slow.receiver().needs_key_frame());
   EXPECT_EQ(slow.shown.size(), 1U);
-  auto key = moving_frames(1)[0];
-  key.id = key.reference_id = 3;
-  slow.handle_frame(kTimeZero + 1s, key);
+  slow.handle_frame(kTimeZero + 1s, key_frame(3));
   slow.run_until(kTimeZero + 2s);
   EXPECT_FALSE(slow.receiver().needs_key_frame());
   EXPECT_EQ(slow.shown.size(), 2U);
+}
+
+std::vector<uint32_t> ids(const std::vector<ShownFrame>& shown) {
+  std::vector<uint32_t> all;
+  std::ranges::transform(shown, std::back_inserter(all), &ShownFrame::frame_id);
+  return all;
+}
+
+// Frame 1 is broken. The key frame is out before that is known, or comes when it is known and frame
+// 2 has not come back yet.
+TEST(VideoReceiver, AKeyFrameOnTheHeelsOfABrokenOneMendsTheVideo) {
+  for (const TimePoint key_at : {kTimeZero, kTimeZero + 25ms}) {
+    auto frames = moving_frames(6);
+    frames[1].data = {std::byte{1}};
+    frames[3] = key_frame(3);
+    Stepped slow{10ms};
+    for (const auto& frame : frames) {
+      if (frame.id < 5) {
+        slow.handle_frame(frame.id < 3 ? kTimeZero : key_at, frame);
+      }
+    }
+    slow.run_until(kTimeZero + 100ms);
+    slow.handle_frame(kTimeZero + 100ms, frames[5]);
+    slow.run_until(kTimeZero + 1s);
+    EXPECT_EQ(ids(slow.shown), (std::vector<uint32_t>{0, 3, 4, 5}));
+    EXPECT_EQ(slow.receiver().stats().frames_undecodable, 1U);
+    EXPECT_FALSE(slow.receiver().needs_key_frame());
+    EXPECT_EQ(slow.wanted_key_frame, key_at > kTimeZero);
+  }
 }
 
 TEST(VideoReceiver, HugeFramesBeyondTheBudgetAreNotHandedOut) {

@@ -55,9 +55,8 @@ struct LiveEndOutputs {
 /// events. Threads: the loop's, one that decodes, and those of the devices.
 class LiveEnd {
  public:
-  /// Frames with the decoder; further ones stay in the machine until one returns. One of each
-  /// member of the largest room fits.
-  static constexpr size_t kDecodingMax = 64;
+  /// Frames with the decoder, of all senders; further ones stay in the machine until one returns.
+  static constexpr size_t kDecodingMax = 512;
 
   virtual ~LiveEnd() = default;
 

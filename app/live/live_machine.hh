@@ -47,11 +47,12 @@ class LiveMachine : public Machine {
   /// Keep polling until is_finished().
   virtual void hang_up(TimePoint now) = 0;
   virtual std::optional<app::CodedVideo> poll_coded() = 0;
-  /// If the machine hands out its decoding: a received frame to be decoded in another thread and
-  /// returned; at most one of each sender is out. Null: none, for now.
+  /// If the machine hands out its decoding: a received frame to be decoded in another thread, one
+  /// for all of them, and returned; at most VideoReceiver::kWorkMax of each sender are out. Null:
+  /// none, for now.
   virtual std::shared_ptr<app::DecodeWork> poll_decode_work() = 0;
-  /// Work from poll_decode_work that has been run, with any delay: no effect if its sender has gone
-  /// meanwhile.
+  /// Work from poll_decode_work that has been run, in that order, with any delay: no effect if its
+  /// sender has gone meanwhile.
   virtual void handle_decoded(TimePoint now, const app::DecodeWork& work) = 0;
 
   virtual const secure::Connection& connection() const = 0;

@@ -8,8 +8,8 @@ namespace {
 
 using live::LiveEvent;
 
-static_assert(live::LiveEnd::kDecodingMax >= RoomMember::kOthersMax,
-              "members whose frames come later would wait for the others'");
+static_assert(live::LiveEnd::kDecodingMax >= RoomMember::kOthersMax * app::VideoReceiver::kWorkMax,
+              "or some members' frames would wait until others' need no place");
 
 SecureRoomOptions secure_options(const LiveRoomOptions& options) {
   SecureRoomOptions secure;

@@ -166,7 +166,7 @@ class RoomMember {
   std::optional<RoomEvent> poll_event();
   std::optional<app::CodedVideo> poll_coded();
   std::optional<RoomShown> poll_shown();
-  /// See app::VideoReceiver; of each other member one may be out.
+  /// See app::VideoReceiver.
   std::shared_ptr<app::DecodeWork> poll_decode_work();
   /// All others mixed, every 20 ms from the first audio on.
   std::optional<app::PlayedAudio> poll_played();
