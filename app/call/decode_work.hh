@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,8 +19,8 @@ struct FrameDecoder {
 };
 
 /// One frame that a VideoReceiver wants decoded. The work of one receiver is run in order, each
-/// once. Threads: run() may be called in another, one for all work of a receiver, and what it
-/// computed is read when it has returned. The receiver may go meanwhile.
+/// once. Threads: run() may be called in another, one for all work of a receiver; before
+/// is_done() the outcome is not read. The receiver may go meanwhile.
 class DecodeWork {
  public:
   using Outcome = Result<media::PicturePtr, media::DecodeError>;
@@ -34,7 +35,10 @@ class DecodeWork {
       outcome_ = decoder->vp8.decode(frame_.data);
       decoder->is_broken = !*outcome_;
     }
+    is_done_.store(true, std::memory_order_release);
   }
+  /// run() has returned. Threads: any.
+  bool is_done() const { return is_done_.load(std::memory_order_acquire); }
 
   const media::EncodedFrame& frame() const { return frame_; }
   /// See Vp8Decoder::decode; nullopt: not decoded.
@@ -45,6 +49,7 @@ class DecodeWork {
   // Not owned: what waits for a receiver that has gone costs no time.
   std::weak_ptr<FrameDecoder> decoder_;
   std::optional<Outcome> outcome_;
+  std::atomic<bool> is_done_ = false;
 };
 
 }  // namespace cress::app

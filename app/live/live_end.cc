@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/own_address.hh"
 
@@ -151,25 +152,31 @@ TimePoint LiveEnd::note_shown(TimePoint captured) {
   return shown;
 }
 
-void LiveEnd::hand_out_decoding() {
-  while (decoding_ < kDecodingMax) {
+/// Results are taken at each opportunity: the worker's call comes late when the loop has much to
+/// do.
+void LiveEnd::exchange_with_decoder(TimePoint now) {
+  const auto has_result = [this] { return !decoding_.empty() && decoding_.front()->is_done(); };
+  while (has_result()) {
+    machine_->handle_decoded(now, **take_front(decoding_));
+  }
+  while (decoding_.size() < kDecodingMax) {
     const std::shared_ptr<app::DecodeWork> work = machine_->poll_decode_work();
     if (work == nullptr) {
       return;
     }
-    ++decoding_;
-    check(
-        decoder_.add([work] { work->run(); },
-                     [this, work] {
-                       --decoding_;
-                       wake([this, &work](TimePoint now) { machine_->handle_decoded(now, *work); });
-                     }),
-        "LiveEnd: fewer frames are with the decoder than its thread accepts");
+    decoding_.push_back(work);
+    const auto done = [this, has_result] {
+      if (has_result()) {
+        wake({});
+      }
+    };
+    check(decoder_.add([work] { work->run(); }, done),
+          "LiveEnd: fewer frames are with the decoder than its thread accepts");
   }
 }
 
 void LiveEnd::drained(TimePoint now) {
-  hand_out_decoding();  // first: the decoder works during the rest
+  exchange_with_decoder(now);  // first: it works during the rest
   take_events(now);
   meter_.handle_drained(now, machine_->connection().stats());
   take_shown();

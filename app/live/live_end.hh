@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -111,7 +112,7 @@ class LiveEnd {
   void report_local_addresses();
   LiveDevicesOutputs device_outputs();
   void drained(TimePoint now);
-  void hand_out_decoding();
+  void exchange_with_decoder(TimePoint now);
   void set_person(app::PersonState person);
   void tell_end();
   void tick();
@@ -131,7 +132,7 @@ class LiveEnd {
   runtime::UdpSocket socket_;
   runtime::Driver driver_;
   runtime::Worker decoder_;  // ends before the driver and the machine do
-  size_t decoding_ = 0;      // waiting for it, running, or on the way back
+  std::deque<std::shared_ptr<app::DecodeWork>> decoding_;  // at most kDecodingMax, in order
   runtime::EventLoop::Timer ticks_;
   runtime::EventLoop::Timer goodbye_;
   std::optional<Address> map_towards_;
