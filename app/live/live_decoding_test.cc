@@ -45,6 +45,19 @@ TEST_F(LiveDecoding, ADecoderThatStandsStillDelaysPicturesAlone) {
   }
 }
 
+TEST_F(LiveDecoding, ResultsAreTakenBeforeABusyLoopGetsToTheWorkersCall) {
+  gate.close();
+  ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
+  gate.open();
+  const size_t seen = lea.shown.size();
+  // Outside of the loop, so that what the worker posts to it waits.
+  const TimePoint give_up = clock().now() + 20s;
+  while (lea.shown.size() == seen && clock().now() < give_up) {
+    lea.call->set_muted(false);
+  }
+  EXPECT_GT(lea.shown.size(), seen);
+}
+
 TEST_F(LiveDecoding, ACallMayEndWhileItsDecoderIsAtWork) {
   gate.close();
   ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
