@@ -19,8 +19,9 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
                .trickles = options.trickles,
                .trade = options.trade},
               endpoint_),
-      receiver_(
-          {.paced_by_sound_card = options.paced_by_sound_card, .playout = options.trade.playout}) {
+      receiver_({.paced_by_sound_card = options.paced_by_sound_card,
+                 .hands_out_decoding = options.hands_out_decoding,
+                 .playout = options.trade.playout}) {
   open_call_flows(endpoint_, true);
 }
 
@@ -129,6 +130,11 @@ Result<Unit, wire::WireError> Call::handle_datagram(TimePoint now,
 void Call::handle_timeout(TimePoint now) {
   endpoint_.handle_timeout(now);
   receiver_.handle_timeout(now);
+  drain(now);
+}
+
+void Call::handle_decoded(TimePoint now, const DecodeWork& work) {
+  receiver_.handle_decoded(now, work);
   drain(now);
 }
 

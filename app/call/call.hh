@@ -29,12 +29,14 @@ struct CallOptions {
   MotionTrade trade{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
+  /// Frames are handed out by poll_decode_work instead of being decoded at once.
+  bool hands_out_decoding = false;
 };
 
 /// One end of a call of two, without I/O: a session, the media sent over it (CallSender) and the
 /// media received (CallReceiver). After each handle_* and verb poll transmit, coded, shown and
-/// played until empty, then sleep until poll_timeout. Threads: none inside; one owner. `now` never
-/// goes back.
+/// played until empty, then sleep until poll_timeout. Threads: none inside; one owner; frames may
+/// be decoded in another (CallOptions::hands_out_decoding). `now` never goes back.
 class Call {
  public:
   Call(TimePoint start, CallOptions options, std::unique_ptr<control::Control> control);
@@ -48,12 +50,16 @@ class Call {
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
+  /// See VideoReceiver.
+  void handle_decoded(TimePoint now, const DecodeWork& work);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
   TimePoint poll_timeout() const;
 
   /// The outcome of each captured picture, in order.
   std::optional<CodedVideo> poll_coded();
   std::optional<ShownFrame> poll_shown();
+  /// See VideoReceiver.
+  std::shared_ptr<DecodeWork> poll_decode_work() { return receiver_.poll_decode_work(); }
   /// Every 20 ms from the first audio on.
   std::optional<PlayedAudio> poll_played();
   /// The next 20 ms for the loudspeaker, now.

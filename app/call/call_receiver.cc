@@ -18,6 +18,9 @@ CallReceiver::CallReceiver(CallReceiverOptions options)
     : paced_by_sound_card_(options.paced_by_sound_card),
       video_(options.stuck_max, std::move(options.open_frame), options.assembler) {
   video_.set_playout(options.playout);
+  if (options.hands_out_decoding) {
+    video_.hand_out_work();
+  }
 }
 
 void CallReceiver::handle_sound(TimePoint now, std::span<const std::byte> message) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -18,6 +19,8 @@ struct CallReceiverOptions {
   media::AssemblerOptions assembler = VideoReceiver::kAssembler;
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
+  /// Frames are handed out by poll_decode_work instead of being decoded at once.
+  bool hands_out_decoding = false;
   PlayoutWait playout{};
 };
 
@@ -35,11 +38,15 @@ class CallReceiver {
   /// See VideoReceiver.
   void handle_frame(TimePoint now, media::EncodedFrame frame);
   void handle_timeout(TimePoint now) { video_.handle_timeout(now); }
+  /// See VideoReceiver.
+  void handle_decoded(TimePoint now, const DecodeWork& work) { video_.handle_decoded(now, work); }
   TimePoint poll_timeout() const;
   /// Plays and displays what is due: for poll_shown and poll_played.
   void settle(TimePoint now);
 
   std::optional<ShownFrame> poll_shown();
+  /// See VideoReceiver.
+  std::shared_ptr<DecodeWork> poll_decode_work() { return video_.poll_decode_work(); }
   /// Every 20 ms from the first audio on.
   std::optional<PlayedAudio> poll_played();
   /// The next 20 ms for the loudspeaker, now.

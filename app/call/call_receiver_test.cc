@@ -245,6 +245,22 @@ TEST(CallReceiver, ReportsComeWithNewsAndSixtyMillisecondsApart) {
   EXPECT_TRUE(receiver.poll_report(kTimeZero + 1'060ms));
 }
 
+TEST(CallReceiver, AFrameDecodedElsewhereIsReportedWhenItsResultIsBack) {
+  CallReceiver receiver{{.hands_out_decoding = true}};
+  auto frame = grey_frames(1)[0];
+  frame.id = frame.reference_id = 7;
+  receiver.handle_frame(kTimeZero, frame);
+  receiver.settle(kTimeZero);
+  EXPECT_FALSE(receiver.poll_report(kTimeZero));
+  const auto work = receiver.poll_decode_work();
+  ASSERT_NE(work, nullptr);
+  work->run();
+  receiver.handle_decoded(kTimeZero + 40ms, *work);
+  receiver.settle(kTimeZero + 40ms);
+  EXPECT_TRUE(receiver.poll_report(kTimeZero + 40ms));
+  EXPECT_EQ(receiver.poll_shown()->shown, kTimeZero + 40ms);
+}
+
 TEST(CallReceiver, KeyFramesAreAskedForThreeTimesASecond) {
   CallReceiver receiver;
   receiver.handle_fragment(kTimeZero, only_fragment(grey_frames(2)[1]));

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "app/call/call_test_tools.hh"
 #include "media/codec/versions.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
@@ -20,30 +21,37 @@
 namespace cress::app {
 namespace {
 
-/// A call with a small synthetic camera as a host of the simulated world.
+/// A call with a small synthetic camera as a host of the simulated world. `decoding`: the time that
+/// each frame takes in another thread; nullopt: decoded at once.
 class CallHost final : public Machine {
  public:
-  explicit CallHost(uint64_t seed, bool pads_window = false)
+  explicit CallHost(uint64_t seed, bool pads_window = false,
+                    std::optional<Duration> decoding = std::nullopt)
       : camera_({.width = 160, .height = 96, .seed = seed}),
         call_(kTimeZero,
               {.endpoint = {},
                .video = VideoSenderOptions{.width = 160, .height = 96},
-               .pads_window = pads_window},
-              std::make_unique<control::CressControl>(control::call_control())) {}
+               .pads_window = pads_window,
+               .hands_out_decoding = decoding.has_value()},
+              std::make_unique<control::CressControl>(control::call_control())),
+        decoder_(decoding.value_or(0ms)) {}
 
   void handle_datagram(TimePoint now, const Address& /*from*/,
                        std::span<const std::byte> bytes) override {
     (void)call_.handle_datagram(now, bytes);
+    decoder_.take(now, call_);
     drain();
   }
   void handle_timeout(TimePoint now) override {
     call_.handle_timeout(now);
+    decoder_.handle_timeout(now, call_);
     while (next_capture() <= now) {
       call_.capture(now, camera_.picture(captured_++));
     }
     while (next_sound() <= now) {
       call_.capture_sound(now, voice_.frame(heard_++));
     }
+    decoder_.take(now, call_);
     drain();
   }
   std::optional<Transmit> poll_transmit(TimePoint now) override {
@@ -54,7 +62,7 @@ class CallHost final : public Machine {
     return Transmit{.to = {}, .bytes = *std::move(bytes)};
   }
   TimePoint poll_timeout() const override {
-    return std::min({call_.poll_timeout(), next_capture(), next_sound()});
+    return std::min({call_.poll_timeout(), next_capture(), next_sound(), decoder_.poll_timeout()});
   }
 
   Call& call() { return call_; }
@@ -89,6 +97,7 @@ class CallHost final : public Machine {
   media::SyntheticCamera camera_;
   media::SyntheticVoice voice_;
   Call call_;
+  SlowDecoder decoder_;
   uint64_t captured_ = 0;
   uint64_t heard_ = 0;
   std::vector<ShownFrame> shown_;
@@ -204,6 +213,28 @@ TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
   scene.world.run_until(kTimeZero + 10s);
   EXPECT_LT(longest_gap(scene.right.shown(), kTimeZero + 1s), 700ms);
   EXPECT_EQ(scene.left.key_frames().size(), 1U);
+}
+
+TEST(Call, DecodingInAnotherThreadCostsItsTimeAndNothingElse) {
+  struct Late {
+    explicit Late(std::optional<Duration> decoding) : right{2, false, decoding} {}
+    sim::Link forward{{.trace = constant_link(1h, 1h), .loss = 0.05, .seed = 1, .queue = nullptr}};
+    sim::Link reverse{{.trace = constant_link(1h, 1h), .loss = 0.05, .seed = 2, .queue = nullptr}};
+    CallHost left{1};
+    CallHost right;
+    sim::World world{{left, right, forward, reverse}};
+  };
+  Late at_once{std::nullopt};
+  Late late{15ms};
+  at_once.world.run_until(kTimeZero + 20s);
+  late.world.run_until(kTimeZero + 20s);
+  EXPECT_EQ(late.left.key_frames().size(), 1U);
+  EXPECT_GE(late.right.shown().size() + 10, at_once.right.shown().size());
+  EXPECT_LT(longest_gap(late.right.shown(), kTimeZero + 1s), 200ms);
+  for (size_t i = 1; i < late.right.shown().size(); ++i) {
+    EXPECT_GT(late.right.shown()[i].frame_id, late.right.shown()[i - 1].frame_id);
+    EXPECT_GE(late.right.shown()[i].shown - late.right.shown()[i].captured, 35ms);
+  }
 }
 
 // A silent reverse path looks like an outage to the sender, but it need not be one.

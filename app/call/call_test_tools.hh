@@ -1,12 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "app/call/decode_work.hh"
 #include "media/frame/picture.hh"
+#include "transport/base/take_front.hh"
 #include "transport/control/control.hh"
 #include "transport/session/endpoint.hh"
 
@@ -48,6 +53,41 @@ class SetControl final : public control::Control {
 
  private:
   const SetLink& link_;
+};
+
+/// Stands for the thread that decodes what a machine hands out: each frame takes `each`, one after
+/// another. After each call of the machine call take().
+class SlowDecoder {
+ public:
+  explicit SlowDecoder(Duration each) : each_(each) {}
+
+  template <class Source>
+  void take(TimePoint now, Source& machine) {
+    while (auto work = machine.poll_decode_work()) {
+      free_at_ = std::max(free_at_, now) + each_;
+      busy_with_.push_back({free_at_, std::move(work)});
+    }
+  }
+  /// When the next frame is decoded.
+  TimePoint poll_timeout() const { return busy_with_.empty() ? kNever : busy_with_.front().done; }
+  template <class Source>
+  void handle_timeout(TimePoint now, Source& machine) {
+    while (poll_timeout() <= now) {
+      const auto job = take_front(busy_with_);
+      job->work->run();
+      machine.handle_decoded(now, *job->work);
+      take(now, machine);
+    }
+  }
+
+ private:
+  struct Job {
+    TimePoint done{};
+    std::shared_ptr<DecodeWork> work;
+  };
+  Duration each_;
+  TimePoint free_at_ = kTimeZero;
+  std::deque<Job> busy_with_;
 };
 
 /// A picture that is trivial to encode: its frames fit any budget.

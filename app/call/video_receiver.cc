@@ -71,31 +71,71 @@ void VideoReceiver::handle_frame(TimePoint now, media::EncodedFrame frame) {
 
 void VideoReceiver::decode_ready(TimePoint now) {
   now_ = now;
-  clock_.handle_timeout(now);
-  while (const auto frame = clock_.poll_decode(now)) {
+  if (!hands_out_work_) {
+    clock_.handle_timeout(now);
+  }
+  while (work_.size() < kWorkMax) {
+    auto frame = clock_.poll_decode(now);
+    if (!frame) {
+      break;
+    }
     if (!is_within_budget(now, frame->data)) {
       ++stats_.frames_over_budget;
       decoder_failed_ = true;  // its references are incomplete now
       clock_.handle_decode_failure(now);
       continue;
     }
-    const auto picture = decoder_.decode(frame->data);
-    decoder_failed_ = !picture;
-    if (!picture) {
-      ++stats_.frames_undecodable;
-      clock_.handle_decode_failure(now);
-      continue;
+    decoder_failed_ = false;  // after a failure this is a key frame
+    work_.push_back(std::make_shared<DecodeWork>(*std::move(frame), decoder_));
+    if (!hands_out_work_) {
+      work_.front()->run();
+      finish_decoding(now);
     }
-    note_decoded(frame->id);
-    if (*picture != nullptr) {
-      decoded_.push_back({frame->id, frame->capture_time, display_time(now, frame->capture_time),
-                          frame->size(), *picture});
-    }
+  }
+  // Otherwise frames wait for the decoder: their references may be among them.
+  if (hands_out_work_ && work_.size() < kWorkMax) {
+    clock_.handle_timeout(now);
   }
   if (!clock_.needs_key_frame()) {
     stuck_since_.reset();
   } else if (!stuck_since_) {
     stuck_since_ = now;
+  }
+}
+
+void VideoReceiver::finish_decoding(TimePoint now) {
+  const std::shared_ptr<DecodeWork> work = *take_front(work_);
+  if (!work->outcome()) {
+    return;  // the frame that broke the decoder came back before
+  }
+  const DecodeWork::Outcome& picture = *work->outcome();
+  if (!picture) {
+    ++stats_.frames_undecodable;
+    const bool is_mended =
+        std::ranges::any_of(work_, [](const auto& later) { return later->frame().key_frame; });
+    if (!is_mended) {
+      decoder_failed_ = true;
+      clock_.handle_decode_failure(now);
+    }
+    return;
+  }
+  const media::EncodedFrame& frame = work->frame();
+  note_decoded(frame.id);
+  if (*picture != nullptr) {
+    decoded_.push_back({frame.id, frame.capture_time, display_time(now, frame.capture_time),
+                        frame.size(), *picture});
+  }
+}
+
+std::shared_ptr<DecodeWork> VideoReceiver::poll_decode_work() {
+  return work_out_ < work_.size() ? work_[work_out_++] : nullptr;
+}
+
+void VideoReceiver::handle_decoded(TimePoint now, const DecodeWork& work) {
+  if (work_out_ > 0 && work_.front().get() == &work) {
+    --work_out_;
+    finish_decoding(now);
+    decode_ready(now);
   }
 }
 
@@ -126,7 +166,8 @@ bool VideoReceiver::needs_key_frame() const {
 TimePoint VideoReceiver::poll_timeout() const {
   const auto waits = std::ranges::find_if(
       decoded_, [this](const ShownFrame& frame) { return frame.shown > now_; });
-  return std::min(clock_.poll_timeout(), waits == decoded_.end() ? kNever : waits->shown);
+  return std::min(work_.size() == kWorkMax ? kNever : clock_.poll_timeout(),
+                  waits == decoded_.end() ? kNever : waits->shown);
 }
 
 std::optional<ShownFrame> VideoReceiver::poll_shown() {

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "app/call/control_message.hh"
+#include "app/call/decode_work.hh"
 #include "app/call/preference.hh"
 #include "media/codec/vp8_decoder.hh"
 #include "media/frame/assembler.hh"
@@ -48,7 +51,8 @@ using FrameOpener = std::function<bool(media::EncodedFrame&)>;
 
 /// The receiving half of video: fragments -> assemble -> in decodable order -> decode -> display.
 /// Frames beyond kPixelBudget are dropped before the decoder. Peer data never fails a check: what
-/// cannot be decoded is counted. Threads: none inside; one owner. `now` never goes back.
+/// cannot be decoded is counted. Threads: none inside; one owner; frames may be handed out to be
+/// decoded in another thread. `now` never goes back.
 class VideoReceiver {
  public:
   /// `stuck_max`: how long frames may arrive whose reference never arrived, before a key frame is
@@ -60,6 +64,15 @@ class VideoReceiver {
   /// A frame interrupted by an outage is completed after it, because the following ones refer to
   /// it.
   static constexpr media::AssemblerOptions kAssembler{.age_max = 30s};
+  // Not copied: two would share the decoder.
+  VideoReceiver(VideoReceiver&&) = default;
+  VideoReceiver& operator=(VideoReceiver&&) = default;
+
+  /// Frames that are out, to be handed out, or on their way back: more than arrive while the owner
+  /// is busy with something else, or the other thread would wait for it.
+  static constexpr size_t kWorkMax = 8;
+  /// From now on frames are handed out by poll_decode_work; without this they are decoded at once.
+  void hand_out_work() { hands_out_work_ = true; }
 
   /// One message of the video flow.
   void handle_fragment(TimePoint now, std::span<const std::byte> message);
@@ -67,9 +80,15 @@ class VideoReceiver {
   void handle_frame(TimePoint now, media::EncodedFrame frame);
   /// No datagram arrived, but a frame that was waited for may be given up now.
   void handle_timeout(TimePoint now) { decode_ready(now); }
+  /// Work from poll_decode_work that has been run, in that order, with any delay. Another
+  /// receiver's has no effect.
+  void handle_decoded(TimePoint now, const DecodeWork& work);
   TimePoint poll_timeout() const;
   /// The next frame that became due for display by the last handle_*.
   std::optional<ShownFrame> poll_shown();
+  /// The next frame to be decoded elsewhere and returned; null: none, or kWorkMax are out. What is
+  /// complete meanwhile waits, within media::FrameClockOptions.
+  std::shared_ptr<DecodeWork> poll_decode_work();
   /// From the next frame on.
   void set_playout(PlayoutWait wait);
   /// An additional delay before display, for lip sync (AvSync). From the next frame on.
@@ -84,6 +103,7 @@ class VideoReceiver {
 
  private:
   void decode_ready(TimePoint now);
+  void finish_decoding(TimePoint now);
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
   TimePoint display_time(TimePoint now, TimePoint captured);
@@ -93,7 +113,11 @@ class VideoReceiver {
   TimePoint now_ = kTimeZero;  // of the last handle_*
   media::Assembler assembler_;
   media::FrameClock clock_;
-  media::Vp8Decoder decoder_;
+  // Shared with work that is out while it runs: the receiver may go then.
+  std::shared_ptr<FrameDecoder> decoder_ = std::make_shared<FrameDecoder>();
+  bool hands_out_work_ = false;
+  std::deque<std::shared_ptr<DecodeWork>> work_;  // at most kWorkMax
+  size_t work_out_ = 0;                           // the first ones of it
   TokenBucket pixels_{kPixelBudget};
   int64_t frame_pixels_ = 0;  // of the pictures since the last key frame
   bool has_received_ = false;

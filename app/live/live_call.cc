@@ -19,6 +19,7 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   secure.connection.relays = options.relays;
   secure.connection.connect_max = options.connect_max;
   secure.call.paced_by_sound_card = true;
+  secure.call.hands_out_decoding = true;
   secure.call.trade = app::trade_of(options.prefer);
   secure.call.video = video_of(options.devices);
   secure.person = options.person;

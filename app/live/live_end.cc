@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "transport/base/check.hh"
+#include "transport/base/take_front.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/own_address.hh"
 
@@ -30,6 +32,7 @@ LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
       machine_(std::move(machine)),
       socket_(clock, options.socket),
       driver_({clock, loop, socket_, *machine_}),
+      decoder_(loop, kDecodingMax),
       ticks_(loop, [this] { tick(); }),
       goodbye_(loop, [this] { tell_end(); }),
       map_towards_(options.map_towards),
@@ -149,7 +152,31 @@ TimePoint LiveEnd::note_shown(TimePoint captured) {
   return shown;
 }
 
+/// Results are taken at each opportunity: the worker's call comes late when the loop has much to
+/// do.
+void LiveEnd::exchange_with_decoder(TimePoint now) {
+  const auto has_result = [this] { return !decoding_.empty() && decoding_.front()->is_done(); };
+  while (has_result()) {
+    machine_->handle_decoded(now, **take_front(decoding_));
+  }
+  while (decoding_.size() < kDecodingMax) {
+    const std::shared_ptr<app::DecodeWork> work = machine_->poll_decode_work();
+    if (work == nullptr) {
+      return;
+    }
+    decoding_.push_back(work);
+    const auto done = [this, has_result] {
+      if (has_result()) {
+        wake({});
+      }
+    };
+    check(decoder_.add([work] { work->run(); }, done),
+          "LiveEnd: fewer frames are with the decoder than its thread accepts");
+  }
+}
+
 void LiveEnd::drained(TimePoint now) {
+  exchange_with_decoder(now);  // first: it works during the rest
   take_events(now);
   meter_.handle_drained(now, machine_->connection().stats());
   take_shown();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +20,7 @@
 #include "transport/runtime/event_loop.hh"
 #include "transport/runtime/network_watch.hh"
 #include "transport/runtime/udp_socket.hh"
+#include "transport/runtime/worker.hh"
 
 namespace cress::live {
 
@@ -50,9 +53,12 @@ struct LiveEndOutputs {
 /// The common part of a live call and a live room, and what drives them: socket, devices and a
 /// LiveMachine, stepped by an event loop. Starts with the constructor, ends with LiveEvent::kEnded.
 /// Errors: the constructor throws std::runtime_error (port in use, no such file); later errors are
-/// events. Threads: the loop's, in addition to those of the devices.
+/// events. Threads: the loop's, one that decodes, and those of the devices.
 class LiveEnd {
  public:
+  /// Frames with the decoder, of all senders; further ones stay in the machine until one returns.
+  static constexpr size_t kDecodingMax = 512;
+
   virtual ~LiveEnd() = default;
 
   /// With the assigned port.
@@ -90,8 +96,7 @@ class LiveEnd {
 
   void wake(const std::function<void(TimePoint now)>& change) { driver_.wake(change); }
   void handle_session_event(TimePoint now, const secure::Event& event);
-  /// Returns the display time: the machine's own time does not include decoding or this thread's
-  /// delay.
+  /// Returns the display time: the machine's own time does not include this thread's delay.
   TimePoint note_shown(TimePoint captured);
   void tell(LiveEvent::Kind kind, std::string words);
   /// Ends it; the first reason is the one reported, once the close has been sent or kGoodbyeMax is
@@ -107,6 +112,7 @@ class LiveEnd {
   void report_local_addresses();
   LiveDevicesOutputs device_outputs();
   void drained(TimePoint now);
+  void exchange_with_decoder(TimePoint now);
   void set_person(app::PersonState person);
   void tell_end();
   void tick();
@@ -125,6 +131,8 @@ class LiveEnd {
   std::unique_ptr<LiveMachine> machine_;
   runtime::UdpSocket socket_;
   runtime::Driver driver_;
+  runtime::Worker decoder_;  // ends before the driver and the machine do
+  std::deque<std::shared_ptr<app::DecodeWork>> decoding_;  // at most kDecodingMax, in order
   runtime::EventLoop::Timer ticks_;
   runtime::EventLoop::Timer goodbye_;
   std::optional<Address> map_towards_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "app/call/audio_receiver.hh"
 #include "app/call/control_message.hh"
+#include "app/call/decode_work.hh"
 #include "app/call/video_sender.hh"
 #include "media/frame/picture.hh"
 #include "media/source/audio_source.hh"
@@ -45,6 +47,13 @@ class LiveMachine : public Machine {
   /// Keep polling until is_finished().
   virtual void hang_up(TimePoint now) = 0;
   virtual std::optional<app::CodedVideo> poll_coded() = 0;
+  /// If the machine hands out its decoding: a received frame to be decoded in another thread, one
+  /// for all of them, and returned; at most VideoReceiver::kWorkMax of each sender are out. Null:
+  /// none, for now.
+  virtual std::shared_ptr<app::DecodeWork> poll_decode_work() = 0;
+  /// Work from poll_decode_work that has been run, in that order, with any delay: no effect if its
+  /// sender has gone meanwhile.
+  virtual void handle_decoded(TimePoint now, const app::DecodeWork& work) = 0;
 
   virtual const secure::Connection& connection() const = 0;
   /// Nothing is left to send.

@@ -139,4 +139,14 @@ std::optional<app::CodedVideo> SecureCall::poll_coded() {
   return call_ ? call_->poll_coded() : std::nullopt;
 }
 
+std::shared_ptr<app::DecodeWork> SecureCall::poll_decode_work() {
+  return call_ ? call_->poll_decode_work() : nullptr;
+}
+
+void SecureCall::handle_decoded(TimePoint now, const app::DecodeWork& work) {
+  if (call_) {
+    call_->handle_decoded(now, work);
+  }
+}
+
 }  // namespace cress::live

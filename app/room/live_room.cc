@@ -8,6 +8,9 @@ namespace {
 
 using live::LiveEvent;
 
+static_assert(live::LiveEnd::kDecodingMax >= RoomMember::kOthersMax * app::VideoReceiver::kWorkMax,
+              "or some members' frames would wait until others' need no place");
+
 SecureRoomOptions secure_options(const LiveRoomOptions& options) {
   SecureRoomOptions secure;
   secure.secret = options.secret;
@@ -16,6 +19,7 @@ SecureRoomOptions secure_options(const LiveRoomOptions& options) {
   secure.connect_max = options.connect_max;
   secure.rejoin_max = options.rejoin_max;
   secure.member.paced_by_sound_card = true;
+  secure.member.hands_out_decoding = true;
   secure.member.person = options.person;
   secure.member.prefer = options.prefer;
   if (const auto video = live::video_of(options.devices)) {

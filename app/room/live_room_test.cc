@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "app/live/decoder_gate_test_tools.hh"
 #include "app/room/relay_test_tools.hh"
 #include "app/room/secure_room.hh"
 #include "media/gst/gst_runtime.hh"
@@ -93,6 +95,7 @@ class LiveRoomTest : public ::testing::Test {
 };
 
 TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
+  (void)live::DecoderGate::of_this_program().take_threads();  // of tests before
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   Guest cem{clock_, loop_, guest("Cem")};
@@ -104,6 +107,9 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
     return sees(ada, "Ben") && sees(ada, "Cem") && sees(ben, "Ada") && sees(ben, "Cem") &&
            sees(cem, "Ada") && sees(cem, "Ben");
   }));
+  const auto decoders = live::DecoderGate::of_this_program().take_threads();
+  EXPECT_EQ(decoders.size(), 3U) << "one of each guest";
+  EXPECT_FALSE(decoders.contains(std::this_thread::get_id())) << "which serves the network";
   EXPECT_GT(ada.sample.session.sound_played, 10U);
   EXPECT_TRUE(ada.other("Ben")->frame_delay_p95.has_value());
   ben.room->set_muted(true);

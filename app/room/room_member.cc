@@ -244,6 +244,7 @@ RoomMember::Other* RoomMember::add_other(MemberNumber number) {
   options.assembler.age_max = kIncompleteAge;
   options.stuck_max = kStuckMax;
   options.paced_by_sound_card = true;  // by the mixer
+  options.hands_out_decoding = options_.hands_out_decoding;
   options.playout = app::trade_of(options_.prefer).playout;
   Other& other = others_.try_emplace(number, std::move(options)).first->second;
   other.view.number = number;
@@ -286,8 +287,11 @@ void RoomMember::settle_others(TimePoint now) {
     }
     other.receiver.settle(now);
     while (auto frame = other.receiver.poll_shown()) {
-      ++other.view.frames_shown;
-      shown_.push_back({number, *std::move(frame)});
+      // It may have been in the decoder, or waited for display, when distrust began.
+      if (!other.view.is_distrusted) {
+        ++other.view.frames_shown;
+        shown_.push_back({number, *std::move(frame)});
+      }
     }
     if (other.view.is_live && !other.view.is_distrusted &&
         other.receiver.poll_key_frame_request(now)) {
@@ -375,6 +379,23 @@ void RoomMember::handle_timeout(TimePoint now) {
     played_.push_back(play(now));
   }
   drain(now);
+}
+
+void RoomMember::handle_decoded(TimePoint now, const app::DecodeWork& work) {
+  now_ = now;
+  for (auto& [number, other] : others_) {
+    other.receiver.handle_decoded(now, work);
+  }
+  drain(now);
+}
+
+std::shared_ptr<app::DecodeWork> RoomMember::poll_decode_work() {
+  for (auto& [number, other] : others_) {
+    if (auto work = other.receiver.poll_decode_work()) {
+      return work;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<std::vector<std::byte>> RoomMember::poll_transmit(TimePoint now) {

@@ -42,6 +42,8 @@ struct RoomMemberOptions {
   std::optional<room::Replacing> replaces{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
+  /// Frames are handed out by poll_decode_work instead of being decoded at once.
+  bool hands_out_decoding = false;
   app::Preference prefer = app::kUsualPreference;
 };
 
@@ -117,8 +119,8 @@ struct RoomMemberStats {
 /// present; all of them are listed. A member is identified by a card made by someone with the
 /// room's link, and our media goes to identified members alone. After each handle_* and verb poll
 /// transmit, event, coded, shown and played until empty, then sleep until poll_timeout. Data from
-/// the relay never fail a check; bad data is counted. Threads: none inside; one owner. `now` never
-/// goes back.
+/// the relay never fail a check; bad data is counted. Threads: none inside; one owner; frames may
+/// be decoded in another (RoomMemberOptions::hands_out_decoding). `now` never goes back.
 class RoomMember {
  public:
   /// Further members are neither displayed nor played.
@@ -155,6 +157,8 @@ class RoomMember {
 
   Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
   void handle_timeout(TimePoint now);
+  /// See app::VideoReceiver.
+  void handle_decoded(TimePoint now, const app::DecodeWork& work);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
   TimePoint poll_timeout() const;
   void set_datagram_max(DataSize size);
@@ -162,6 +166,8 @@ class RoomMember {
   std::optional<RoomEvent> poll_event();
   std::optional<app::CodedVideo> poll_coded();
   std::optional<RoomShown> poll_shown();
+  /// See app::VideoReceiver.
+  std::shared_ptr<app::DecodeWork> poll_decode_work();
   /// All others mixed, every 20 ms from the first audio on.
   std::optional<app::PlayedAudio> poll_played();
   /// The next 20 ms of all others mixed, now.

@@ -102,6 +102,23 @@ TEST(RoomMember, ThreeMembersSeeAndHearEachOtherAndKnowTheirNames) {
   }
 }
 
+TEST(RoomMember, DecodingAllOthersInOneOtherThreadShowsTheSame) {
+  SimulatedRoom room;
+  Seat& ada = room.join({.name = "Ada", .seed = 1});
+  Seat& ben = room.join({.name = "Ben", .seed = 2});
+  Seat& cem = room.join({.name = "Cem", .loss = 0.03, .seed = 3});
+  Seat& dia = room.join({.name = "Dia", .loss = 0.03, .seed = 4, .decoding = 8ms});
+  room.run_until(kTimeZero + 8s);
+  for (const OtherMember& other : dia.member->others()) {
+    SCOPED_TRACE(other.person.name);
+    EXPECT_EQ(other.frames_undecodable, 0U);
+    EXPECT_GT(dia.shown_of(other.number).size(), 150U);
+    EXPECT_LE(longest_gap(dia.shown_of(other.number, kTimeZero + 2s)), 300ms);
+  }
+  expect_pictures_are_true({&ben, &cem, &dia}, ada, 300);
+  expect_pictures_are_true({&ada, &ben, &dia}, cem, 200);
+}
+
 TEST(RoomMember, OnNarrowAndLossyLegsNoFrameDecodesWrongly) {
   SimulatedRoom room;
   Seat& ada = room.join({.name = "Ada", .loss = 0.03, .seed = 1});
@@ -241,9 +258,9 @@ secure::Secret helpers_secret() {
 /// The relay's end of a leg together with the keys of a member with the room's link.
 class LyingRelay {
  public:
-  explicit LyingRelay(bool welcomes = true) : endpoint_(kTimeZero, {}, test_control()) {
+  explicit LyingRelay(bool welcomes = true, RoomMemberOptions options = {})
+      : endpoint_(kTimeZero, {}, test_control()) {
     app::open_call_flows(endpoint_);
-    RoomMemberOptions options;
     options.media = test_media();
     options.prefer = app::Preference::kSharp;  // no frame waits for display
     member_ = std::make_unique<RoomMember>(kTimeZero, std::move(options), test_control());
@@ -420,6 +437,31 @@ TEST(RoomMember, FramesInAnothersNameAreFoundAndThenNoneIsDisplayed) {
   const auto events = events_of(relay.member());
   EXPECT_EQ(events.back().kind, RoomEvent::Kind::kDistrusted);
   EXPECT_EQ(events.back().member, 2);
+}
+
+TEST(RoomMember, FrameInTheDecoderWhenItsSenderIsDistrustedIsNotDisplayed) {
+  RoomMemberOptions options;
+  options.hands_out_decoding = true;
+  LyingRelay relay{true, std::move(options)};
+  relay.introduce_helper();
+  relay.introduce_helper();
+  const media::EncodedFrame forged = relay.code(0);
+  (void)relay.seal(forged);
+  media::EncodedFrame changed = forged;
+  changed.capture_time += 1ms;
+  relay.send_frame(forge(relay.helper(), 0, changed));
+  const auto work = relay.member().poll_decode_work();
+  ASSERT_NE(work, nullptr);
+  const auto proof = relay.helper().poll_proof(relay.now() + 2s);
+  ASSERT_TRUE(proof);
+  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
+  relay.exchange();
+  ASSERT_TRUE(relay.member().others().front().is_distrusted);
+  work->run();
+  relay.member().handle_decoded(relay.now(), *work);
+  relay.exchange();
+  EXPECT_TRUE(work->outcome() && *work->outcome()) << "it can be decoded";
+  EXPECT_TRUE(relay.shown().empty());
 }
 
 std::vector<std::string> chat_of(RoomMember& member) {

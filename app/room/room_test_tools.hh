@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/call/call_test_tools.hh"
 #include "app/room/room_member.hh"
 #include "media/source/audio_synthetic_voice.hh"
 #include "media/source/synthetic_camera.hh"
@@ -54,6 +55,8 @@ struct SeatOptions {
   Duration propagation = 20ms;
   Duration outage{};  // see constant_link
   secure::SigningKey identity{};
+  /// The time that each frame takes in another thread; nullopt: decoded at once.
+  std::optional<Duration> decoding{};
 };
 
 inline sim::LinkOptions link_of(const SeatOptions& options, DataRate rate, uint64_t seed) {
@@ -71,6 +74,7 @@ struct Seat final : Machine {
         voice({.seed = options.seed}),
         up(link_of(options, options.up, 2 * options.seed)),
         down(link_of(options, options.down, 2 * options.seed + 1)),
+        decoder(options.decoding.value_or(0ms)),
         joined(now),
         camera_seed(options.seed) {
     RoomMemberOptions member_options;
@@ -78,6 +82,7 @@ struct Seat final : Machine {
     member_options.media = test_media();
     member_options.person.name = options.name;
     member_options.identity = options.identity;
+    member_options.hands_out_decoding = options.decoding.has_value();
     member = std::make_unique<RoomMember>(now, std::move(member_options), test_control());
     next_picture = now + options.seed % 7 * 5ms;
     next_sound = now + options.seed % 5 * 4ms;
@@ -86,11 +91,13 @@ struct Seat final : Machine {
   void handle_datagram(TimePoint now, const Address& /*from*/,
                        std::span<const std::byte> bytes) override {
     (void)member->handle_datagram(now, bytes);
+    decoder.take(now, *member);
   }
   void handle_timeout(TimePoint now) override {
     if (member->poll_timeout() <= now) {
       member->handle_timeout(now);
     }
+    decoder.handle_timeout(now, *member);
     const bool is_in = member->number() != kNobody && sends;
     for (; next_picture <= now; next_picture += camera.frame_rate().time_of(1)) {
       if (is_in) {
@@ -102,6 +109,7 @@ struct Seat final : Machine {
         member->capture_sound(now, voice.frame(heard++));
       }
     }
+    decoder.take(now, *member);
   }
   std::optional<Transmit> poll_transmit(TimePoint now) override {
     auto bytes = member->poll_transmit(now);
@@ -112,7 +120,7 @@ struct Seat final : Machine {
                  : std::nullopt;
   }
   TimePoint poll_timeout() const override {
-    return std::min({member->poll_timeout(), next_picture, next_sound});
+    return std::min({member->poll_timeout(), next_picture, next_sound, decoder.poll_timeout()});
   }
   bool drained(TimePoint /*now*/) override {
     while (auto frame = member->poll_shown()) {
@@ -153,6 +161,7 @@ struct Seat final : Machine {
   media::SyntheticVoice voice;
   sim::Link up;
   sim::Link down;
+  app::SlowDecoder decoder;
   TimePoint joined;
   uint64_t camera_seed;
   std::unique_ptr<RoomMember> member;

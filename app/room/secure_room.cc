@@ -282,5 +282,15 @@ std::optional<RoomShown> SecureRoom::poll_shown() {
 std::optional<app::CodedVideo> SecureRoom::poll_coded() {
   return member_ ? member_->poll_coded() : std::nullopt;
 }
+std::shared_ptr<app::DecodeWork> SecureRoom::poll_decode_work() {
+  return member_ ? member_->poll_decode_work() : nullptr;
+}
+
+void SecureRoom::handle_decoded(TimePoint now, const app::DecodeWork& work) {
+  if (member_) {
+    member_->handle_decoded(now, work);
+    drain(now);
+  }
+}
 
 }  // namespace cress::room

@@ -40,7 +40,8 @@ struct FrameClockStats {
 /// frame it refers to was released since the last key frame: the sender ensures that the decoder
 /// still has that one. The newest key frame makes all earlier frames useless. The caller decodes
 /// each released frame and displays the last picture. After each handle_* poll poll_decode until it
-/// is empty, then wait for poll_timeout. Threads: none inside; one owner.
+/// is empty, then wait for poll_timeout; or, while the decoder is busy, do neither: what is held
+/// then waits for the decoder. Threads: none inside; one owner.
 class FrameClock {
  public:
   explicit FrameClock(const FrameClockOptions& options = {});

@@ -194,8 +194,8 @@ void Driver::drain() {
   collect();
   for (int round = 0; parts_.machine.drained(now_); ++round) {
     check(round < kRoundsOfOneDrainMax, "Driver: a machine's outputs never end");
-    // Other outputs take time: a frame is decoded. What arrived meanwhile belongs into what is sent
-    // at the present time: a report says what has arrived by then.
+    // Other outputs take time: a frame is displayed. What arrived meanwhile belongs into what is
+    // sent at the present time: a report says what has arrived by then.
     if (options_.gather == Duration{} && parts_.clock.now() - now_ > kStaleAfter) {
       receive_pending();
     }

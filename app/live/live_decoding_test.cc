@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "app/live/decoder_gate_test_tools.hh"
+#include "app/live/live_call.hh"
+#include "app/live/live_test_tools.hh"
+
+namespace cress::live {
+namespace {
+
+/// A call of two ends in this thread.
+struct LiveDecoding : ::testing::Test, LivePair {
+  void SetUp() override {
+    (void)gate.take_threads();  // of tests before
+    ASSERT_TRUE(run_until([&] { return lea.shown.size() > 10 && jo.shown.size() > 10; }));
+  }
+  void TearDown() override { gate.open(); }
+
+  DecoderGate& gate = DecoderGate::of_this_program();
+  End lea{clock(), loop(), listener()};
+  End jo{clock(), loop(), joiner(lea)};
+};
+
+TEST_F(LiveDecoding, EachEndDecodesInAThreadOfItsOwn) {
+  const auto threads = gate.take_threads();
+  EXPECT_EQ(threads.size(), 2U);
+  EXPECT_FALSE(threads.contains(std::this_thread::get_id())) << "which serves the network";
+}
+
+TEST_F(LiveDecoding, ADecoderThatStandsStillDelaysPicturesAlone) {
+  gate.close();
+  ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
+  run_until([] { return false; }, 50ms);  // what was decoded before is displayed
+  const size_t seen = lea.shown.size();
+  const uint64_t heard = lea.call->sample().sound_played;
+  EXPECT_TRUE(jo.call->send_chat("Can you see me?"));
+  EXPECT_TRUE(
+      run_until([&] { return !lea.chat.empty() && lea.call->sample().sound_played > heard + 20; }));
+  EXPECT_EQ(lea.shown.size(), seen);
+  gate.open();
+  ASSERT_TRUE(run_until([&] { return lea.shown.size() > seen + 30; }));
+  for (size_t i = 1; i < lea.shown.size(); ++i) {
+    EXPECT_GT(lea.shown[i].frame_id, lea.shown[i - 1].frame_id);
+  }
+}
+
+TEST_F(LiveDecoding, ResultsAreTakenBeforeABusyLoopGetsToTheWorkersCall) {
+  gate.close();
+  ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
+  gate.open();
+  const size_t seen = lea.shown.size();
+  // Outside of the loop, so that what the worker posts to it waits.
+  const TimePoint give_up = clock().now() + 20s;
+  while (lea.shown.size() == seen && clock().now() < give_up) {
+    lea.call->set_muted(false);
+  }
+  EXPECT_GT(lea.shown.size(), seen);
+}
+
+TEST_F(LiveDecoding, ACallMayEndWhileItsDecoderIsAtWork) {
+  gate.close();
+  ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
+  jo.call->hang_up();
+  ASSERT_TRUE(run_until([&] { return lea.has(LiveEvent::Kind::kEnded); }));
+  const size_t seen = lea.shown.size();
+  std::jthread opener{[&] {
+    std::this_thread::sleep_for(50ms);
+    gate.open();
+  }};
+  jo.call.reset();  // waits for its decoder
+  EXPECT_TRUE(run_until([&] { return gate.held() == 0; }));
+  run_until([] { return false; }, 50ms);
+  EXPECT_EQ(lea.shown.size(), seen) << "the frame's call is over";
+}
+
+}  // namespace
+}  // namespace cress::live
