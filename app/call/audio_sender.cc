@@ -17,6 +17,10 @@ constexpr double kCopiesFromLoss = 0.08;
 constexpr double kCopiesUntilLoss = 0.05;
 // Half of it still carries wideband speech with FEC.
 constexpr DataRate kCopiesFromRate = DataRate::kilobits_per_second(32);
+// Where copies cost the audio itself nothing, they are used from the loss on at which FEC alone
+// begins to be heard when losses come in bursts.
+constexpr double kFreeCopiesFromLoss = 0.01;
+constexpr double kFreeCopiesUntilLoss = 0.005;
 // Beyond this libopus spends nothing more on FEC.
 constexpr double kExpectedLossMax = 0.25;
 constexpr double kLossMemory = 0.8;
@@ -26,7 +30,10 @@ constexpr uint64_t kSilenceToldEvery = 10;
 
 }  // namespace
 
-DataRate sound_rate(DataRate link) { return std::clamp(link * 0.2, kSoundRateMin, kSoundRateMax); }
+DataRate sound_rate(DataRate link) {
+  const DataRate itself = std::clamp(link * 0.2, kSoundRateMin, kSoundRateMax);
+  return std::clamp(link * 0.05, itself, kCopiedSoundRateMax);
+}
 
 AudioSender::AudioSender() { apply_rate(); }
 
@@ -71,7 +78,7 @@ void AudioSender::add_copy(media::SoundMessage& message) const {
 }
 
 void AudioSender::set_rate(DataRate rate) {
-  rate_ = std::clamp(rate, kSoundRateMin, kSoundRateMax);
+  rate_ = std::clamp(rate, kSoundRateMin, kCopiedSoundRateMax);
   apply_rate();
 }
 
@@ -82,9 +89,11 @@ void AudioSender::handle_loss(double share) {
 }
 
 void AudioSender::apply_rate() {
-  const double enough = sends_copies_ ? kCopiesUntilLoss : kCopiesFromLoss;
-  sends_copies_ = expected_loss_ >= enough && rate_ >= kCopiesFromRate;
-  encoder_.set_target(sends_copies_ ? rate_ * 0.5 : rate_);
+  const bool are_free = rate_ >= kCopiedSoundRateMax;
+  const double from = are_free ? kFreeCopiesFromLoss : kCopiesFromLoss;
+  const double until = are_free ? kFreeCopiesUntilLoss : kCopiesUntilLoss;
+  sends_copies_ = expected_loss_ >= (sends_copies_ ? until : from) && rate_ >= kCopiesFromRate;
+  encoder_.set_target(sends_copies_ ? rate_ * 0.5 : std::min(rate_, kSoundRateMax));
   encoder_.set_expected_loss(std::min(expected_loss_, kExpectedLossMax));
 }
 

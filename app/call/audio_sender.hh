@@ -15,10 +15,13 @@
 namespace cress::app {
 
 inline constexpr DataRate kSoundRateMin = DataRate::kilobits_per_second(8);
+/// Of the audio itself; with copies, of both together twice that.
 inline constexpr DataRate kSoundRateMax = DataRate::kilobits_per_second(48);
+inline constexpr DataRate kCopiedSoundRateMax = kSoundRateMax * 2;
 
-/// The audio rate for a link that carries `link`: a fifth, within kSoundRateMin..Max, so 20 kbit/s
-/// of 100. Below 40 kbit/s that is more than a fifth, because speech has priority.
+/// The rate for audio with its copies on a link that carries `link`: a fifth until that is
+/// kSoundRateMax, then a twentieth; so 20 kbit/s of 100, 48 of 500 and 96 of 2 Mbit/s. At least
+/// kSoundRateMin, which is more than a fifth below 40 kbit/s, because speech has priority.
 DataRate sound_rate(DataRate link);
 
 struct AudioSenderStats {
@@ -41,7 +44,7 @@ class AudioSender {
   std::optional<std::vector<std::byte>> capture(TimePoint now, const media::AudioFrame& samples);
 
   /// The rate of the encoded audio with its copies, from the next frame on; clamped to
-  /// kSoundRateMin..kSoundRateMax. Each message adds kSoundHeaderSize.
+  /// kSoundRateMin..kCopiedSoundRateMax. Each message adds kSoundHeaderSize.
   void set_rate(DataRate rate);
   /// The share (0..1) of recent messages that did not arrive. An increase is followed at once, a
   /// decrease gradually.

@@ -27,7 +27,10 @@ double rate_kbps(AudioSender& sender, uint64_t frames) {
 TEST(SoundRate, SpeechHasPriorityOnEveryLink) {
   EXPECT_EQ(sound_rate(kbps(0)), kbps(8));
   EXPECT_EQ(sound_rate(kbps(100)), kbps(20));
-  EXPECT_EQ(sound_rate(kbps(5'000)), kbps(48));
+  EXPECT_EQ(sound_rate(kbps(240)), kSoundRateMax);
+  EXPECT_EQ(sound_rate(kbps(960)), kSoundRateMax);
+  EXPECT_EQ(sound_rate(kbps(1'500)), kbps(75));
+  EXPECT_EQ(sound_rate(kbps(5'000)), kCopiedSoundRateMax);
   for (int64_t link = 0; link < 1'000; link += 10) {
     EXPECT_LE(sound_rate(kbps(link)), sound_rate(kbps(link + 10)));
   }
@@ -57,7 +60,7 @@ TEST(AudioSender, FollowsTheRateItIsGivenBetweenItsBounds) {
   sender.set_rate(kbps(1));
   EXPECT_EQ(sender.rate(), kSoundRateMin);
   sender.set_rate(kbps(500));
-  EXPECT_EQ(sender.rate(), kSoundRateMax);
+  EXPECT_EQ(sender.rate(), kCopiedSoundRateMax);
 }
 
 TEST(AudioSender, SilenceIsReportedTwiceAndThenFiveTimesASecond) {
@@ -131,6 +134,43 @@ TEST(AudioSender, LossTurnsOnFecAndCopiesOnlyWhereTheRateAllows) {
     }
     EXPECT_LT(static_cast<double>(sender.stats().bytes.bits()) / 12'000.0,
               static_cast<double>(rate) + 5);
+  }
+}
+
+TEST(AudioSender, CopiesThatCostNothingBeginAtAHundredthLost) {
+  AudioSender sender;
+  sender.set_rate(kCopiedSoundRateMax);
+  sender.handle_loss(0.009);
+  EXPECT_FALSE(sender.sends_copies());
+  sender.handle_loss(0.011);
+  EXPECT_TRUE(sender.sends_copies());
+  for (int i = 0; i < 3; ++i) {
+    sender.handle_loss(0);  // 0.0088, 0.0070, 0.0056
+    EXPECT_TRUE(sender.sends_copies());
+  }
+  sender.handle_loss(0);
+  EXPECT_FALSE(sender.sends_copies());
+  sender.set_rate(kCopiedSoundRateMax - kbps(1));
+  sender.handle_loss(0.07);
+  EXPECT_FALSE(sender.sends_copies()) << "they would cost the audio itself";
+  sender.handle_loss(0.08);
+  EXPECT_TRUE(sender.sends_copies());
+}
+
+TEST(AudioSender, TheAudioItselfNeverHasMoreThanItsMost) {
+  for (const double loss : {0.0, 0.02}) {
+    media::SyntheticVoice voice;
+    AudioSender sender;
+    sender.set_rate(kCopiedSoundRateMax);
+    sender.handle_loss(loss);
+    DataSize payloads;
+    for (uint64_t i = 0; i < 600; ++i) {
+      if (const auto message = sender.capture(end_of(i), voice.frame(i))) {
+        payloads += DataSize{static_cast<int64_t>(media::parse_sound(*message)->payload.size())};
+      }
+    }
+    EXPECT_LT(payloads, (kSoundRateMax + kbps(4)) * 12s);
+    EXPECT_EQ(sender.stats().copies > 300, loss > 0);
   }
 }
 

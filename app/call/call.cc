@@ -111,7 +111,7 @@ void Call::drain(TimePoint now) {
     if (outcome->flow == session::kControlFlow) {
       chat_sender_.handle_outcome(now, *outcome);
     } else {
-      sender_.handle_outcome(*outcome);
+      sender_.handle_outcome(now, *outcome);
     }
   }
   receiver_.settle(now);

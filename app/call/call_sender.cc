@@ -214,15 +214,19 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
 void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Leave leave) {
   const DataSize most = message_max();
   const int parity = parity_of(now, frame.size());
-  video_sender_->handle_frame_sent(frame.id, parity);
+  video_sender_->handle_frame_sent(now, frame.id, parity);
   for (auto& message : media::fragment(frame, most, parity)) {
     if (seal_ != nullptr) {
       message.insert(message.begin(), seal_->fragment_head().begin(), seal_->fragment_head().end());
     }
-    const session::MessageId message_id =
-        endpoint_.send(now, session::kVideoFlow, std::move(message), leave);
-    video_sender_->handle_fragment_sent(message_id, frame.id);
+    send_fragment(now, frame.id, std::move(message), leave);
   }
+}
+
+void CallSender::send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,
+                               Leave leave) {
+  const session::MessageId id = endpoint_.send(now, session::kVideoFlow, message, leave);
+  video_sender_->handle_fragment_sent(id, frame_id, std::move(message));
 }
 
 // As much as independent losses need, which the budget left room for. Against bursts and full
@@ -258,14 +262,17 @@ void CallSender::pad(TimePoint now) {
   }
 }
 
-void CallSender::handle_outcome(const session::MessageOutcome& outcome) {
+void CallSender::handle_outcome(TimePoint now, const session::MessageOutcome& outcome) {
   if (outcome.flow != session::kVideoFlow) {
     loss_.handle_outcome(outcome.kind);
     return;
   }
   loss_.handle_video_outcome(outcome.kind);
   if (video_sender_) {
-    video_sender_->handle_outcome(outcome);
+    const DataSize room = endpoint_.available_window(now) - message_overhead();
+    if (auto again = video_sender_->handle_outcome(now, outcome, room)) {
+      send_fragment(now, again->frame_id, std::move(again->message), Leave::kWithinWindow);
+    }
   }
 }
 

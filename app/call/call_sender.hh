@@ -88,7 +88,7 @@ class CallSender {
   /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
 
-  void handle_outcome(const session::MessageOutcome& outcome);
+  void handle_outcome(TimePoint now, const session::MessageOutcome& outcome);
   void handle_report(const FrameReport& report);
   void handle_key_frame_request(TimePoint now);
   /// An upper bound for the video rate, whatever the window allows; nullopt: no such limit. At 0 no
@@ -122,6 +122,8 @@ class CallSender {
   /// MotionTrade::frame_share, which grows while no frame leaves.
   double frame_share(TimePoint now) const;
   DataSize sound_reserve(TimePoint now);
+  void send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,
+                     session::Leave leave);
   int parity_of(TimePoint now, DataSize size);
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);

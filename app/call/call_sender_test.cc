@@ -64,9 +64,9 @@ struct Outgoing {
   /// `lost` of the last messages did not arrive.
   void lose(int lost) {
     for (int i = 0; i < lost; ++i) {
-      sender.handle_outcome({.flow = session::kAudioFlow,
-                             .id = static_cast<session::MessageId>(i),
-                             .kind = session::MessageOutcome::Kind::kLost});
+      sender.handle_outcome(kTimeZero, {.flow = session::kAudioFlow,
+                                        .id = static_cast<session::MessageId>(i),
+                                        .kind = session::MessageOutcome::Kind::kLost});
     }
   }
   /// The rule's result for this window when nothing waits.
@@ -468,9 +468,11 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   EXPECT_EQ(next(), 1U);
   call.sender.handle_report({.newest = 0});
   // A message of another flow of that number is not frame 2's.
-  call.sender.handle_outcome({.flow = session::kAudioFlow, .id = 2, .kind = Kind::kLost});
+  call.sender.handle_outcome(kTimeZero + 750ms,
+                             {.flow = session::kAudioFlow, .id = 2, .kind = Kind::kLost});
   EXPECT_EQ(next(), 1U);
-  call.sender.handle_outcome({.flow = session::kVideoFlow, .id = 3, .kind = Kind::kLost});
+  call.sender.handle_outcome(kTimeZero + 750ms,
+                             {.flow = session::kVideoFlow, .id = 3, .kind = Kind::kLost});
   EXPECT_EQ(next(), 4U) << "back to frame 0";
   call.sender.handle_key_frame_request(kTimeZero + 2s);
   EXPECT_EQ(next(), 0U);
@@ -485,12 +487,39 @@ TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   call.sender.handle_report({.newest = 0});
   call.capture(kTimeZero + 33ms);
   ASSERT_EQ(call.transmit(kTimeZero + 33ms).size(), 2U);
-  call.sender.handle_outcome({.flow = session::kVideoFlow, .id = 2, .kind = Kind::kLost});
+  call.sender.handle_outcome(kTimeZero + 60ms,
+                             {.flow = session::kVideoFlow, .id = 2, .kind = Kind::kLost});
   call.capture(kTimeZero + 66ms);
   EXPECT_EQ(reference_distance(call.transmit(kTimeZero + 66ms)), 1U);
-  call.sender.handle_outcome({.flow = session::kVideoFlow, .id = 3, .kind = Kind::kLost});
-  call.capture(kTimeZero + 99ms);
-  EXPECT_EQ(reference_distance(call.transmit(kTimeZero + 99ms)), 3U);
+  call.sender.handle_outcome(kTimeZero + 160ms,
+                             {.flow = session::kVideoFlow, .id = 3, .kind = Kind::kLost});
+  call.capture(kTimeZero + 199ms);
+  EXPECT_EQ(reference_distance(call.transmit(kTimeZero + 199ms)), 3U);
+}
+
+TEST(CallSender, ALostFragmentIsSentAgainInTime) {
+  using Kind = session::MessageOutcome::Kind;
+  Outgoing call{small_video(), {.window = DataSize{60'000}}};
+  const auto send = [&](TimePoint now) {
+    call.capture(now);
+    auto sent = call.transmit(now);
+    EXPECT_EQ(sent.size(), 1U);
+    return sent.at(0).bytes;
+  };
+  const auto outcome = [&](session::MessageId id, TimePoint now) {
+    call.sender.handle_outcome(now, {.flow = session::kVideoFlow, .id = id, .kind = Kind::kLost});
+    return call.transmit(now);
+  };
+  send(kTimeZero);
+  const auto lost = send(kTimeZero + 33ms);
+  const auto again = outcome(1, kTimeZero + 100ms);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].flow, session::kVideoFlow);
+  EXPECT_EQ(again[0].bytes, lost);
+  const auto once_more = outcome(2, kTimeZero + 150ms);
+  ASSERT_EQ(once_more.size(), 1U);
+  EXPECT_EQ(once_more[0].bytes, lost);
+  EXPECT_TRUE(outcome(3, kTimeZero + 160ms).empty()) << "too late";
 }
 
 TEST(CallSender, PaddingFillsTheRestOfTheWindowOnRequest) {

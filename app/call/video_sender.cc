@@ -19,7 +19,9 @@ VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
                 .quantizer_min = options.quantizer_min,
                 .quantizer_min_of_plenty = options.quantizer_min_of_plenty,
                 .plenty_share = std::min(1.0, kPlentyOfWindow / budget_share)}),
-      tells_all_(options.anchor_interval == 0) {}
+      tells_all_(options.anchor_interval == 0),
+      // A relay decides by itself which frames it still forwards.
+      sent_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                              DataSize budget) {
@@ -36,30 +38,13 @@ Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::Pict
   return encoding;
 }
 
-void VideoSender::handle_fragment_sent(session::MessageId message_id, uint32_t frame_id) {
-  if (carried_.empty()) {
-    first_carried_ = message_id;
+std::optional<SentFrames::Fragment> VideoSender::handle_outcome(
+    TimePoint now, const session::MessageOutcome& outcome, DataSize room) {
+  SentFrames::Consequence consequence = sent_.handle_outcome(now, outcome, room);
+  if (consequence.lost) {
+    encoder_.handle_lost(*consequence.lost);
   }
-  carried_.push_back(frame_id);
-}
-
-void VideoSender::handle_outcome(const session::MessageOutcome& outcome) {
-  if (outcome.id < first_carried_ || outcome.id - first_carried_ >= carried_.size()) {
-    return;
-  }
-  const uint32_t frame_id = carried_[outcome.id - first_carried_];
-  if (outcome.kind != session::MessageOutcome::Kind::kDelivered && --spare_[frame_id] < 0) {
-    encoder_.handle_lost(frame_id);
-  }
-  if (outcome.kind != session::MessageOutcome::Kind::kDropped) {
-    // Outcomes of sent messages arrive in order; messages dropped from the queue are younger.
-    while (first_carried_ <= outcome.id) {
-      carried_.pop_front();
-      ++first_carried_;
-    }
-    // Frame ids ascend too.
-    spare_.erase(spare_.begin(), carried_.empty() ? spare_.end() : spare_.find(carried_.front()));
-  }
+  return std::move(consequence.again);
 }
 
 void VideoSender::handle_report(const FrameReport& report) {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "app/call/control_message.hh"
+#include "app/call/sent_frames.hh"
 #include "media/frame/encoded_frame.hh"
 #include "media/rate/adaptive_encoder.hh"
 #include "transport/base/time.hh"
@@ -57,11 +57,18 @@ class VideoSender {
   /// `budget` bytes.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget);
-  /// The frame is being sent and survives the loss of as many fragments as it has parity;
-  void handle_frame_sent(uint32_t frame_id, int parity) { spare_[frame_id] = parity; }
-  /// a fragment of it was sent as this message of the video flow; message ids ascend without gaps.
-  void handle_fragment_sent(session::MessageId message_id, uint32_t frame_id);
-  void handle_outcome(const session::MessageOutcome& outcome);
+  /// As SentFrames's `begin` and `add`.
+  void handle_frame_sent(TimePoint now, uint32_t frame_id, int parity) {
+    sent_.begin(now, frame_id, parity);
+  }
+  void handle_fragment_sent(session::MessageId message_id, uint32_t frame_id,
+                            std::vector<std::byte> fragment) {
+    sent_.add(message_id, frame_id, std::move(fragment));
+  }
+  /// A fragment that is to be sent again, if it fits into `room`.
+  std::optional<SentFrames::Fragment> handle_outcome(TimePoint now,
+                                                     const session::MessageOutcome& outcome,
+                                                     DataSize room);
   /// From a relay (with anchors): frames that it does not mention may still arrive. From the other
   /// end of a call: a frame older than the newest that was not decoded never will be.
   void handle_report(const FrameReport& report);
@@ -73,11 +80,7 @@ class VideoSender {
  private:
   media::AdaptiveEncoder encoder_;
   bool tells_all_;  // whether reports cover all older frames
-  // The frame in each message, from first_carried_ on, until its outcome is known; bounded like the
-  // endpoint's own record.
-  std::deque<uint32_t> carried_;
-  session::MessageId first_carried_ = 0;
-  std::map<uint32_t, int> spare_;  // of the frames in carried_: fragments that may still be lost
+  SentFrames sent_;
 };
 
 }  // namespace cress::app

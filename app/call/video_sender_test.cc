@@ -32,9 +32,9 @@ struct Sending {
     now += 33ms;
     Encoding encoding = sender.encode(now, id, camera.picture(id), budget);
     if (!encoding.frame.data.empty()) {
-      sender.handle_frame_sent(id, parity);
+      sender.handle_frame_sent(now, id, parity);
       for (int i = 0; i < fragments; ++i) {
-        sender.handle_fragment_sent(next_message++, id);
+        sender.handle_fragment_sent(next_message++, id, {});
       }
     }
     return encoding;
@@ -45,7 +45,7 @@ struct Sending {
     }
   }
   void outcome(session::MessageId id, Kind kind) {
-    sender.handle_outcome({.flow = session::kVideoFlow, .id = id, .kind = kind});
+    sender.handle_outcome(now, {.flow = session::kVideoFlow, .id = id, .kind = kind}, DataSize{});
   }
   uint32_t next_reference() { return send().frame.reference_id; }
 

@@ -342,7 +342,7 @@ void RoomMember::drain(TimePoint now) {
   }
   while (const auto outcome = endpoint_.poll_outcome()) {
     if (sender_) {
-      sender_->handle_outcome(*outcome);
+      sender_->handle_outcome(now, *outcome);
     }
     outbox_.handle_outcome(now, *outcome);
   }

@@ -93,9 +93,13 @@ Duration CressControl::pace(TimePoint now) const {
     return options_.report_interval;
   }
   const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
-  const DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
-  const Duration silence =
-      options_.spares_silent_link ? no_news(now) / kReportsPerSilence : Duration{};
+  DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
+  Duration silence{};
+  if (options_.spares_silent_link) {
+    // Silence may be a burst of losses, and then the link carries what it usually does.
+    rate = std::max(rate, usual_rate().value_or(DataRate{}));
+    silence = no_news(now) / kReportsPerSilence;
+  }
   return std::clamp(std::max(queue / rate / kReportsPerLateness, silence), options_.report_interval,
                     options_.report_interval_max);
 }
