@@ -56,7 +56,7 @@ float draw_newcomer(Ui& ui, const Rect& stage, float name_end) {
                                                : std::string{"Nothing is heard from the other end, "
                                                              "and somebody with the link wants to "
                                                              "take its place."}) +
-                            " Code " + ui.view.newcomer + ".";
+                            "\nCode " + ui.view.newcomer + ".";
   const float width = std::min(kWidest, stage.width - 2 * kMargin);
   const bool beside = stage.center().x - width / 2 >= name_end + 8;
   const float text_width = width - 28;
