@@ -137,7 +137,7 @@ class Connection {
   size_t pending() const { return pending_.size(); }
 
   static constexpr size_t kPendingMax = 16;
-  /// Counted from a newcomer's first record: five of its proofs have to be lost.
+  /// Counted from a newcomer's first record: four of its proofs have to be lost.
   static constexpr Duration kProofMax = 1s;
   static constexpr Duration kAskAgainAfter = 10s;
 

@@ -283,7 +283,7 @@ TEST_F(Replacing, OnACleanLinkEachEndSendsOneProof) {
   };
   begin(Replacement::kAsk);
   network.run_for(10s);
-  // Round trips of 40 ms; the first repetition would be after 50 ms.
+  // Round trips of 40 ms; the first repetition would be after 100 ms.
   EXPECT_EQ(std::ranges::count(proofs, kListenerAt), 1);
   EXPECT_EQ(std::ranges::count(proofs, kJoinerAt), 1);
 }
@@ -294,11 +294,11 @@ TEST_F(Replacing, LostProofsAreRepeatedInTime) {
   network.run_for(3s);
   int lost = 0;
   network.watch = [&](const Flight& flight) {
-    return flight.from != kOtherAt || !is_proof(flight.bytes) || ++lost > 4;
+    return flight.from != kOtherAt || !is_proof(flight.bytes) || ++lost > 3;
   };
   Node& again = network.join(kOtherAt, kListenerAt, with(Replacement::kRefuse, 1));
   network.run_for(2s);
-  EXPECT_EQ(lost, 5);
+  EXPECT_EQ(lost, 4);
   EXPECT_TRUE(again.when<Connected>());
   EXPECT_EQ(left->count<Closed>(), 0U);
 }

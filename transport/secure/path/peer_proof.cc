@@ -11,7 +11,7 @@ namespace {
 
 /// A proof is lost as any datagram is: after 50 ms, 100 ms, ..., 1 s it is repeated, some 10 s
 /// long.
-constexpr Duration kFirstProofRepeat = 50ms;
+constexpr Duration kFirstProofRepeat = 100ms;
 constexpr Duration kLastProofRepeat = 1s;
 constexpr int kProofTimes = 14;
 
