@@ -52,6 +52,7 @@ struct Arguments {
   std::string size = "640x360";
   int frame_rate = 30;
   std::string prefer = "balanced";
+  std::string replace = "same";
   headless::HeadlessOptions call{};
 };
 
@@ -76,6 +77,16 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "--link-file", arguments.call.link_file,
       "Read the link to join from this file, which only you may read. With --listen: keep "
       "the link there, so that it is the same after a restart");
+  app.add_option("--replace", arguments.replace,
+                 "With --headless: which end may take the place of one that has been silent for "
+                 "2 s: the same one, which proves it, or anyone with the link")
+      ->check(CLI::IsMember({"same", "anyone"}))
+      ->type_name("WHICH")
+      ->capture_default_str();
+  app.add_option("--identity-file", arguments.call.identity_file,
+                 "With --headless: keep in this file, which only you may read, what proves after a "
+                 "restart that this is the same end")
+      ->type_name("FILE");
   app.add_option("--name", arguments.call.name, "What the other person reads")
       ->capture_default_str();
   for (const char* device : {"--camera", "--microphone", "--speaker"}) {
@@ -125,7 +136,7 @@ media::PictureSize parse_size(const std::string& text) {
 int execute_desktop(CLI::App& app, Arguments& arguments, std::ostream& out) {
   runtime::refuse_given(app,
                         {"--video-in", "--audio-in", "--video-out", "--audio-out", "--stats",
-                         "--frames", "--duration", "--wait"},
+                         "--frames", "--duration", "--wait", "--replace", "--identity-file"},
                         "only with --headless");
   desktop::DesktopOptions options;
   // NOLINTBEGIN(concurrency-mt-unsafe): before any thread begins
@@ -171,14 +182,15 @@ int execute_desktop(CLI::App& app, Arguments& arguments, std::ostream& out) {
 
 /// So that no file is replaced by another of the same call.
 void require_different_files(const headless::HeadlessOptions& call) {
-  const std::array<std::pair<const char*, std::filesystem::path>, 7> files{
+  const std::array<std::pair<const char*, std::filesystem::path>, 8> files{
       {{"--video-in", call.video_in},
        {"--audio-in", call.audio_in},
        {"--video-out", call.video_out},
        {"--audio-out", call.audio_out},
        {"--stats", call.stats},
        {"--frames", call.frames},
-       {"--link-file", call.link_file}}};
+       {"--link-file", call.link_file},
+       {"--identity-file", call.identity_file}}};
   for (size_t i = 0; i < files.size(); ++i) {
     for (size_t j = std::max<size_t>(i + 1, 2); j < files.size(); ++j) {  // one movie has both
       const bool given = !files[i].second.empty() && files[i].second != "-";
@@ -206,6 +218,7 @@ int execute_headless(CLI::App& app, Arguments& arguments, std::ostream& out, std
   call.rate = {arguments.frame_rate, 1};
   call.prefer = parse_preference(arguments.prefer).value();
   call.asks_router = !arguments.no_port_mapping;
+  call.replaced_by_anyone = arguments.replace == "anyone";
   call.progress = isatty(STDERR_FILENO) != 0;
   app.get_option("LINK")->clear();  // it keeps what it read
   return headless::run_headless(std::exchange(call, {}), out, err);

@@ -22,8 +22,8 @@ cress_folder(transport/secure/records MAY transport/base transport/wire transpor
   transport/secure)
 cress_folder(transport/secure/handshake MAY transport/base transport/secure/crypto transport/secure/records TESTS
   transport/secure)
-cress_folder(transport/secure/path MAY transport/base transport/secure/records transport/secure/handshake TESTS
-  transport/secure)
+cress_folder(transport/secure/path MAY transport/base transport/secure/crypto transport/secure/records
+  transport/secure/handshake TESTS transport/secure)
 cress_folder(transport/secure/rendezvous MAY transport/base transport/secure/crypto transport/secure/handshake TESTS
   transport/secure)
 cress_folder(transport/secure/group MAY transport/base transport/secure/crypto transport/secure/records TESTS
@@ -70,8 +70,8 @@ cress_folder(relay MAY transport/base transport/secure/handshake transport/secur
   transport/secure transport/room media/frame media/source media/playout app/call app/room app/ui app/ui/kit)
 cress_folder(app/call MAY transport/base transport/session media/frame media/source media/codec media/rate
   media/playout TESTS transport/control transport/control/sprout transport/control/cress transport/sim)
-cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/records
-  transport/secure/link transport/secure transport/process transport/runtime transport/mapping
+cress_folder(app/live MAY transport/base transport/control/cress transport/session transport/secure/crypto
+  transport/secure/records transport/secure/link transport/secure transport/process transport/runtime transport/mapping
   transport/mapping/router media/frame media/source media/devices app/call TESTS transport/sim traces traces/emulate
   media/gst)
 cress_folder(app/room MAY transport/base transport/control/cress transport/session transport/secure/records

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/desktop/desktop_call.hh"
+#include "app/live/kept_identity.hh"
 #include "app/ui/model/format.hh"
 #include "transport/runtime/own_address.hh"
 
@@ -155,7 +156,18 @@ void DesktopCall::set_outputs(live::LiveEndOutputs& outputs) {
   };
 }
 
+/// Without one a restart of this program is a question to the other end.
+std::vector<std::byte> DesktopCall::identity_secret() {
+  std::vector<std::byte> secret;
+  if (!options_.settings_path.empty()) {
+    guarded([&] { secret = live::kept_identity(identity_path(options_.settings_path)); });
+  }
+  return secret;
+}
+
 bool DesktopCall::open_call(live::LiveCallOptions options) {
+  options.replacement = secure::Replacement::kAsk;
+  options.identity_secret = identity_secret();
   options.devices = device_options();
   options.person = person();
   options.prefer = options_.prefer;
@@ -230,6 +242,10 @@ void DesktopCall::handle_event(uint64_t call, const live::LiveEvent& event) {
     case live::LiveEvent::Kind::kDeviceRefused:
       notify(Tone::kWarning, sentence(event.words));
       loop_.post([this] { act(ui::StopSharing{}); });  // not inside this call: it closes its caller
+      return;
+    case live::LiveEvent::Kind::kNewcomerWaits:
+    case live::LiveEvent::Kind::kNewcomerGone:
+      board_.change([this](ui::CallView& view) { view.newcomer = pair_->newcomer(); });
       return;
     case live::LiveEvent::Kind::kNotice:
       notify(Tone::kNote, sentence(event.words));
@@ -314,6 +330,18 @@ void DesktopCall::leave(Screen next, const std::string& reason) {
   show_screen(next, reason);
   if (!live_ && (next == Screen::kStart || next == Screen::kNewRoom)) {
     open_preview();
+  }
+}
+
+void DesktopCall::act(const ui::AdmitNewcomer& answer) {
+  if (pair_ != nullptr) {
+    pair_->admit(answer.code);
+  }
+}
+
+void DesktopCall::act(const ui::RefuseNewcomer&) {
+  if (pair_ != nullptr) {
+    pair_->refuse();
   }
 }
 

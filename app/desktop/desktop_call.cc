@@ -172,11 +172,29 @@ void DesktopCall::tick() {
     if (is_in_call() && ++ticks_ % 2 == 0) {
       sample_call(sample);
     }
+    show_waiting(sample);
   }
   board_.change([&](ui::CallView& view) {
     view.microphone_dbfs = dbfs(microphone);
     view.speaker_dbfs = dbfs(speaker);
   });
+}
+
+/// The other end has let us wait for a while: it asks its user.
+void DesktopCall::show_waiting(const live::LiveSample& sample) {
+  constexpr Duration kSoon = 1s;
+  if (screen_ != Screen::kConnecting || pair_ == nullptr || sample.connected ||
+      sample.code.empty()) {
+    waiting_since_.reset();
+    return;
+  }
+  waiting_since_ = waiting_since_.value_or(clock_.now());
+  if (clock_.now() - *waiting_since_ >= kSoon) {
+    board_.change([&](ui::CallView& view) {
+      view.status = {"The other person is in a call and may let you in. Code " + sample.code + ".",
+                     Tone::kNote};
+    });
+  }
 }
 
 void DesktopCall::sample_call(const live::LiveSample& sample) {
@@ -257,6 +275,7 @@ void DesktopCall::show_screen(Screen screen, const std::string& ended_reason) {
       view.history.clear();
       view.health = {};
       view.code.clear();
+      view.newcomer.clear();
       view.chat.reset();
       view.path.clear();
       view.link_warning.clear();

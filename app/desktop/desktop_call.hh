@@ -150,6 +150,8 @@ class DesktopCall {
   void act(const ui::Unpin&);
   void act(const ui::ShowTiles& tiles);
   void act(const ui::SendChat& line);
+  void act(const ui::AdmitNewcomer& answer);
+  void act(const ui::RefuseNewcomer&);
   void act(const ui::SaveReport&);
 
   std::string path_words(const live::LiveSample& sample) const;
@@ -160,6 +162,7 @@ class DesktopCall {
                std::function<void(const std::vector<Address>&)> found);
   void join(const runtime::HiddenText& link, const std::vector<Address>& addresses);
   bool open_call(live::LiveCallOptions options);
+  std::vector<std::byte> identity_secret();
   bool open_room(room::LiveRoomOptions options, const secure::Link& link);
   bool open(const std::function<std::unique_ptr<live::LiveEnd>()>& make);
   live::LiveDevicesOptions device_options() const;
@@ -198,6 +201,7 @@ class DesktopCall {
   void tell_person();
   app::PersonState person() const;
   void tick();
+  void show_waiting(const live::LiveSample& sample);
   void sample_call(const live::LiveSample& sample);
   void sample_peer(CallCircumstances& now);
   void sample_room(CallCircumstances& now);
@@ -236,6 +240,7 @@ class DesktopCall {
   uint64_t call_ = 0;
   std::function<void()> after_leaving_;
   std::optional<TimePoint> connected_at_;
+  std::optional<TimePoint> waiting_since_;  // for the other end to let us in
   CallHealth health_;
   std::deque<ui::LinkSample> shown_;  // by the panel in this call; at most ui::kReportSamplesMax
   std::unique_ptr<RoomScene> scene_;  // of a room, else null

@@ -14,11 +14,16 @@
 #include "app/desktop/desktop_test_tools.hh"
 #include "app/desktop/errands.hh"
 #include "app/desktop/settings/settings.hh"
+#include "app/live/kept_identity.hh"
+#include "app/live/live_call.hh"
 #include "media/devices/devices.hh"
 #include "media/devices/portal_test_tools.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/event_loop.hh"
+#include "transport/runtime/loop_test_tools.hh"
+#include "transport/secure/link/link.hh"
 
 namespace cress::desktop {
 namespace {
@@ -222,6 +227,66 @@ TEST_F(DesktopCallTest, EndingProgramClosesTheCall) {
   const Pair second = connected();
   second.lea->close();  // without a close message
   EXPECT_TRUE(second.jo->is_on(Screen::kEnded));
+}
+
+/// The end of a call that crashes; with its loop stopped it is silent.
+class FrozenEnd {
+ public:
+  FrozenEnd(const runtime::MonotonicClock& clock, const std::string& link) : loop_(clock) {
+    const auto parsed = secure::parse_link(link);
+    live::LiveCallOptions options{.role = secure::Role::kJoiner, .secret = parsed->secret};
+    options.listener = *runtime::parse_address(secure::host_and_port(*parsed));
+    call_ = std::make_unique<live::LiveCall>(clock, loop_, options, live::LiveOutputs{});
+    runtime::run_until(clock, loop_, [this] { return call_->sample().connected; }, kPatience);
+    runtime::run_until(clock, loop_, [] { return false; }, 300ms);
+  }
+
+ private:
+  runtime::EventLoop loop_;
+  std::unique_ptr<live::LiveCall> call_;
+};
+
+TEST_F(DesktopCallTest, TheUserDecidesWhoTakesASilentEndsPlace) {
+  for (const bool lets_in : {true, false}) {
+    Desk lea{clock_, test_listener("Lea")};
+    ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+    const std::string link = lea.view().link;
+    const FrozenEnd frozen{clock_, link};
+    ASSERT_TRUE(lea.is_on(Screen::kInCall));
+    DesktopCallOptions options = test_devices("Jo");
+    options.join = link;
+    Desk jo{clock_, options};
+    ASSERT_TRUE(lea.sees([](const ui::CallView& v) { return !v.newcomer.empty(); }));
+    const std::string code = lea.view().newcomer;
+    EXPECT_TRUE(jo.sees([&](const ui::CallView& v) {
+      return v.screen == Screen::kConnecting && v.status.text.find(code) != std::string::npos;
+    })) << "the newcomer reads the code too";
+    if (lets_in) {
+      lea.ask(ui::AdmitNewcomer{code});
+      EXPECT_TRUE(jo.is_on(Screen::kInCall));
+      EXPECT_TRUE(lea.is_told("compare the codes"));
+    } else {
+      lea.ask(ui::RefuseNewcomer{});
+      EXPECT_TRUE(jo.is_on(Screen::kEnded));
+      EXPECT_TRUE(lea.is_on(Screen::kInCall));
+    }
+    EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.newcomer.empty(); }));
+  }
+}
+
+TEST_F(DesktopCallTest, ItsIdentityIsKeptNextToTheSettings) {
+  DesktopCallOptions options = test_listener("Lea");
+  options.settings_path = folder_ / "settings.json";
+  {
+    Desk lea{clock_, options};
+    ASSERT_TRUE(lea.is_on(Screen::kWaiting));
+  }
+  const auto secret = live::kept_identity(folder_ / "identity");
+  fs::permissions(folder_ / "identity", fs::perms::others_read, fs::perm_options::add);
+  Desk again{clock_, options};
+  EXPECT_TRUE(again.is_on(Screen::kWaiting)) << "a call goes on without it";
+  EXPECT_TRUE(again.is_told("chmod 600"));
+  EXPECT_EQ(secret.size(), 32U);
 }
 
 TEST_F(DesktopCallTest, BadLinkIsReportedAndHasNoOtherEffect) {

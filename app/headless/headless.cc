@@ -10,6 +10,7 @@
 #include "app/headless/headless_inputs.hh"
 #include "app/headless/recording.hh"
 #include "app/headless/stats.hh"
+#include "app/live/kept_identity.hh"
 #include "app/live/listening_link.hh"
 #include "app/live/live_call.hh"
 #include "app/room/live_room.hh"
@@ -182,6 +183,11 @@ HeadlessCall::HeadlessCall(const HeadlessOptions& options, std::ostream& out, st
   call.person = person_of(options);
   call.prefer = options.prefer;
   call.asks_router = options.asks_router;
+  call.replacement =
+      options.replaced_by_anyone ? secure::Replacement::kAdmit : secure::Replacement::kRefuse;
+  if (!options.identity_file.empty()) {
+    call.identity_secret = live::kept_identity(options.identity_file);
+  }
   call.devices = device_options(options);
   std::optional<live::ListeningLink> own_link;
   if (options.link.empty()) {

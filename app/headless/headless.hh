@@ -24,6 +24,12 @@ struct HeadlessOptions {
   bool asks_router = true;
   /// The file that keeps a listener's link over restarts; empty: each call has a new link.
   std::filesystem::path link_file{};
+  /// In a call of two: whatever has the link gets the place of an end that is silent; otherwise
+  /// only the same end, which proves it.
+  bool replaced_by_anyone = false;
+  /// The file of what proves to the other end that this is the same end after a restart
+  /// (live::kept_identity); empty: nothing.
+  std::filesystem::path identity_file{};
   /// The name that the other end sees.
   std::string name = "headless";
   /// A file, or what LiveCamera and LiveMicrophone take ("test"); empty: none.

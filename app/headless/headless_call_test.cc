@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,36 @@ struct HeadlessCallTest : ::testing::Test {
   std::ostringstream out;
   std::ostringstream err;
 };
+
+/// One joins and is killed after two seconds; then another joins.
+TEST_F(HeadlessCallTest, ASilentEndsPlaceIsForTheSameEndOrForAnyone) {
+  struct Case {
+    std::string listener;
+    bool has_identity;
+    bool is_let_in;
+  };
+  const std::vector<Case> cases{
+      {"", false, false}, {"", true, true}, {"--replace anyone", false, true}};
+  for (const Case& one : cases) {
+    ListeningProgram lea{"--video-in test --size 160x90 --duration 9s " + one.listener +
+                         " 2> /dev/null"};
+    const std::string identity = one.has_identity ? file("identity") : "";
+    const std::string jo = std::string{"timeout -s KILL 2 " CRESS_BIN "/cress-call --headless "} +
+                           (one.has_identity ? "--identity-file " + identity + " " : "") + "'" +
+                           lea.link() + "' 2> /dev/null";
+    EXPECT_NE(std::system(jo.c_str()), 0) << "was not killed";
+    err.str("");
+    const int status = run({.link = lea.link(),
+                            .identity_file = identity,
+                            .video_in = "test",
+                            .size = {160, 90},
+                            .duration = 500ms,
+                            .wait = 20s});
+    EXPECT_EQ(status, one.is_let_in ? 0 : 1) << one.listener << " " << err.str();
+    EXPECT_EQ(err.str().find("in a call with somebody else") != std::string::npos, !one.is_let_in)
+        << err.str();
+  }
+}
 
 TEST_F(HeadlessCallTest, ACallOfTwoSecondsLeavesItsFilesAndLines) {
   ListeningProgram lea{"--name Lea --video-in test --audio-in test --size 160x90 --video-out " +

@@ -7,6 +7,10 @@
 namespace cress::live {
 namespace {
 
+constexpr const char* kNewcomerWords =
+    "Nothing is heard from the other end, and somebody with the link wants to take its place. "
+    "Code ";
+constexpr const char* kGoneWords = "Nobody waits for the other end's place any more";
 constexpr const char* kReplacedWords =
     "The other end was silent, and somebody with the link joined in its place: compare the codes";
 
@@ -18,6 +22,8 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   secure.connection.other_listeners = options.other_listeners;
   secure.connection.relays = options.relays;
   secure.connection.connect_max = options.connect_max;
+  secure.connection.replacement = options.replacement;
+  secure.connection.identity_secret = options.identity_secret;
   secure.call.paced_by_sound_card = true;
   secure.call.hands_out_decoding = true;
   secure.call.trade = app::trade_of(options.prefer);
@@ -60,6 +66,14 @@ std::optional<app::PersonState> LiveCall::peer() const {
   return call_.call() != nullptr ? call_.call()->peer() : std::nullopt;
 }
 
+void LiveCall::admit(const std::string& code) {
+  wake([&](TimePoint now) { call_.admit(now, code); });
+}
+
+void LiveCall::refuse() {
+  wake([this](TimePoint now) { call_.refuse(now); });
+}
+
 void LiveCall::take_events(TimePoint now) {
   while (const auto line = call_.poll_chat()) {
     if (chat_) {
@@ -68,11 +82,18 @@ void LiveCall::take_events(TimePoint now) {
   }
   while (const auto event = call_.poll_event()) {
     handle_session_event(now, *event);
+    if (const auto* waits = std::get_if<secure::NewcomerWaits>(&*event)) {
+      newcomer_ = waits->code;
+      tell(LiveEvent::Kind::kNewcomerWaits, kNewcomerWords + newcomer_);
+    } else if (std::holds_alternative<secure::NewcomerGone>(*event)) {
+      newcomer_.clear();
+      tell(LiveEvent::Kind::kNewcomerGone, kGoneWords);
+    }
     const auto* closed = std::get_if<secure::Closed>(&*event);
     if (closed == nullptr || is_ending()) {
       continue;
     }
-    if (closed->reason == secure::CloseReason::kReplaced && !call_.is_finished()) {
+    if (closed->reason == secure::CloseReason::kReplaced && !call_.connection().has_ended()) {
       // The returning peer is admitted, and the call continues with it. It may be anybody with the
       // link.
       tell(LiveEvent::Kind::kNotice, kReplacedWords);

@@ -24,6 +24,10 @@ struct LiveCallOptions {
   std::vector<Address> relays{};
   /// Of a call through a relay: the router on the way there is asked for a port (LiveEndOptions).
   bool asks_router = true;
+  /// What happens to an end with the link that would take the silent other end's place.
+  secure::Replacement replacement = secure::Replacement::kRefuse;
+  /// See secure::ConnectionOptions and kept_identity(); empty: only as long as this call lives.
+  std::vector<std::byte> identity_secret{};
   /// How long a joiner tries, and a listener to reach its relay.
   Duration connect_max = 30s;
   LiveDevicesOptions devices{};
@@ -48,6 +52,12 @@ class LiveCall final : public LiveEnd {
 
   /// The state that the other end reports of its person; nullopt while no peer is connected.
   std::optional<app::PersonState> peer() const;
+  /// Nothing is heard from the other end, and another that has the link and proves nothing would
+  /// take its place: the code of its session. Empty: nobody waits. Each change is an event.
+  const std::string& newcomer() const { return newcomer_; }
+  /// Its answer; without effect when nobody waits, or another than that of this code.
+  void admit(const std::string& code);
+  void refuse();
 
  private:
   void take_events(TimePoint now) override;
@@ -56,6 +66,7 @@ class LiveCall final : public LiveEnd {
   SecureCall& call_;  // the machine
   std::function<void(const app::ShownFrame&)> shown_;
   std::function<void(const std::string&)> chat_;
+  std::string newcomer_;
 };
 
 }  // namespace cress::live

@@ -200,7 +200,9 @@ TEST_F(EndOfACall, ASilenceOfThreeSecondsAndAMoveAreReported) {
 }
 
 TEST_F(EndOfACall, WhoTakesASilentPeersPlaceIsAnnounced) {
-  lea = std::make_unique<SmallEnd>(*this, listener());
+  LiveCallOptions options = listener();
+  options.replacement = secure::Replacement::kAdmit;
+  lea = std::make_unique<SmallEnd>(*this, options);
   jo = std::make_unique<SmallEnd>(*this, joiner_at(lea->call->local_address()));
   ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
   EXPECT_EQ(lea->find(Kind::kNotice), nullptr);
@@ -215,8 +217,66 @@ TEST_F(EndOfACall, WhoTakesASilentPeersPlaceIsAnnounced) {
   EXPECT_EQ(lea->find(Kind::kEnded), nullptr);
 }
 
-TEST_F(EndOfACall, AReplacedJoinerEndsWithTheReason) {
+TEST_F(EndOfACall, ANewcomerForASilentPeersPlaceIsAskedAbout) {
+  LiveCallOptions options = listener();
+  options.replacement = secure::Replacement::kAsk;
+  lea = std::make_unique<SmallEnd>(*this, options);
+  jo = std::make_unique<SmallEnd>(*this, joiner_at(lea->call->local_address()));
+  ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
+  EXPECT_EQ(lea->call->newcomer(), "");
+  jo.reset();  // without a close, as in a crash
+  SmallEnd other{*this, joiner_at(lea->call->local_address())};
+  ASSERT_TRUE(run_until([&] { return lea->find(Kind::kNewcomerWaits) != nullptr; }));
+  const std::string code = lea->call->newcomer();
+  EXPECT_EQ(lea->find(Kind::kNewcomerWaits)->words,
+            "Nothing is heard from the other end, and somebody with the link wants to take its "
+            "place. Code " +
+                code);
+  EXPECT_EQ(other.call->sample().code, code);
+  EXPECT_FALSE(other.call->sample().connected);
+  lea->call->admit("0000 0000 0000");
+  EXPECT_EQ(lea->call->newcomer(), code) << "another was meant";
+  lea->call->admit(code);
+  ASSERT_TRUE(run_until([&] { return !other.shown.empty(); }));
+  EXPECT_NE(lea->find(Kind::kNewcomerGone), nullptr);
+  EXPECT_NE(lea->find(Kind::kNotice), nullptr);
+  EXPECT_EQ(lea->call->newcomer(), "");
+  EXPECT_EQ(lea->call->sample().code, code);
+}
+
+TEST_F(EndOfACall, ARefusedNewcomerEndsAsAtABusyEnd) {
+  LiveCallOptions options = listener();
+  options.replacement = secure::Replacement::kAsk;
+  lea = std::make_unique<SmallEnd>(*this, options);
+  jo = std::make_unique<SmallEnd>(*this, joiner_at(lea->call->local_address()));
+  ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
+  jo.reset();
+  SmallEnd other{*this, joiner_at(lea->call->local_address())};
+  ASSERT_TRUE(run_until([&] { return !lea->call->newcomer().empty(); }));
+  lea->call->refuse();
+  ASSERT_TRUE(run_until([&] { return other.find(Kind::kEnded) != nullptr; }));
+  EXPECT_EQ(other.find(Kind::kEnded)->words, secure::describe(secure::CloseReason::kBusy));
+  EXPECT_EQ(lea->call->newcomer(), "");
+  EXPECT_EQ(lea->find(Kind::kEnded), nullptr);
+}
+
+TEST_F(EndOfACall, WithItsKeptIdentityAJoinerComesBackUnasked) {
   lea = std::make_unique<SmallEnd>(*this, listener());
+  LiveCallOptions options = joiner_at(lea->call->local_address());
+  options.identity_secret = std::vector<std::byte>(32, std::byte{5});
+  jo = std::make_unique<SmallEnd>(*this, options);
+  ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));
+  jo.reset();
+  SmallEnd again{*this, options};
+  ASSERT_TRUE(run_until([&] { return !again.shown.empty(); }));
+  EXPECT_EQ(lea->find(Kind::kNotice), nullptr);
+  EXPECT_EQ(lea->find(Kind::kNewcomerWaits), nullptr);
+}
+
+TEST_F(EndOfACall, AReplacedJoinerEndsWithTheReason) {
+  LiveCallOptions options = listener();
+  options.replacement = secure::Replacement::kAdmit;
+  lea = std::make_unique<SmallEnd>(*this, options);
   TestRouter router{clock(), loop(), lea->call->local_address()};
   jo = std::make_unique<SmallEnd>(*this, joiner_at(router.address()));
   ASSERT_TRUE(run_until([&] { return !jo->shown.empty() && !lea->shown.empty(); }));

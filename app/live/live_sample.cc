@@ -20,6 +20,10 @@ const char* describe(LiveEvent::Kind kind) {
       return "device_lost";
     case LiveEvent::Kind::kDeviceBack:
       return "device_back";
+    case LiveEvent::Kind::kNewcomerWaits:
+      return "newcomer_waits";
+    case LiveEvent::Kind::kNewcomerGone:
+      return "newcomer_gone";
     case LiveEvent::Kind::kNotice:
       return "notice";
   }

@@ -21,6 +21,8 @@ struct LiveEvent {
     kDeviceLost,  ///< camera, microphone or speaker; it is tried again every 2 s
     kDeviceBack,
     kDeviceRefused,  ///< permission was denied or withdrawn; not tried again
+    kNewcomerWaits,  ///< in a call of two: LiveCall::newcomer
+    kNewcomerGone,
     kNotice,
   };
   Kind kind = Kind::kNotice;

@@ -12,8 +12,10 @@ namespace cress::live {
 SecureCall::SecureCall(TimePoint start, SecureCallOptions options)
     : options_(std::move(options)), connection_(start, options_.connection) {
   options_.control.datagram_overhead += secure::kRecordOverhead;
-  secure::wipe(options_.connection.secret);
-  options_.connection.secret.clear();
+  for (auto* secret : {&options_.connection.secret, &options_.connection.identity_secret}) {
+    secure::wipe(*secret);
+    secret->clear();
+  }
 }
 
 void SecureCall::handle_datagram(TimePoint now, const Address& from,
@@ -122,6 +124,16 @@ void SecureCall::handle_network_change(TimePoint now) {
 
 void SecureCall::hang_up(TimePoint now) {
   connection_.hang_up(now);
+  drain(now);
+}
+
+void SecureCall::admit(TimePoint now, std::string_view code) {
+  connection_.admit(now, code);
+  drain(now);
+}
+
+void SecureCall::refuse(TimePoint now) {
+  connection_.refuse(now);
   drain(now);
 }
 

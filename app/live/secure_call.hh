@@ -44,6 +44,9 @@ class SecureCall final : public LiveMachine {
   void set_local_addresses(TimePoint now, const std::vector<Address>& addresses) override;
   void handle_network_change(TimePoint now) override;
   void hang_up(TimePoint now) override;
+  /// The answer to secure::NewcomerWaits.
+  void admit(TimePoint now, std::string_view code);
+  void refuse(TimePoint now);
 
   std::optional<secure::Event> poll_event();
   std::optional<app::ShownFrame> poll_shown();

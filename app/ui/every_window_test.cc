@@ -64,10 +64,18 @@ std::vector<Sight> call_sights(TimePoint now) {
   view.chat = chat_lines(30);
   sights.push_back({"call", view});
   sights.push_back({"call_devices", view, "devices"});
+  CallView asked = view;
   strain(view);
   sights.push_back({"call_strained", view});
   sights.push_back({"call_chat", view, "chat"});
   sights.push_back({"call_panel", view, "panel"});
+  asked.newcomer = "1234 5678 9012";
+  asked.status = {"Reconnecting for 4 s. The call goes on when the network is back.",
+                  Tone::kTrouble};
+  sights.push_back({"call_newcomer", asked});
+  sights.push_back({"call_newcomer_panel", asked, "panel"});
+  view.newcomer = asked.newcomer;
+  sights.push_back({"call_newcomer_strained", view});
   return sights;
 }
 

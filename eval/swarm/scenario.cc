@@ -156,6 +156,9 @@ std::unique_ptr<Person> Scenario::make_person(const Seat& seat) {
   }
   live::SecureCallOptions options;
   options.connection.secret = secret();
+  // Kept over restarts; nobody else may take a silent end's place.
+  options.connection.replacement = secure::Replacement::kRefuse;
+  options.connection.identity_secret.assign(32, static_cast<std::byte>(seat.name.front()));
   const bool listens = &seat == seats_.front().get();
   options.connection.role = listens ? secure::Role::kListener : secure::Role::kJoiner;
   if (kind_ == Kind::kRelayedCall) {

@@ -238,7 +238,7 @@ void LiveTunnel::handle_event(TimePoint now, const secure::Event& event) {
   } else if (const auto* path = std::get_if<secure::PathChanged>(&event)) {
     note("the other end is now at " + runtime::format_address(path->peer));
   } else if (const auto* closed = std::get_if<secure::Closed>(&event)) {
-    if (options_.role == secure::Role::kJoiner) {
+    if (options_.role == secure::Role::kJoiner && connection().has_ended()) {
       // After the command has ended no peer is needed.
       const bool is_over = linger_until_ != kNever;
       end(is_over ? exit_code_ : 1, is_over ? "" : secure::describe(closed->reason));

@@ -19,21 +19,30 @@ constexpr HandshakeLimits::Options kLimits{.hellos = {.per_second = 40'000, .bur
                                            .handshakes_of_network = {.per_second = 5, .burst = 10},
                                            .networks = 64};
 
-/// A connected peer from which a datagram arrives this long after a newcomer is alive.
-constexpr Duration kAliveAfter = 500ms;
-constexpr Duration kLinger = 3s;
-constexpr Duration kReplacedLinger = 60s;
-constexpr Duration kLastFlightKept = 10s;
+Credential credential_of(const ConnectionOptions& options) {
+  return options.credential ? *options.credential : link_credential(options.secret);
+}
+
+/// Of a call of two; a relay's rooms and their members know each other by other means.
+std::optional<SigningKey> identity_of(const ConnectionOptions& options) {
+  if (options.credential) {
+    return std::nullopt;
+  }
+  return options.identity_secret.empty()
+             ? SigningKey{}
+             : identity_key(options.identity_secret, credential_of(options), options.role);
+}
 
 }  // namespace
 
 Connection::Connection(TimePoint start, ConnectionOptions options)
     : options_(std::move(options)),
-      context_(options_.role,
-               options_.credential ? *options_.credential : link_credential(options_.secret)),
+      identity_(identity_of(options_)),
+      context_(options_.role, credential_of(options_)),
       door_(kLimits, kOutMax, stats_),
       last_now_(start),
-      no_rejoin_before_(start) {
+      no_rejoin_before_(start),
+      ask_after_(start) {
   if (!options_.relays.empty()) {
     give_up_at_ = start + options_.connect_max;
     rendezvous_ = std::make_unique<RendezvousClient>(
@@ -43,8 +52,10 @@ Connection::Connection(TimePoint start, ConnectionOptions options)
     give_up_at_ = start + options_.connect_max;
     begin_joining(start);
   }
-  wipe(options_.secret);
-  options_.secret.clear();
+  for (auto* secret : {&options_.secret, &options_.identity_secret}) {
+    wipe(*secret);
+    secret->clear();
+  }
 }
 
 Connection::~Connection() = default;
@@ -67,33 +78,48 @@ void Connection::handle_datagram(TimePoint now, const Address& from,
       ++stats_.unknown_kind;
     }
   }
+  settle_question();
 }
 
 void Connection::handle_session(TimePoint now, const Address& from,
                                 std::span<const std::byte> bytes) {
-  if (peer_ == nullptr) {
-    if (!handle_leaving(now, from, bytes)) {
-      ++stats_.without_session;
+  std::optional<OpenError> refused;
+  if (peer_ != nullptr) {
+    const auto opened = peer_->handle_datagram(now, from, bytes);
+    if (opened) {
+      ++stats_.records_opened;
+      handle_heard(now);
+      return;
     }
-    return;
+    refused = opened.error();
   }
-  const auto opened = peer_->handle_datagram(now, from, bytes);
-  if (opened) {
-    ++stats_.records_opened;
-    drain_peer(now);
-    if (connected_) {
-      if (std::exchange(joining_, nullptr) != nullptr) {  // it lives, and so does the call
-        replaced_itself_until_ = now + options_.replace_after;
-      }
-      rejoin_refusal_.reset();
-    }
-    decide_waiting(now);
-  } else if (next_ != nullptr && next_->handle_datagram(now, from, bytes)) {
+  if (next_ != nullptr && next_->handle_datagram(now, from, bytes)) {
     ++stats_.records_opened;
     drain_next(now);
-  } else if (!handle_leaving(now, from, bytes)) {
-    stats_.count_refused(opened.error());
+  } else if (handle_newcomer(now, from, bytes)) {
+    ++stats_.records_opened;
+    decide_waiting(now);
+  } else if (handle_leaving(now, from, bytes)) {
+    return;
+  } else if (refused) {
+    stats_.count_refused(*refused);
+  } else {
+    ++stats_.without_session;
   }
+}
+
+/// The present peer was heard.
+void Connection::handle_heard(TimePoint now) {
+  is_place_taken_ = true;
+  drain_peer(now);
+  if (connected_) {
+    if (std::exchange(joining_, nullptr) != nullptr) {  // it lives, and so does the call
+      replaced_itself_until_ = now + options_.replace_after;
+    }
+    rejoin_refusal_.reset();
+  }
+  decide_waiting(now);
+  decide_next(now);
 }
 
 /// A peer that was refused or replaced, and may not know yet.
@@ -156,7 +182,10 @@ void Connection::begin_handshake(TimePoint now, const Address& from,
   // The same address with another hello: a new attempt, the one before is discarded.
   std::erase_if(pending_, [&](const Pending& pending) { return pending.from == from; });
   if (pending_.size() == kPendingMax) {
-    pending_.erase(pending_.begin());
+    // The oldest, but rather one that has not proven to have the link.
+    const auto unproven =
+        std::ranges::find_if(pending_, [](const Pending& pending) { return !pending.complete_at; });
+    pending_.erase(unproven != pending_.end() ? unproven : pending_.begin());
     ++stats_.handshakes_failed;
   }
   ++stats_.handshakes_begun;
@@ -183,6 +212,9 @@ void Connection::settle_pending(TimePoint now, Pending& pending) {
         return;
       }
       pending.complete_at = now;
+      pending.newcomer.emplace(
+          now, pending.handshake->secrets(),
+          IdentityCheck{pending.handshake->secrets(), stats_.forged_identities});
       peer_->ping(now);
       return;
     case Handshake::State::kWrongSecret:
@@ -193,43 +225,6 @@ void Connection::settle_pending(TimePoint now, Pending& pending) {
       ++stats_.handshakes_failed;
       pending.forget_at = now;
       return;
-  }
-}
-
-void Connection::let_in(TimePoint now, Pending& pending) {
-  peer_ = make_peer(now, pending.handshake->secrets(), pending.from);
-  connected_ = true;
-  pending.complete_at.reset();
-  pending.forget_at = now + kLastFlightKept;
-  events_.emplace_back(Connected{pending.from});
-  peer_->handle_timeout(now);  // its first ping shows the joiner that it is admitted
-  set_own_addresses(now);
-}
-
-void Connection::refuse(TimePoint now, Pending& pending) {
-  ++stats_.busy;
-  pending.complete_at.reset();
-  pending.forget_at = now + kLastFlightKept;
-  leave(now, std::make_unique<Peer>(now, pending.handshake->secrets(), pending.from, options_.peer),
-        CloseCode::kBusy, kLinger);
-}
-
-/// A newcomer has the right link. Is the connected peer still alive?
-void Connection::decide_waiting(TimePoint now) {
-  for (Pending& pending : pending_) {
-    if (!pending.complete_at) {
-      continue;
-    }
-    if (peer_ == nullptr) {
-      let_in(now, pending);
-    } else if (peer_->last_heard() >= *pending.complete_at + kAliveAfter) {
-      refuse(now, pending);
-    } else if (now - peer_->last_heard() >= options_.replace_after) {
-      ++stats_.replaced;
-      leave(now, std::move(peer_), CloseCode::kReplaced, kReplacedLinger);
-      events_.emplace_back(Closed{CloseReason::kReplaced});
-      let_in(now, pending);
-    }
   }
 }
 
@@ -245,8 +240,16 @@ void Connection::leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code
 
 void Connection::finish(CloseReason reason) {
   is_finished_ = true;
+  if (next_ != nullptr && next_->was_heard()) {  // it may believe that it is admitted
+    leave(last_now_, std::move(next_), CloseCode::kBusy, kLinger);
+  }
   if (is_replaced_ && (reason == CloseReason::kBusy || reason == CloseReason::kNoAnswer)) {
     reason = CloseReason::kReplaced;
+  }
+  for (Pending& pending : pending_) {
+    if (pending.complete_at) {
+      refuse(last_now_, pending);
+    }
   }
   joining_.reset();
   rendezvous_.reset();
@@ -263,10 +266,12 @@ void Connection::drain_peer(TimePoint now) {
   }
   if (!connected_ && peer_->was_heard() && !peer_->is_over()) {
     connected_ = true;
+    was_connected_ = true;
     is_replaced_ = false;
     events_.emplace_back(Connected{peer_->path()});
     set_own_addresses(now);
   }
+  note_identity();
   while (const auto event = peer_->poll_event()) {
     const auto* closed = std::get_if<Closed>(&*event);
     if (closed == nullptr) {
@@ -282,15 +287,17 @@ void Connection::handle_close(TimePoint now, CloseReason reason) {
   if (options_.role == Role::kListener) {
     peer_.reset();
     connected_ = false;
+    is_place_taken_ = false;
+    pinned_.reset();
     events_.emplace_back(Closed{reason});
     decide_waiting(now);
   } else if (reason == CloseReason::kReplaced && next_ != nullptr) {
-    // Closed by ourselves: the close of the old call arrived before the confirmation of the new
-    // one.
-    peer_ = std::exchange(next_, nullptr);
+    // Perhaps by ourselves: the close of the old call arrived before the proof in the new one.
+    peer_.reset();
     connected_ = false;
-    give_up_at_ = now + kNextMax;
-    drain_peer(now);
+    is_replaced_ = true;
+    give_up_at_ = next_until_ = now + kNextMax;
+    decide_next(now);
   } else if (reason == CloseReason::kReplaced &&
              (joining_ != nullptr || now < replaced_itself_until_)) {
     // Perhaps by ourselves, and the listener's last flight was lost. Another handshake decides: if
@@ -319,15 +326,17 @@ void Connection::handle_timeout(TimePoint now) {
   if (next_ != nullptr) {
     next_->handle_timeout(now);
     drain_next(now);
-    if (next_ != nullptr && now >= next_until_) {
-      delay_rejoin(now, CloseReason::kTimedOut);
-    }
   }
   for (const auto& leaving : leaving_) {
     leaving->handle_timeout(now);
   }
-  if (!is_connected() && !is_finished_ && now >= give_up_at_) {
-    finish(why_not_connected());
+  if (gives_up_at() <= now) {
+    const CloseReason reason = why_not_connected();
+    if (peer_ != nullptr) {  // its user need not be asked any more
+      leave(now, std::move(peer_), CloseCode::kHangUp, kLinger);
+    }
+    finish(reason);
+    settle_question();
     return;
   }
   step_rendezvous(now);
@@ -345,6 +354,12 @@ void Connection::handle_timeout(TimePoint now) {
   std::erase_if(pending_, [&](const Pending& pending) {
     return pending.forget_at && now >= *pending.forget_at;
   });
+  settle_question();
+}
+
+/// kNever: not before something else happens.
+TimePoint Connection::gives_up_at() const {
+  return is_connected() || is_finished_ || is_question_open_ ? kNever : give_up_at_;
 }
 
 void Connection::handle_network_change(TimePoint now) {
@@ -359,6 +374,7 @@ void Connection::handle_network_change(TimePoint now) {
   if (next_ != nullptr) {
     next_->handle_network_change(now);
   }
+  settle_question();
 }
 
 void Connection::handle_too_big(TimePoint now, DataSize size) {
@@ -393,12 +409,19 @@ void Connection::hang_up(TimePoint now) {
     }
   }
   finish(CloseReason::kHungUp);
+  settle_question();
 }
 
 // ---- outputs
 
 std::optional<Transmit> Connection::poll_transmit(TimePoint now) {
-  std::optional<Transmit> next = peer_ != nullptr ? peer_->poll_transmit(now) : std::nullopt;
+  // A listener's last flight goes before the session's first datagrams, which are lost without it;
+  // a joiner's handshake after the ping of the call that continues (handle_handshake).
+  std::optional<Transmit> next =
+      options_.role == Role::kListener ? door_.poll_transmit() : std::nullopt;
+  if (!next && peer_ != nullptr) {
+    next = peer_->poll_transmit(now);
+  }
   if (!next && next_ != nullptr) {
     next = next_->poll_transmit(now);
   }
@@ -422,10 +445,7 @@ std::optional<std::vector<std::byte>> Connection::poll_datagram() {
 std::optional<Event> Connection::poll_event() { return take_front(events_); }
 
 TimePoint Connection::poll_timeout() const {
-  TimePoint next = rejoin_at();
-  if (!is_connected() && !is_finished_) {
-    next = std::min(next, give_up_at_);
-  }
+  TimePoint next = std::min(rejoin_at(), gives_up_at());
   if (peer_ != nullptr) {
     next = std::min(next, peer_->poll_timeout());
   }
@@ -439,16 +459,14 @@ TimePoint Connection::poll_timeout() const {
     next = std::min(next, rendezvous_->poll_timeout());
   }
   if (next_ != nullptr) {
-    next = std::min({next, next_->poll_timeout(), next_until_});
+    next = std::min({next, next_->poll_timeout(), next_timeout()});
   }
   for (const Pending& pending : pending_) {
     next = std::min(next, pending.handshake->poll_timeout());
     if (pending.forget_at) {
       next = std::min(next, *pending.forget_at);
     }
-    if (pending.complete_at && peer_ != nullptr) {
-      next = std::min(next, std::max(peer_->last_heard() + options_.replace_after, last_now_));
-    }
+    next = std::min(next, waiting_timeout(pending));
   }
   return next;
 }

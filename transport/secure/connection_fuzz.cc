@@ -1,7 +1,8 @@
 // Whatever strangers send at whatever moment, including forged senders and modified real bytes, two
 // connections that are up keep their call and exchange datagrams again at most a second after the
-// strangers stop; no check fails, and an address that has proven nothing gets little more than it
-// sent. Input: 1 byte: even to let the call come up first; then what Strangers reads.
+// strangers stop; nobody is asked about them, no check fails, and an address that has proven
+// nothing gets little more than it sent. Input: 1 byte: even to let the call come up first; then
+// what Strangers reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Address right_at = test_address(2);
   const Address stranger = test_address(3);
   SecureWorld network;
-  Node& left = network.listen(left_at);
-  Node& right = network.join(right_at, left_at);
+  Node& left = network.listen(left_at, {.replacement = Replacement::kAsk});
+  Node& right = network.join(right_at, left_at, {.replacement = Replacement::kAsk});
   Strangers strangers{std::span{data, size}.subspan(std::min<size_t>(size, 1)), 8};
   network.watch = [&](const Flight& flight) {
     strangers.see(flight.bytes);
@@ -40,6 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   require(left.connection->pending() <= Connection::kPendingMax);
   network.run_for(1s);
+  for (const Node* node : {&left, &right}) {
+    require(node->count<NewcomerWaits>() == 0 && node->closed() != CloseReason::kReplaced);
+    require(node->connection->stats().forged_identities == 0);
+  }
   if (is_up) {
     require(left.connection->is_connected() && right.connection->is_connected());
     const auto left_received = left.received.size();

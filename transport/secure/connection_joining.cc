@@ -56,7 +56,9 @@ void Connection::settle_joining(TimePoint now) {
     joining_.reset();
     peer->handle_timeout(now);
     next_until_ = now + kNextMax;
-    (peer_ == nullptr ? peer_ : next_) = std::move(peer);
+    next_heard_.reset();
+    is_next_asked_ = false;
+    (was_connected_ ? next_ : peer_) = std::move(peer);
   } else if (joining_->state() == Joining::State::kWrongSecret) {
     ++stats_.wrong_secret;
     if (peer_ == nullptr) {
@@ -83,27 +85,6 @@ void Connection::delay_rejoin(TimePoint now, CloseReason because) {
   rejoin_refusal_ = because;
 }
 
-/// The new call, next to the silent one.
-void Connection::drain_next(TimePoint now) {
-  if (next_ == nullptr) {
-    return;
-  }
-  if (next_->was_heard() && !next_->is_over()) {
-    peer_ = std::exchange(next_, nullptr);
-    joining_.reset();
-    rejoin_refusal_.reset();
-    connected_ = false;
-    drain_peer(now);  // reports it
-    return;
-  }
-  while (const auto event = next_->poll_event()) {
-    if (const auto* closed = std::get_if<Closed>(&*event)) {
-      delay_rejoin(now, closed->reason);
-      return;
-    }
-  }
-}
-
 // ---- through a relay
 
 void Connection::set_local_addresses(TimePoint now, std::vector<Address> addresses) {
@@ -124,8 +105,13 @@ void Connection::set_own_addresses(TimePoint now) {
 }
 
 std::unique_ptr<Peer> Connection::make_peer(TimePoint now, const SessionSecrets& secrets,
-                                            const Address& path) {
+                                            const Address& path,
+                                            std::optional<IdentityCheck> known) {
   auto peer = std::make_unique<Peer>(now, secrets, path, options_.peer);
+  if (identity_) {
+    peer->prove(now, prove_identity(*identity_, secrets),
+                known ? *std::move(known) : IdentityCheck{secrets, stats_.forged_identities});
+  }
   if (rendezvous_ != nullptr && rendezvous_->relay()) {
     peer->set_relay(now, *rendezvous_->relay());
   }
@@ -133,6 +119,9 @@ std::unique_ptr<Peer> Connection::make_peer(TimePoint now, const SessionSecrets&
 }
 
 CloseReason Connection::why_not_connected() const {
+  if (peer_ != nullptr) {
+    return CloseReason::kBusy;  // it has let us wait
+  }
   if (rendezvous_ == nullptr) {
     return CloseReason::kNoAnswer;
   }

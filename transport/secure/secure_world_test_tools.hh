@@ -115,6 +115,15 @@ struct Node final : Machine {
   sim::World::HostId id = 0;
 };
 
+/// By its size: a proof of identity, perhaps with an id before it.
+inline bool is_proof(std::span<const std::byte> bytes) {
+  constexpr auto kSize =
+      static_cast<size_t>(kControlOverhead.bytes()) + 1 + sizeof(PublicKey) + sizeof(Signature);
+  constexpr auto kRouted = static_cast<size_t>(kRoutedOverhead.bytes());
+  return (bytes.size() == kSize && bytes[0] == kControlKind) ||
+         (bytes.size() == kSize + kRouted && bytes[0] == kRoutedKind);
+}
+
 struct Flight {
   TimePoint sent_at;
   Address from;
@@ -156,6 +165,17 @@ class SecureWorld {
   /// Its host reports that the network is another.
   void notice(Node& node) {
     node.connection->handle_network_change(now());
+    world_.drain(node.id);
+  }
+
+  /// Its user answers the last NewcomerWaits.
+  void answer(Node& node, bool admits) {
+    std::string code;
+    for (const auto& [at, event] : node.events) {
+      const auto* waits = std::get_if<NewcomerWaits>(&event);
+      code = waits != nullptr ? waits->code : code;
+    }
+    admits ? node.connection->admit(now(), code) : node.connection->refuse(now());
     world_.drain(node.id);
   }
 

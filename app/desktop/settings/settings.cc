@@ -232,6 +232,10 @@ std::filesystem::path settings_path(const char* xdg_config_home, const char* hom
   return {};
 }
 
+std::filesystem::path identity_path(const std::filesystem::path& settings_path) {
+  return settings_path.parent_path() / "identity";
+}
+
 std::filesystem::path reports_path(const char* home) {
   return home != nullptr && *home != '\0' ? std::filesystem::path{home} / "cress-reports"
                                           : std::filesystem::path{};

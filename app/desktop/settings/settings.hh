@@ -74,6 +74,10 @@ void save_settings(const Settings& settings, const std::filesystem::path& path);
 /// XDG_CONFIG_HOME and HOME (null: not set). Empty: no path.
 std::filesystem::path settings_path(const char* xdg_config_home, const char* home);
 
+/// The file of the identity secret of this user's calls (live::kept_identity), next to the
+/// settings.
+std::filesystem::path identity_path(const std::filesystem::path& settings_path);
+
 /// Where reports are saved, by HOME (null: not set). Empty: no path.
 std::filesystem::path reports_path(const char* home);
 

@@ -149,6 +149,9 @@ struct CallView {
   Person peer;
   /// That both people read if nobody is between them; shown while the panel is open.
   std::string code;
+  /// Nothing is heard from the other person, and somebody with the link would take the place: the
+  /// code of that session. Empty: nobody. Answered by AdmitNewcomer or RefuseNewcomer.
+  std::string newcomer;
   /// How a call's datagrams travel, in plain words; shown in the panel.
   std::string path;
   ShownPicture remote;

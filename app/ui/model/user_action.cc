@@ -49,6 +49,8 @@ struct Describe {
   }
   // Not the line: a log must not hold what people write.
   std::string operator()(const SendChat&) const { return "send chat"; }
+  std::string operator()(const AdmitNewcomer& a) const { return "let in " + a.code; }
+  std::string operator()(const RefuseNewcomer&) const { return "refuse the newcomer"; }
   std::string operator()(const SaveReport&) const { return "save report"; }
   std::string operator()(const HangUp&) const { return "hang up"; }
   std::string operator()(const BackToStart&) const { return "back to start"; }

@@ -75,6 +75,12 @@ struct SendChat {
   std::string text;
   friend bool operator==(const SendChat&, const SendChat&) = default;
 };
+/// The answer to CallView::newcomer.
+struct AdmitNewcomer {
+  std::string code;  ///< that was displayed: another newcomer is not meant
+  friend bool operator==(const AdmitNewcomer&, const AdmitNewcomer&) = default;
+};
+struct RefuseNewcomer {};
 /// In a call: write what the live panel has shown to a folder.
 struct SaveReport {};
 /// In a call; also: stop waiting, stop connecting.
@@ -92,7 +98,8 @@ using UserAction =
     std::variant<StartListening, PlanRoom, MakeRoom, Join, CopyLink, Mute, Unmute, TalkPressed,
                  TalkReleased, CameraOn, CameraOff, ShareScreen, StopSharing, ChooseDevice,
                  ChooseName, ChooseRelay, ChooseTheme, SetFullScreen, Pin, Unpin, ShowTiles,
-                 SendChat, SaveReport, HangUp, BackToStart, DismissNotice, Quit>;
+                 SendChat, AdmitNewcomer, RefuseNewcomer, SaveReport, HangUp, BackToStart,
+                 DismissNotice, Quit>;
 
 /// Its name and contents: "join cress://…". For logs and test messages.
 std::string describe(const UserAction& action);

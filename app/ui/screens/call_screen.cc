@@ -420,7 +420,9 @@ void draw_call(Ui& ui) {
   } else {
     name_end = draw_pair(ui, stage, shown, places.lifted);
   }
-  const float said_until = draw_status(ui, stage, name_end);
+  // The question says what the status would.
+  const float said_until = ui.view.newcomer.empty() ? draw_status(ui, stage, name_end)
+                                                    : draw_newcomer(ui, stage, name_end);
   if (ui.state.panel_open) {
     draw_panel(ui, places.side);
   } else if (ui.state.chat_open) {

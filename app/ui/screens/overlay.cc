@@ -46,6 +46,46 @@ void draw_notices(Ui& ui, const Rect& area, Stack stack, size_t count) {
   }
 }
 
+float draw_newcomer(Ui& ui, const Rect& stage, float name_end) {
+  constexpr float kMargin = 16;
+  constexpr float kButtonHeight = 36;
+  constexpr float kWidest = 460;
+  // Next to an open panel in a small window the video would be covered by more words.
+  const std::string words = (stage.width < 380 ? std::string{"Somebody with the link wants to take "
+                                                             "the silent other end's place."}
+                                               : std::string{"Nothing is heard from the other end, "
+                                                             "and somebody with the link wants to "
+                                                             "take its place."}) +
+                            "\nCode " + ui.view.newcomer + ".";
+  const float width = std::min(kWidest, stage.width - 2 * kMargin);
+  const bool beside = stage.center().x - width / 2 >= name_end + 8;
+  const float text_width = width - 28;
+  const float text_height = ui.canvas.paragraph_height(Font::kBody, words, text_width);
+  const Rect box{stage.center().x - width / 2, stage.y + kMargin + (beside ? 0.0F : 44.0F), width,
+                 12 + text_height + 10 + kButtonHeight + 12};
+  ui.canvas.fill(box, ui.theme.surface, 14);
+  ui.canvas.outline(box, ui.theme.border, 1, 14);
+  ui.canvas.paragraph({box.x + 14, box.y + 12, text_width, text_height}, Font::kBody, ui.theme.text,
+                      words);
+  Rect row{box.x + 14, box.bottom() - 12 - kButtonHeight, text_width, kButtonHeight};
+  const float each = (row.width - 10) / 2;
+  const Rect left{row.x, row.y, each, row.height};
+  const Rect right{row.right() - each, row.y, each, row.height};
+  if (button(ui, left,
+             {.id = "newcomer-admit",
+              .label = "Let in",
+              .tip = "The call goes on with the one that waits; the other is out"})) {
+    ui.ask(AdmitNewcomer{ui.view.newcomer});
+  }
+  if (button(ui, right,
+             {.id = "newcomer-refuse",
+              .label = "Refuse",
+              .tip = "Wait for the one before; others are refused for 10 seconds"})) {
+    ui.ask(RefuseNewcomer{});
+  }
+  return box.bottom();
+}
+
 void draw_tip(Ui& ui) {
   const Control* control = ui.controls.tip_at(ui.now);
   if (control == nullptr) {

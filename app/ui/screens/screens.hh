@@ -24,6 +24,10 @@ void draw_room(Ui& ui, const Rect& area);
 /// requested and closes it.
 void draw_menu(Ui& ui);
 
+/// The question of CallView::newcomer with its two answers, at the top of the video: below the
+/// name, or next to it where there is room (the name ends at `name_end`). Returns where it ends.
+float draw_newcomer(Ui& ui, const Rect& stage, float name_end);
+
 enum class Stack { kFromTopRight, kFromBottomLeft };
 /// The newest notices, at most `count` and in at most half of the height, or less where they are
 /// as wide as `area`, but at least one: the newest in the given corner; each can be dismissed.

@@ -385,6 +385,21 @@ std::vector<Scene> pair_scenes() {
                       s.remote = texture_of(2, 90, 160);
                       s.click("share");
                     }});
+  view = call;
+  view.newcomer = "1234 5678 9012";
+  view.status = {"Reconnecting for 4 s.", Tone::kTrouble};
+  view.notices = kNotices;
+  scenes.push_back({"call, newcomer", view, [](Sight& s) {
+                      s.click("newcomer-admit");
+                      s.click("newcomer-refuse");
+                    }});
+  scenes.push_back({"call, newcomer, panel, by keyboard", view, [](Sight& s) {
+                      s.click("panel");
+                      s.controls.set_focus("newcomer-refuse", true);
+                      s.frame();
+                      s.controls.press_focused();
+                      s.frame();
+                    }});
   scenes.push_back({"call, screens", call, [](Sight& s) { s.click("share"); }});
   scenes.push_back({"call, a screen chosen", call, [](Sight& s) {
                       s.click("share");

@@ -360,7 +360,8 @@ void Handshake::export_secrets() {
                             {keys[2 + ours], keys[3 - ours]},
                             {},
                             role_,
-                            comparison_code(expand(keys[2], "cress code").bytes())};
+                            comparison_code(expand(keys[2], "cress code").bytes()),
+                            expand(keys[2], "cress binding")};
   const Secret id = expand(keys[2], "cress id");
   std::copy_n(id.bytes().begin(), secrets_->id.size(), secrets_->id.begin());
 }

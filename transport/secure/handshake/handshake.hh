@@ -40,6 +40,9 @@ struct SessionSecrets {
   Role role = Role::kListener;
   /// The same at both ends, and different in every other session (see comparison_code).
   std::string code{};
+  /// Stands for this session in what an end signs: the same at both ends, of no other session, and
+  /// neither end alone can choose it.
+  Secret binding{};
 };
 
 /// Returns the key of an identity, if it currently has one. Called by the owner of a handshake,

@@ -205,6 +205,8 @@ void Peer::handle_message(TimePoint now, const Address& from, const ControlMessa
   } else if (const auto* answer = std::get_if<Pong>(&message)) {
     mtu_.handle_pong(now, answer->id, answer->large_received);
     note_mtu();
+  } else {
+    handle_identity(now, from, message);
   }
 }
 
@@ -420,6 +422,7 @@ void Peer::handle_timeout(TimePoint now) {
   }
   send_challenges(now);
   send_pings(now);
+  send_proof(now);
   send_probes(now);
   send_direct(now);
 }
@@ -451,6 +454,9 @@ TimePoint Peer::poll_timeout() const {
   }
   if (!is_unreachable_ && !is_searching_ && was_heard_) {
     next = std::min(next, mtu_.poll_timeout());
+  }
+  if (proving_ && proving_->left > 0) {
+    next = std::min(next, proving_->next);
   }
   for (const Candidate& candidate : candidates_) {
     next = std::min({next, candidate.challenge_at, candidate.since + kCandidateMax + Duration{1}});

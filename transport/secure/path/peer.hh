@@ -16,6 +16,7 @@
 #include "transport/base/units.hh"
 #include "transport/secure/handshake/handshake.hh"
 #include "transport/secure/path/direct_path.hh"
+#include "transport/secure/path/identity.hh"
 #include "transport/secure/path/mtu_search.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/records/records.hh"
@@ -62,11 +63,22 @@ struct MtuChanged {
   DataSize datagram_max;
   friend bool operator==(const MtuChanged&, const MtuChanged&) = default;
 };
+/// Nothing is heard from the present peer, and another end with the link, which does not prove to
+/// be the same, would take its place: Connection::admit or refuse decides.
+struct NewcomerWaits {
+  std::string code;  ///< of the newcomer's session
+  friend bool operator==(const NewcomerWaits&, const NewcomerWaits&) = default;
+};
+/// It waits no longer, for whatever reason.
+struct NewcomerGone {
+  friend bool operator==(const NewcomerGone&, const NewcomerGone&) = default;
+};
 struct Closed {
   CloseReason reason = CloseReason::kHungUp;
   friend bool operator==(const Closed&, const Closed&) = default;
 };
-using Event = std::variant<Connected, PathChanged, Unreachable, Reachable, MtuChanged, Closed>;
+using Event = std::variant<Connected, PathChanged, Unreachable, Reachable, MtuChanged,
+                           NewcomerWaits, NewcomerGone, Closed>;
 
 struct PeerOptions {
   /// After this much silence a call ends.
@@ -110,6 +122,10 @@ class Peer {
     bool is_sooner = false;  ///< poll_timeout may be sooner
   };
   std::optional<Sealed> seal(TimePoint now, std::vector<std::byte> plain);
+  /// Sends `own` (prove_identity) until it is acknowledged, for about 10 s at most: an end of an
+  /// older version ignores it. The other end's proofs are taken from now on; one that `others` has
+  /// already is acknowledged.
+  void prove(TimePoint now, const IdentityProof& own, IdentityCheck others);
   /// Requests an answer from the peer at once.
   void ping(TimePoint now);
   /// Sends the close three times, and then for `linger` again in answer to each datagram received.
@@ -126,6 +142,8 @@ class Peer {
   const SessionId& id() const { return id_; }
   const std::string& code() const { return code_; }
   bool was_heard() const { return was_heard_; }
+  /// The key that the other end has proven; nullopt: none, or prove() was not called.
+  std::optional<PublicKey> proven() const;
   TimePoint last_heard() const { return last_heard_; }
   /// The time since which data has been sent without any answer; nullopt: everything was answered.
   std::optional<TimePoint> unanswered_since() const { return unanswered_since_; }
@@ -146,6 +164,13 @@ class Peer {
     DataSize sent;
     TimePoint since;
     TimePoint challenge_at;
+    Duration interval;
+  };
+  struct Proving {
+    IdentityProof own;
+    IdentityCheck others;
+    int left;
+    TimePoint next;
     Duration interval;
   };
   struct Closing {
@@ -174,6 +199,8 @@ class Peer {
   void send_control(TimePoint now, const Address& to, const ControlMessage& message);
   void send_pings(TimePoint now);
   void send_probes(TimePoint now);
+  void send_proof(TimePoint now);
+  void handle_identity(TimePoint now, const Address& from, const ControlMessage& message);
   void note_sent(TimePoint now);
   TimePoint search_at() const;
   void note_mtu();
@@ -203,6 +230,7 @@ class Peer {
   bool is_searching_ = false;  // a joiner: the listener may not know our address
   bool is_over_ = false;
   std::optional<Closing> closing_;
+  std::optional<Proving> proving_;
   TimePoint ping_at_;
   Duration ping_interval_;
   uint32_t next_ping_id_ = 0;

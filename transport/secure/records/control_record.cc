@@ -27,6 +27,8 @@ enum class Type : uint8_t {
   kCandidatesAcknowledgement = 9,
   kPathProbe = 10,
   kPathProbeAnswer = 11,
+  kIdentityProof = 12,
+  kIdentityAcknowledgement = 13,
 };
 
 constexpr size_t kAddressSize = 16 + 2;  // an IPv6 address, IPv4 as ::ffff:a.b.c.d, and a port
@@ -35,7 +37,10 @@ class Writer {
  public:
   explicit Writer(std::vector<std::byte>& out) : out_(out) {}
   void type(Type type) { out_.push_back(static_cast<std::byte>(type)); }
-  void token(const PathToken& token) { out_.insert(out_.end(), token.begin(), token.end()); }
+  void token(const PathToken& token) { bytes(token); }
+  void bytes(std::span<const std::byte> bytes) {
+    out_.insert(out_.end(), bytes.begin(), bytes.end());
+  }
   template <class T>
   void number(T value) {
     append_number(value, sizeof(T), out_);
@@ -99,6 +104,12 @@ class Writer {
     type(Type::kPathProbeAnswer);
     token(m.token);
   }
+  void operator()(const IdentityProof& m) {
+    type(Type::kIdentityProof);
+    bytes(m.key);
+    bytes(m.signature);
+  }
+  void operator()(const IdentityAcknowledgement& /*m*/) { type(Type::kIdentityAcknowledgement); }
   void operator()(const UnknownControl& /*m*/) { number(uint8_t{255}); }
 
  private:
@@ -109,6 +120,13 @@ PathToken token_of(std::span<const std::byte> body) {
   PathToken token{};
   std::copy_n(body.begin(), token.size(), token.begin());
   return token;
+}
+
+IdentityProof identity_of(std::span<const std::byte> body) {
+  IdentityProof proof;
+  std::ranges::copy(body.first<sizeof(PublicKey)>(), proof.key.begin());
+  std::ranges::copy(body.subspan<sizeof(PublicKey), sizeof(Signature)>(), proof.signature.begin());
+  return proof;
 }
 
 Address address_at(std::span<const std::byte> body, size_t offset) {
@@ -191,6 +209,16 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
     case Type::kPathProbeAnswer:
       if (body.size() == sizeof(PathToken)) {
         return PathProbeAnswer{token_of(body)};
+      }
+      break;
+    case Type::kIdentityProof:
+      if (body.size() == sizeof(PublicKey) + sizeof(Signature)) {
+        return identity_of(body);
+      }
+      break;
+    case Type::kIdentityAcknowledgement:
+      if (body.empty()) {
+        return IdentityAcknowledgement{};
       }
       break;
   }

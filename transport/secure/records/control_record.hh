@@ -11,6 +11,7 @@
 #include "transport/base/result.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/secure/crypto/signature.hh"
 #include "transport/secure/records/records.hh"
 
 namespace cress::secure {
@@ -95,6 +96,16 @@ struct PathProbeAnswer {
   PathToken token{};
   friend bool operator==(const PathProbeAnswer&, const PathProbeAnswer&) = default;
 };
+/// That the sender has the private half of a key, in this session (path/identity.hh). Repeated
+/// until it is acknowledged.
+struct IdentityProof {
+  PublicKey key{};
+  Signature signature{};
+  friend bool operator==(const IdentityProof&, const IdentityProof&) = default;
+};
+struct IdentityAcknowledgement {
+  friend bool operator==(const IdentityAcknowledgement&, const IdentityAcknowledgement&) = default;
+};
 /// A type that this version does not know; authentic, and ignored.
 struct UnknownControl {
   friend bool operator==(const UnknownControl&, const UnknownControl&) = default;
@@ -103,7 +114,7 @@ struct UnknownControl {
 using ControlMessage =
     std::variant<PathChallenge, PathResponse, Close, MtuProbe, MtuAcknowledgement, Ping, Pong,
                  PathCandidates, CandidatesAcknowledgement, PathProbe, PathProbeAnswer,
-                 UnknownControl>;
+                 IdentityProof, IdentityAcknowledgement, UnknownControl>;
 
 /// Kind, key phase, counter and tag around a message.
 inline constexpr DataSize kControlOverhead{1 + 1 + 8 + kTagSize};

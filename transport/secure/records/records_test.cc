@@ -325,6 +325,8 @@ const std::vector<ControlMessage> kMessages{
     MtuAcknowledgement{DataSize{1472}},
     Ping{0xDEADBEEF},
     Pong{1, 0xFFFFFFFF},
+    IdentityProof{.key = {std::byte{5}, std::byte{6}}, .signature = {std::byte{7}, std::byte{8}}},
+    IdentityAcknowledgement{},
 };
 
 TEST(ControlRecords, OpenReturnsWhatWasSealed) {
@@ -520,11 +522,12 @@ TEST(ControlRecords, MessagesOfAnotherLengthThanTheirsAreIgnored) {
     size_t length;
     size_t index;
   };
-  const std::vector<Kind> kinds{{1, 8, 0}, {2, 8, 1}, {3, 1, 2},   {5, 2, 4},  {6, 4, 5},
-                                {7, 8, 6}, {9, 4, 8}, {10, 26, 9}, {11, 8, 10}};
-  constexpr size_t kUnknown = 11;
+  const std::vector<Kind> kinds{{1, 8, 0},   {2, 8, 1},    {3, 1, 2},  {5, 2, 4},
+                                {6, 4, 5},   {7, 8, 6},    {9, 4, 8},  {10, 26, 9},
+                                {11, 8, 10}, {12, 96, 11}, {13, 0, 12}};
+  constexpr size_t kUnknown = 13;
   for (const Kind& kind : kinds) {
-    for (size_t length = 0; length <= 30; ++length) {
+    for (size_t length = 0; length <= 100; ++length) {
       ControlPair pair;
       std::vector<std::byte> text(1 + length, std::byte{1});
       text[0] = static_cast<std::byte>(kind.type);
@@ -534,7 +537,7 @@ TEST(ControlRecords, MessagesOfAnotherLengthThanTheirsAreIgnored) {
           << kind.type << " of " << length;
     }
   }
-  for (const auto& text : {std::vector<std::byte>{}, {std::byte{0}}, {std::byte{12}}}) {
+  for (const auto& text : {std::vector<std::byte>{}, {std::byte{0}}, {std::byte{14}}}) {
     ControlPair pair;
     EXPECT_EQ(pair.right.open(kTimeZero, control_of(text))->message.index(), kUnknown);
   }
