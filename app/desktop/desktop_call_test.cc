@@ -250,7 +250,7 @@ TEST_F(DesktopCallTest, TheUserDecidesWhoTakesASilentEndsPlace) {
   for (const bool lets_in : {true, false}) {
     Desk lea{clock_, test_listener("Lea")};
     ASSERT_TRUE(lea.is_on(Screen::kWaiting));
-    const std::string link = lea.view().link;
+    const std::string link = link_of(lea.view());
     const FrozenEnd frozen{clock_, link};
     ASSERT_TRUE(lea.is_on(Screen::kInCall));
     DesktopCallOptions options = test_devices("Jo");

@@ -132,8 +132,7 @@ class Drawer {
       sums.add(vertex.pos);
       bytes.append(reinterpret_cast<const char*>(&vertex.col), sizeof vertex.col);
       if (texture != 1) {
-        append(bytes, vertex.uv.x, 16);
-        append(bytes, vertex.uv.y, 16);
+        sums.add({100 * vertex.uv.x, 100 * vertex.uv.y});  // percent of the picture
       }
       ++frame.vertices;
       if (at % 3 == 0 && at + 6 <= command.ElemCount && index[2] == index[0] + 2 &&
