@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 #include <string>
 
@@ -54,21 +55,19 @@ class MembersHistory {
     if (seat.is_gone) {
       return;
     }
-    // Which frame was displayed when, and each mixed frame of audio.
-    std::string output;
+    // Which frames were displayed; the sum of their delays and the loudness of the mixed audio with
+    // a tolerance: libopus takes the processor's fast square roots, which differ between makers.
+    std::string frames;
+    Duration delays{};
     for (size_t i = watched.shown; i < seat.shown.size(); ++i) {
       const RoomShown& shown = seat.shown[i];
-      output += std::to_string(shown.member) + ' ' + std::to_string(shown.frame.frame_id) + ' ' +
-                std::to_string((shown.frame.shown - kTimeZero) / 1us) + ' ' +
-                std::to_string((shown.frame.captured - kTimeZero) / 1us) + '\n';
+      frames += std::to_string(shown.member) + ' ' + std::to_string(shown.frame.frame_id) + '\n';
+      delays += shown.frame.shown - shown.frame.captured;
     }
+    double energy = 0;
     for (size_t i = watched.played; i < seat.played.size(); ++i) {
-      const app::PlayedAudio& played = seat.played[i];
-      output += std::to_string(static_cast<int>(played.kind)) + ' ' +
-                std::to_string((played.played - kTimeZero) / 1us) + ' ' +
-                std::to_string((played.captured - kTimeZero) / 1us) + ' ';
-      for (const int16_t sample : played.samples) {
-        output += std::to_string(sample) + ',';
+      for (const int16_t sample : seat.played[i].samples) {
+        energy += static_cast<double>(sample) * sample;
       }
     }
     const RoomMemberStats& stats = seat.member->stats();
@@ -81,12 +80,14 @@ class MembersHistory {
           << seat.shown.size() - watched.shown << " played " << seat.played.size() - watched.played
           << " refused " << stats.control_malformed << '/' << stats.from_unknown << '/'
           << stats.cards_refused << '/' << stats.others_refused << " loss "
-          << static_cast<int>(seat.member->loss() * 1000) << ' ' << golden_digest(output);
+          << static_cast<int>(seat.member->loss() * 1000) << ' ' << golden_digest(frames) << " ~"
+          << delays / 1ms << " ~" << std::lround(std::sqrt(energy) / 1000);
     for (const OtherMember& other : seat.member->others()) {
       text_ << "; " << other.number << ' ' << other.person.name << (other.is_live ? "" : " (late)")
             << ' ' << other.frames_shown << '/' << other.key_frames_asked << '/'
             << other.frames_unopened << '/' << other.frames_undecodable << ' '
-            << other.sounds_unopened << '/' << other.sound_played << '/' << other.sound_concealed;
+            << other.sounds_unopened << " ~" << other.sound_played << " ~" << other.sound_concealed
+            << ' ';
     }
     text_ << '\n';
     watched = {watched.seat, watched.events, seat.shown.size(), seat.played.size(),
