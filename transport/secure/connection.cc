@@ -32,6 +32,8 @@ std::optional<SigningKey> identity_of(const ConnectionOptions& options) {
              ? SigningKey{}
              : identity_key(options.identity_secret, credential_of(options), options.role);
 }
+/// It pings five times a second.
+constexpr Duration kNewcomerHere = 1s;
 
 }  // namespace
 
@@ -172,11 +174,13 @@ void Connection::handle_handshake(TimePoint now, const Address& from,
 void Connection::begin_handshake(TimePoint now, const Address& from,
                                  const HelloGate::HelloRandom& random,
                                  std::span<const std::byte> bytes) {
-  const bool is_repeat = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
-    return pending.from == from && pending.random == random;
+  // Of a repeat our own timer repeats the answer. A newcomer that is here and waits begins again in
+  // case we have restarted.
+  const bool is_known = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
+    const bool waits = pending.newcomer && now < pending.newcomer->last_heard() + kNewcomerHere;
+    return pending.from == from && (waits || pending.random == random);
   });
-  // Of a repeat our own timer repeats the answer.
-  if (is_repeat || !door_.allow_handshake(now, from)) {
+  if (is_known || !door_.allow_handshake(now, from)) {
     return;
   }
   // The same address with another hello: a new attempt, the one before is discarded.

@@ -224,6 +224,7 @@ class Connection {
   TimePoint give_up_at_ = kNever;
   std::unique_ptr<Peer> next_;     // replaces peer_ once it proves to be the same, or is admitted
   TimePoint next_until_ = kNever;  // while nothing was heard of it
+  TimePoint waiting_since_{};      // when the last handshake was complete
   std::optional<TimePoint> next_heard_{};  // first
   bool is_next_asked_ = false;
   TimePoint no_rejoin_before_;

@@ -11,6 +11,9 @@ namespace {
 /// While a call is silent: 400 bytes per second, and a listener that is back is found within a
 /// second for round trips of up to 100 ms.
 constexpr Duration kRejoinRepeat = 500ms;
+/// A joiner that waits for admission hears nothing. The listener may have restarted meanwhile, and
+/// then it knows nothing of the handshake.
+constexpr Duration kWaitingRejoin = 3s;
 /// After a refusal. Not at once: its cause takes time to disappear.
 constexpr Duration kRejoinSpacing = 1s;
 
@@ -56,6 +59,7 @@ void Connection::settle_joining(TimePoint now) {
     joining_.reset();
     peer->handle_timeout(now);
     next_until_ = now + kNextMax;
+    waiting_since_ = now;
     next_heard_.reset();
     is_next_asked_ = false;
     (was_connected_ ? next_ : peer_) = std::move(peer);
@@ -72,9 +76,15 @@ void Connection::settle_joining(TimePoint now) {
 
 /// When to start a new handshake; kNever if none is needed, or one is in progress.
 TimePoint Connection::rejoin_at() const {
-  const bool may = options_.role == Role::kJoiner && is_connected() && joining_ == nullptr &&
-                   next_ == nullptr && peer_->unanswered_since().has_value();
-  return may ? std::max(*peer_->unanswered_since() + options_.rejoin_after, no_rejoin_before_)
+  if (options_.role != Role::kJoiner || joining_ != nullptr || next_ != nullptr ||
+      peer_ == nullptr) {
+    return kNever;
+  }
+  if (!was_connected_) {
+    return std::max(waiting_since_ + kWaitingRejoin, no_rejoin_before_);
+  }
+  return is_connected() && peer_->unanswered_since()
+             ? std::max(*peer_->unanswered_since() + options_.rejoin_after, no_rejoin_before_)
              : kNever;
 }
 

@@ -199,6 +199,29 @@ TEST_F(Replacing, ANewcomerThatIsNotLetInGivesUpAsAtABusyEnd) {
   EXPECT_EQ(left->count<NewcomerGone>(), 1U);
 }
 
+TEST_F(Replacing, ANewcomerThatWaitsStaysTheOneThatIsAskedAbout) {
+  begin(Replacement::kAsk);
+  Node& other = ask_about_other();
+  const std::string code = other.connection->code();
+  network.run_for(10s);
+  EXPECT_EQ(other.connection->code(), code);
+  EXPECT_EQ(left->count<NewcomerWaits>(), 1U);
+  EXPECT_EQ(left->count<NewcomerGone>(), 0U);
+  left->connection->admit(network.now(), code);
+  network.run_for(1s);
+  EXPECT_TRUE(other.connection->is_connected());
+}
+
+TEST_F(Replacing, AJoinerThatWaitsJoinsAListenerThatHasRestarted) {
+  begin(Replacement::kAsk);
+  Node& other = ask_about_other();
+  network.stop(*left);
+  Node& again = network.listen(kListenerAt);
+  network.run_for(3200ms);
+  EXPECT_TRUE(again.connection->is_connected());
+  EXPECT_TRUE(other.connection->is_connected());
+}
+
 TEST_F(Replacing, TheSameEndIsLetInWhileAnotherIsAskedAbout) {
   begin(Replacement::kAsk, 1);
   network.stop(*right);
