@@ -250,7 +250,7 @@ void run_and_file(const RunArguments& arguments, const schemes::SchemeContext& c
       error.note(done[i]->error);
       progress.report(i, 1);
     }
-    if (was_started && !error) {
+    if (!error) {
       start_one();
     }
   }

@@ -47,7 +47,9 @@ TEST_F(Cellsim, ReportHasCommandsExitCode) {
   EXPECT_EQ(report.exit_code, 23);
   EXPECT_TRUE(report.logs_complete);
   o.command.command = {"no-such-program-at-all"};
+  o.path.log_folder = fs::path{testing::TempDir()} / "cellsim-not-begun";
   EXPECT_THROW(run_cellsim(o, notes_), std::runtime_error);
+  EXPECT_FALSE(fs::exists(o.path.log_folder)) << "looked for before anything is made";
 }
 
 TEST_F(Cellsim, RoundTripTakesBothDelaysInBothFamilies) {

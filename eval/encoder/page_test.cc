@@ -136,5 +136,12 @@ TEST(Chart, AxesHoldTheirValuesAndSurviveAnyInput) {
   }
 }
 
+TEST(ResultsTable, ShortNamesAreInTheirColumns) {
+  const std::string table = results_table({cell_of("vp8", "v", 5, true)});
+  const size_t row = table.rfind("vp8");
+  EXPECT_EQ(table.find("walk:150,2500") - row, table.find("budget"));
+  EXPECT_EQ(table.find("budget"), std::string{"encoder  "}.size());
+}
+
 }  // namespace
 }  // namespace cress::encoder_bench
