@@ -237,8 +237,10 @@ class FrozenEnd {
     live::LiveCallOptions options{.role = secure::Role::kJoiner, .secret = parsed->secret};
     options.listener = *runtime::parse_address(secure::host_and_port(*parsed));
     call_ = std::make_unique<live::LiveCall>(clock, loop_, options, live::LiveOutputs{});
-    runtime::run_until(clock, loop_, [this] { return call_->sample().connected; }, kPatience);
-    runtime::run_until(clock, loop_, [] { return false; }, 300ms);
+    runtime::run_until(
+        clock, loop_, [this] { return call_->sample().connected; }, kPatience);
+    runtime::run_until(
+        clock, loop_, [] { return false; }, 300ms);
   }
 
  private:
