@@ -150,13 +150,9 @@ std::optional<PathCandidates> parse_candidates(std::span<const std::byte> body) 
   return candidates;
 }
 
-/// Exact lengths, except for a probe, whose size is that of its record.
-ControlMessage parse_message(std::span<const std::byte> text, DataSize record_size) {
-  if (text.empty()) {
-    return UnknownControl{};
-  }
-  const auto body = text.subspan(1);
-  switch (static_cast<Type>(text[0])) {
+/// Of the messages about paths: exact lengths.
+ControlMessage parse_path_message(Type type, std::span<const std::byte> body) {
+  switch (type) {
     case Type::kPathChallenge:
       if (body.size() == sizeof(PathToken)) {
         return PathChallenge{token_of(body)};
@@ -167,6 +163,40 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
         return PathResponse{token_of(body)};
       }
       break;
+    case Type::kPathCandidates:
+      if (auto candidates = parse_candidates(body)) {
+        return *std::move(candidates);
+      }
+      break;
+    case Type::kCandidatesAcknowledgement:
+      if (body.size() == 4) {
+        return CandidatesAcknowledgement{static_cast<uint32_t>(number_at(body, 0, 4))};
+      }
+      break;
+    case Type::kPathProbe:
+      if (body.size() == sizeof(PathToken) + kAddressSize) {
+        return PathProbe{token_of(body), address_at(body, sizeof(PathToken))};
+      }
+      break;
+    case Type::kPathProbeAnswer:
+      if (body.size() == sizeof(PathToken)) {
+        return PathProbeAnswer{token_of(body)};
+      }
+      break;
+    default:
+      break;
+  }
+  return UnknownControl{};
+}
+
+/// Exact lengths, except for a probe, whose size is that of its record.
+ControlMessage parse_message(std::span<const std::byte> text, DataSize record_size) {
+  if (text.empty()) {
+    return UnknownControl{};
+  }
+  const auto type = static_cast<Type>(text[0]);
+  const auto body = text.subspan(1);
+  switch (type) {
     case Type::kClose:
       if (body.size() == 1 && body[0] >= std::byte{1} &&
           body[0] <= static_cast<std::byte>(kLastCloseCode)) {
@@ -191,26 +221,6 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
                     static_cast<uint32_t>(number_at(body, 4, 4))};
       }
       break;
-    case Type::kPathCandidates:
-      if (auto candidates = parse_candidates(body)) {
-        return *std::move(candidates);
-      }
-      break;
-    case Type::kCandidatesAcknowledgement:
-      if (body.size() == 4) {
-        return CandidatesAcknowledgement{static_cast<uint32_t>(number_at(body, 0, 4))};
-      }
-      break;
-    case Type::kPathProbe:
-      if (body.size() == sizeof(PathToken) + kAddressSize) {
-        return PathProbe{token_of(body), address_at(body, sizeof(PathToken))};
-      }
-      break;
-    case Type::kPathProbeAnswer:
-      if (body.size() == sizeof(PathToken)) {
-        return PathProbeAnswer{token_of(body)};
-      }
-      break;
     case Type::kIdentityProof:
       if (body.size() == sizeof(PublicKey) + sizeof(Signature)) {
         return identity_of(body);
@@ -221,6 +231,8 @@ ControlMessage parse_message(std::span<const std::byte> text, DataSize record_si
         return IdentityAcknowledgement{};
       }
       break;
+    default:
+      return parse_path_message(type, body);
   }
   return UnknownControl{};
 }
