@@ -47,7 +47,7 @@ void draw_notices(Ui& ui, const Rect& area, Stack stack, size_t count) {
 }
 
 float draw_newcomer(Ui& ui, const Rect& stage, float name_end) {
-  constexpr float kMargin = 16;
+  constexpr float kEdge = 16;
   constexpr float kButtonHeight = 36;
   constexpr float kWidest = 460;
   // Next to an open panel in a small window the video would be covered by more words.
@@ -57,11 +57,11 @@ float draw_newcomer(Ui& ui, const Rect& stage, float name_end) {
                                                              "and somebody with the link wants to "
                                                              "take its place."}) +
                             "\nCode " + ui.view.newcomer + ".";
-  const float width = std::min(kWidest, stage.width - 2 * kMargin);
+  const float width = std::min(kWidest, stage.width - 2 * kEdge);
   const bool beside = stage.center().x - width / 2 >= name_end + 8;
   const float text_width = width - 28;
   const float text_height = ui.canvas.paragraph_height(Font::kBody, words, text_width);
-  const Rect box{stage.center().x - width / 2, stage.y + kMargin + (beside ? 0.0F : 44.0F), width,
+  const Rect box{stage.center().x - width / 2, stage.y + kEdge + (beside ? 0.0F : 44.0F), width,
                  12 + text_height + 10 + kButtonHeight + 12};
   ui.canvas.fill(box, ui.theme.surface, 14);
   ui.canvas.outline(box, ui.theme.border, 1, 14);
