@@ -48,8 +48,11 @@ TEST(OwnArguments, LinksAreOverwrittenWhereOthersSeeThem) {
 TEST(OwnSecrets, NoCoreFileAndNoReaderOfMemory) {
   EXPECT_EXIT(
       {
-        const bool is_closed = refuse_inspection();
         rlimit core{};
+        getrlimit(RLIMIT_CORE, &core);
+        core.rlim_cur = core.rlim_max;  // many systems begin with none
+        setrlimit(RLIMIT_CORE, &core);
+        const bool is_closed = refuse_inspection();
         getrlimit(RLIMIT_CORE, &core);
         const bool is_readable = prctl(PR_GET_DUMPABLE) != 0;
         std::exit(core.rlim_cur == 0 && is_readable != is_closed ? 0 : 1);
