@@ -269,7 +269,9 @@ void CallSender::handle_outcome(TimePoint now, const session::MessageOutcome& ou
   }
   loss_.handle_video_outcome(outcome.kind);
   if (video_sender_) {
-    const DataSize room = endpoint_.available_window(now) - message_overhead();
+    // The largest datagram may have become smaller since the fragment was sent.
+    const DataSize room =
+        std::min(endpoint_.available_window(now) - message_overhead(), endpoint_.message_max());
     if (auto again = video_sender_->handle_outcome(now, outcome, room)) {
       send_fragment(now, again->frame_id, std::move(again->message), Leave::kWithinWindow);
     }

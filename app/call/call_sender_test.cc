@@ -522,6 +522,23 @@ TEST(CallSender, ALostFragmentIsSentAgainInTime) {
   EXPECT_TRUE(outcome(3, kTimeZero + 160ms).empty()) << "too late";
 }
 
+TEST(CallSender, AFragmentThatNoLongerFitsADatagramIsNotSentAgain) {
+  using Kind = session::MessageOutcome::Kind;
+  for (const bool fits : {true, false}) {
+    Outgoing call{small_video(), {.window = DataSize{60'000}}};
+    call.capture(kTimeZero);
+    const auto sent = call.transmit(kTimeZero);
+    ASSERT_EQ(sent.size(), 1U);
+    const auto size = static_cast<int64_t>(sent[0].bytes.size());
+    const DataSize head = DataSize{1200} - call.endpoint.message_max();
+    call.endpoint.set_datagram_max(head + DataSize{fits ? size : size - 1});
+    ASSERT_EQ(call.endpoint.message_max(), DataSize{fits ? size : size - 1});
+    call.sender.handle_outcome(kTimeZero + 60ms,
+                               {.flow = session::kVideoFlow, .id = 0, .kind = Kind::kLost});
+    EXPECT_EQ(call.transmit(kTimeZero + 60ms).size(), fits ? 1U : 0U);
+  }
+}
+
 TEST(CallSender, PaddingFillsTheRestOfTheWindowOnRequest) {
   for (const bool pads : {false, true}) {
     CallSenderOptions options = small_video();
