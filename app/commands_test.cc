@@ -343,7 +343,8 @@ TEST(CommandLine, KilledListenerKeepsItsLinkAndItsJoinerReturns) {
   fs::remove_all(folder);
   fs::create_directories(folder);
   const std::string listen = "--headless --listen 127.0.0.1:0 --video-in test --size 160x90 " +
-                             std::string{"--link-file "} + (folder / "door.link").string();
+                             std::string{"--link-file "} + (folder / "door.link").string() +
+                             " --identity-file " + (folder / "door.identity").string();
   // The shell's own process number becomes the program's.
   const std::string killable = "echo $$; exec " CRESS_BIN "/cress-call " + listen;
   FILE* const first = popen(killable.c_str(), "r");

@@ -159,7 +159,7 @@ class WindowProgram : public RelayProgram {
     int status = -1;
     ::waitpid(ui::spawn(words), &status, 0);
     EXPECT_EQ(status, 0) << "xdotool " << words[1];
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // some frames
+    std::this_thread::sleep_for(std::chrono::milliseconds{700});  // some frames
   }
   static std::string frozen(const Program& window) {
     kill(window.pid(), SIGSTOP);
@@ -215,7 +215,7 @@ TEST_F(WindowProgram, ALinkThatIsTypedIsNotInItsMemory) {
   const auto window = open_window({});
   const LinkNeedles needles{link};
   by_hand({"key", "Tab", "Tab", "Tab"});
-  by_hand({"type", "--delay", "1", link});
+  by_hand({"type", "--delay", "10", link});
   EXPECT_EQ(found_in(*window, needles), "") << "in the field";
   by_hand({"key", "ctrl+a"});
   by_hand({"key", "Delete"});

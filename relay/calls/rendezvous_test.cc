@@ -183,10 +183,12 @@ TEST(Rendezvous, CandidatesAreSentOnlyInAConnectedCall) {
   uint64_t pings = 0;
   uint64_t others = 0;
   constexpr size_t kPing = 10 + 1 + 4 + secure::kTagSize;
+  constexpr size_t kProof = 10 + 1 + 32 + 64 + secure::kTagSize;  // of its identity
   world.watch = [&](const secure::Flight& flight) {
     const bool is_control = flight.bytes[0] == secure::kControlKind;
     if (flight.from == RendezvousWorld::outside(2) && is_control) {
-      ++(flight.bytes.size() == kPing ? pings : others);
+      pings += flight.bytes.size() == kPing ? 1 : 0;
+      others += flight.bytes.size() != kPing && flight.bytes.size() != kProof ? 1 : 0;
     }
     return !is_control && flight.bytes[0] != std::byte{0x11};
   };
