@@ -20,6 +20,7 @@ constexpr Duration kStalledAfter = 300ms;
 // queue.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
+constexpr double kUsualInSilence = 0.5;
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be
@@ -96,8 +97,9 @@ Duration CressControl::pace(TimePoint now) const {
   DataRate rate = std::max(forecast_rate().value_or(DataRate{}), kRateMin);
   Duration silence{};
   if (options_.spares_silent_link) {
-    // Silence may be a burst of losses, and then the link carries what it usually does.
-    rate = std::max(rate, usual_rate().value_or(DataRate{}));
+    // Silence may be a burst of losses, and then the link carries what it usually does. But it may
+    // be an outage: reports alone would then fill a slow link.
+    rate = std::max(rate, usual_rate().value_or(DataRate{}) * kUsualInSilence);
     silence = no_news(now) / kReportsPerSilence;
   }
   return std::clamp(std::max(queue / rate / kReportsPerLateness, silence), options_.report_interval,
