@@ -225,8 +225,10 @@ void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Lea
 
 void CallSender::send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,
                                Leave leave) {
-  const session::MessageId id = endpoint_.send(now, session::kVideoFlow, message, leave);
-  video_sender_->handle_fragment_sent(id, frame_id, std::move(message));
+  std::vector<std::byte> kept =
+      video_sender_->repairs_losses() ? message : std::vector<std::byte>{};
+  const session::MessageId id = endpoint_.send(now, session::kVideoFlow, std::move(message), leave);
+  video_sender_->handle_fragment_sent(id, frame_id, std::move(kept));
 }
 
 // As much as independent losses need, which the budget left room for. Against bursts and full

@@ -21,7 +21,7 @@ void SentFrames::add(session::MessageId message_id, uint32_t frame_id,
     first_carried_ = message_id;
   }
   ++frames_[frame_id].carried;
-  carried_.push_back({frame_id, repairs_ ? std::move(fragment) : std::vector<std::byte>{}});
+  carried_.push_back({frame_id, std::move(fragment)});
 }
 
 SentFrames::Consequence SentFrames::handle_outcome(TimePoint now,

@@ -21,12 +21,13 @@ class SentFrames {
  public:
   /// `repairs`: whether lost fragments are sent again.
   explicit SentFrames(bool repairs) : repairs_(repairs) {}
+  bool repairs() const { return repairs_; }
 
   /// The frame is being sent and survives the loss of as many fragments as it has parity. Ids
   /// ascend.
   void begin(TimePoint captured, uint32_t frame_id, int parity);
   /// A fragment of the frame was sent as this message of the video flow; message ids ascend without
-  /// gaps.
+  /// gaps. `fragment`: its bytes; without repairs they are not needed.
   void add(session::MessageId message_id, uint32_t frame_id, std::vector<std::byte> fragment);
 
   struct Fragment {

@@ -68,8 +68,9 @@ class VideoReceiver {
   VideoReceiver(VideoReceiver&&) = default;
   VideoReceiver& operator=(VideoReceiver&&) = default;
 
-  /// Frames that are out, to be handed out, or on their way back: more than arrive while the owner
-  /// is busy with something else, or the other thread would wait for it.
+  /// At most this many frames are in the hands of the other thread, from when they wait to be
+  /// handed out until their pictures are taken. With fewer than arrive while the owner is busy, the
+  /// other thread would run out of work.
   static constexpr size_t kWorkMax = 8;
   /// From now on frames are handed out by poll_decode_work; without this they are decoded at once.
   void hand_out_work() { hands_out_work_ = true; }

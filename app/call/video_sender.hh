@@ -57,6 +57,8 @@ class VideoSender {
   /// `budget` bytes.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget);
+  /// Whether lost fragments are sent again: they need not be kept otherwise.
+  bool repairs_losses() const { return sent_.repairs(); }
   /// As SentFrames's `begin` and `add`.
   void handle_frame_sent(TimePoint now, uint32_t frame_id, int parity) {
     sent_.begin(now, frame_id, parity);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "relay/daemon/caller_test_tools.hh"
-#include "relay/daemon/relay_machine.hh"
+#include "relay/daemon/relay_host_test_tools.hh"
 #include "transport/sim/world.hh"
 
 namespace cress::relay {
@@ -26,27 +26,6 @@ constexpr TimePoint kAttackFrom = kTimeZero + 5s;
 constexpr TimePoint kEnd = kTimeZero + 25s;
 // Not much more than the others' video, sound and reports: whatever the attack adds, delays.
 constexpr DataRate kNarrow = DataRate::kilobits_per_second(2000);
-
-struct Host final : Machine {
-  explicit Host(RelayMachineOptions options) : relay(kTimeZero, std::move(options)) {}
-  void handle_datagram(TimePoint now, const Address& from,
-                       std::span<const std::byte> bytes) override {
-    relay.handle_datagram(now, from, bytes);
-  }
-  void handle_timeout(TimePoint now) override { relay.handle_timeout(now); }
-  std::optional<Transmit> poll_transmit(TimePoint now) override { return relay.poll_transmit(now); }
-  TimePoint poll_timeout() const override { return relay.poll_timeout(); }
-  bool drained(TimePoint now) override {
-    bool any = false;
-    for (auto work = relay.poll_work(); work; work = relay.poll_work()) {
-      work->run();
-      relay.handle_work(now, *std::move(work));
-      any = true;
-    }
-    return any;
-  }
-  RelayMachine relay;
-};
 
 std::shared_ptr<const sim::DeliveryTrace> trace_of(DataRate rate) {
   auto trace = std::make_shared<sim::DeliveryTrace>();
@@ -179,7 +158,7 @@ class InsiderWorld {
 
   bool attacks_;
   bool is_roaming_;
-  Host host_;
+  RelayHost host_;
   Insider insider_;
   std::vector<std::unique_ptr<Leg>> legs_;
   sim::World world_;

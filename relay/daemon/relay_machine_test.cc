@@ -9,62 +9,13 @@
 #include <sstream>
 
 #include "relay/daemon/caller_test_tools.hh"
+#include "relay/daemon/relay_host_test_tools.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/sim/world.hh"
 #include "transport/wire/datagram.hh"
 
 namespace cress::relay {
 namespace {
-
-/// A relay that does the work that its machine hands out at once, and hands over together what came
-/// within `gather`, as its driver does.
-struct RelayHost final : Machine {
-  explicit RelayHost(RelayMachineOptions options) : relay(kTimeZero, std::move(options)) {}
-
-  void handle_datagram(TimePoint now, const Address& from,
-                       std::span<const std::byte> bytes) override {
-    waiting.push_back({now, from, {bytes.begin(), bytes.end()}});
-    hand_over(now);
-  }
-  void handle_timeout(TimePoint now) override {
-    hand_over(now);
-    if (waiting.empty() && relay.poll_timeout() <= now) {
-      relay.handle_timeout(now);
-    }
-  }
-  std::optional<Transmit> poll_transmit(TimePoint now) override {
-    return waiting.empty() ? relay.poll_transmit(now) : std::nullopt;
-  }
-  TimePoint poll_timeout() const override {
-    return waiting.empty() ? relay.poll_timeout() : waiting.front().at + gather;
-  }
-  bool drained(TimePoint now) override {
-    bool any = false;
-    for (auto work = relay.poll_work(); work; work = relay.poll_work()) {
-      work->run();
-      relay.handle_work(now, *std::move(work));
-      any = true;
-    }
-    return any;
-  }
-  void hand_over(TimePoint now) {
-    if (!waiting.empty() && waiting.front().at + gather <= now) {
-      for (const Received& received : std::exchange(waiting, {})) {
-        relay.handle_datagram(std::max(received.at, changed), received.from, received.bytes);
-      }
-    }
-  }
-
-  struct Received {
-    TimePoint at{};
-    Address from;
-    std::vector<std::byte> bytes;
-  };
-  RelayMachine relay;
-  Duration gather{};
-  TimePoint changed = kTimeZero;  // by the test
-  std::vector<Received> waiting;
-};
 
 /// A relay and its callers on a perfect network of the simulated world.
 class SimulatedRelay {

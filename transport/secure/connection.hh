@@ -238,7 +238,7 @@ class Connection {
   std::unique_ptr<Peer> peer_;
   bool connected_ = false;  // and the Connected event was reported
   bool was_connected_ = false;
-  std::optional<PublicKey> pinned_;  // the key that peer_ has proven, in this session or before
+  std::optional<PublicKey> pinned_;  // the key that peer_, or the one before it, has proven
   bool is_place_taken_ = false;      // peer_ was heard, or somebody before it in its place
   bool is_question_open_ = false;
   TimePoint ask_after_;

@@ -58,11 +58,11 @@ float draw_newcomer(Ui& ui, const Rect& stage, float name_end) {
                                                              "take its place."}) +
                             "\nCode " + ui.view.newcomer + ".";
   const float width = std::min(kWidest, stage.width - 2 * kEdge);
-  const bool beside = stage.center().x - width / 2 >= name_end + 8;
+  const bool fits_next_to_name = stage.center().x - width / 2 >= name_end + 8;
   const float text_width = width - 28;
   const float text_height = ui.canvas.paragraph_height(Font::kBody, words, text_width);
-  const Rect box{stage.center().x - width / 2, stage.y + kEdge + (beside ? 0.0F : 44.0F), width,
-                 12 + text_height + 10 + kButtonHeight + 12};
+  const Rect box{stage.center().x - width / 2, stage.y + kEdge + (fits_next_to_name ? 0.0F : 44.0F),
+                 width, 12 + text_height + 10 + kButtonHeight + 12};
   ui.canvas.fill(box, ui.theme.surface, 14);
   ui.canvas.outline(box, ui.theme.border, 1, 14);
   ui.canvas.paragraph({box.x + 14, box.y + 12, text_width, text_height}, Font::kBody, ui.theme.text,

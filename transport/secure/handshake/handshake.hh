@@ -40,8 +40,8 @@ struct SessionSecrets {
   Role role = Role::kListener;
   /// The same at both ends, and different in every other session (see comparison_code).
   std::string code{};
-  /// Stands for this session in what an end signs: the same at both ends, of no other session, and
-  /// neither end alone can choose it.
+  /// What an end signs to bind its key to this handshake: the same at both ends, different in every
+  /// other handshake, and neither end alone can choose it.
   Secret binding{};
 };
 

@@ -96,8 +96,8 @@ struct PathProbeAnswer {
   PathToken token{};
   friend bool operator==(const PathProbeAnswer&, const PathProbeAnswer&) = default;
 };
-/// That the sender has the private half of a key, in this session (path/identity.hh). Repeated
-/// until it is acknowledged.
+/// Proves to the peer of this connection that the sender has the private half of a key
+/// (path/identity.hh). Repeated until it is acknowledged.
 struct IdentityProof {
   PublicKey key{};
   Signature signature{};
