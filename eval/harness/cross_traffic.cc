@@ -17,6 +17,10 @@ namespace {
 
 // Who draws from which stream of a run's seed: run.cc and registry.cc have 1 to 5 and from 100 on.
 constexpr uint64_t kCrossStream = 1000;
+constexpr uint64_t kPhaseStream = 1;
+// No two cameras take their pictures at the same instant: other calls begin up to this much later,
+// or one of them would always be first in the queue.
+constexpr Duration kPhaseMax = 33ms;
 
 /// Of a private network, so that nobody else has it.
 Address address_of(size_t flow, uint8_t side) {
@@ -87,6 +91,7 @@ struct CrossTraffic::End final : Machine {
 
 struct CrossTraffic::Pair {
   CrossFlow flow;
+  Duration began{};    // flow.start, and a call's phase
   metrics::Window on;  // in the run's time
   Address left_address, right_address;
   End left, right;
@@ -151,12 +156,17 @@ void CrossTraffic::add(const RunSpec& spec, const schemes::SchemeContext& contex
   } else {
     made = schemes::make_flow(flow.kind, context, seed);
   }
+  const Duration phase =
+      viewer != nullptr
+          ? from_seconds(Rng{seed}.fork(kPhaseStream).uniform(0, to_seconds(kPhaseMax)))
+          : Duration{};
   const TimePoint over = flow.length ? kTimeZero + *flow.length : kNever;
   const TimePoint end = flow.length ? kTimeZero + flow.start + *flow.length : kNever;
   const Address left = address_of(index, 1);
   const Address right = address_of(index, 2);
   pairs_.push_back(std::make_unique<Pair>(
       Pair{.flow = flow,
+           .began = flow.start + phase,
            .on = {std::max(window_.from, kTimeZero + flow.start), std::min(window_.to, end)},
            .left_address = left,
            .right_address = right,
@@ -172,7 +182,7 @@ void CrossTraffic::add(const RunSpec& spec, const schemes::SchemeContext& contex
 
 void CrossTraffic::connect(sim::World& world, sim::Link& forward, sim::Link& reverse) {
   for (const auto& pair : pairs_) {
-    const Duration offset = -pair->flow.start;
+    const Duration offset = -pair->began;
     const auto left =
         world.add(pair->left, {.address = pair->left_address, .clock_offset = offset});
     const auto right =
@@ -188,7 +198,7 @@ void CrossTraffic::note() {
     if (pair->viewer == nullptr) {
       continue;
     }
-    const Duration start = pair->flow.start;
+    const Duration start = pair->began;
     for (schemes::CallHost* end : {pair->filmed, pair->viewer}) {
       while (const auto coded = end->poll_coded()) {
         const bool counts = end == pair->filmed && pair->on.contains(coded->captured + start);
