@@ -1,6 +1,7 @@
 #include "app/call/call_sender.hh"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "media/frame/fragment.hh"
@@ -151,7 +152,9 @@ double CallSender::frame_share(TimePoint now) const {
     return trade_.frame_share;  // others take what is left
   }
   const Duration late = std::max(now - last_frame_at_ - kShareKept, Duration{});
-  return std::min(1.0, trade_.frame_share * (1 + to_seconds(late) / to_seconds(kShareGrowth)));
+  const double usual =
+      std::lerp(trade_.frame_share, trade_.frame_share_steady, endpoint_.control().steadiness());
+  return std::min(1.0, usual * (1 + to_seconds(late) / to_seconds(kShareGrowth)));
 }
 
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {

@@ -16,12 +16,14 @@ MotionTrade trade_of(Preference preference) {
   switch (preference) {
     case Preference::kMotion:
       return {.frame_share = 1.0 / 3,
+              .frame_share_steady = 2.0 / 3,
               .small_frame_interval = 33ms,
               .small_frame_interval_max = 132ms,
               .small_frame_unit = 100ms,
               .playout = {.most = 60ms}};
     case Preference::kBalanced:
       return {.frame_share = 0.4,
+              .frame_share_steady = 2.0 / 3,
               .small_frame_interval = 33ms,
               .small_frame_unit = 100ms,
               .by_square = true,

@@ -30,6 +30,8 @@ struct MotionTrade {
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
   /// share grows while no frame leaves.
   double frame_share = 1;
+  /// The same where the link delivers evenly (control::Control::steadiness), at least as much.
+  double frame_share_steady = 1;
   /// While the window is closed a small frame leaves this often ...
   Duration small_frame_interval = 200ms;
   /// ... and less often, down to this, the more bytes are in the network: in proportion, or to

@@ -82,6 +82,8 @@ class Control {
   /// What the forecast usually is while anything arrives: an outage does not lower it. nullopt: not
   /// known.
   virtual std::optional<DataRate> usual_rate() const { return std::nullopt; }
+  /// How evenly the link delivers, 0 to 1: at 1 nearly the whole window is sure to arrive.
+  virtual double steadiness() const { return 0; }
   /// How long the sender may now be silent; `usual` is the configured interval.
   virtual Duration heartbeat_interval(TimePoint now, Duration usual) const = 0;
   /// How long a message waits when the window is open but smaller than the message. After that the

@@ -80,6 +80,9 @@ class CressControl final : public Control {
   std::optional<DataRate> forecast_rate() const override;
   /// A mean that forgets half in half a second of busy time. Not known in a shared queue.
   std::optional<DataRate> usual_rate() const override;
+  double steadiness() const override {
+    return 1 - belief_.burstiness() / options_.belief.burstiness;
+  }
   /// Longer than usual when reports wait in a queue, or by heartbeats_per_age.
   Duration heartbeat_interval(TimePoint now, Duration usual) const override;
   Duration patience(TimePoint now) const override;
