@@ -36,6 +36,8 @@ class DeliveryHistory {
   /// undecided datagrams the oldest are decided early.
   Arrival handle_arrival(TimePoint now, uint64_t sequence, DataSize payload, uint64_t throwaway);
 
+  /// Everything below `sequence` has arrived or is lost.
+  void decide_before(TimePoint now, uint64_t sequence);
   /// Bytes received or lost: the throwaway point plus the payload that arrived from there on
   /// (without their overhead, as in the original).
   uint64_t received_or_lost() const {
@@ -64,7 +66,6 @@ class DeliveryHistory {
   };
 
   bool hold(const Pending& arrived);
-  void decide_before(TimePoint now, uint64_t sequence);
   void note_lost(SequenceRange range);
 
   uint64_t decided_before_ = 0;

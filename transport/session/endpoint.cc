@@ -182,6 +182,7 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
 }
 
 wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& feedback) {
+  history_.decide_before(now, control_->decided_before(now));
   history_.forget_decided_before(now - kLossReportInterval);
   wire::ForecastFrame frame{.received_or_lost = history_.received_or_lost(),
                             .time_100us = to_wire(feedback.made_at),

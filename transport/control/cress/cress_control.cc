@@ -51,6 +51,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   if (arrivals_.size() > kArrivalsMax) {
     arrivals_.pop_front();
   }
+  overtaking_.handle_arrival(now, datagram.sequence);
   if (untold_ >= kUntoldMax) {
     report_due_ = now;
   }

@@ -90,6 +90,7 @@ class CressControl final : public Control {
   bool is_shared(TimePoint now) const override;
   Duration spacing(TimePoint now, DataSize size) const override;
   Duration reordering_max() const override;
+  uint64_t decided_before(TimePoint now) const override { return overtaking_.decided_before(now); }
 
   const GammaBelief& belief() const { return belief_; }
   const ExposureHistory& history() const { return history_; }
@@ -136,6 +137,7 @@ class CressControl final : public Control {
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
   TimePoint reported_at_ = kTimeZero - 1h;
   TransitWatch transit_;
+  Overtaking overtaking_;
   // Sending.
   GammaBelief belief_;
   double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery

@@ -5,9 +5,16 @@
 
 #include "transport/base/fifo.hh"
 #include "transport/base/time.hh"
+#include "transport/control/control.hh"
 #include "transport/control/cress/recent_least.hh"
 
 namespace cress::control {
+
+/// How long a datagram is waited for that others overtook, where a path reorders by `spread`: the
+/// next may exceed all so far.
+inline Duration patience_with_overtaken(Duration spread) {
+  return std::max<Duration>(spread * 5 / 4 + 1ms, kThrowawayInterval);
+}
 
 /// How much a path reorders, measured from datagrams that arrive after one that was sent later.
 /// A plain value. Threads: none inside; one owner. Peer data: any values are safe.
@@ -75,6 +82,59 @@ class Reordering {
   // Negative: the least is the most.
   RecentLeast<Duration> spread_{kSpan};
   RecentLeast<Duration> sent_before_{kSpan};
+};
+
+/// The receiver's part, where no sending times are known. Datagrams that waited in a queue together
+/// leave it closer together than they were sent, so the time between sendings can say little about
+/// what is lost; on a path that reorders, a datagram is also lost when one that was sent later has
+/// been here for longer than such a datagram ever was. A plain value. Threads: none inside; one
+/// owner. Peer data: any values are safe.
+class Overtaking {
+ public:
+  /// Datagram `sequence` arrived at `now`, which never goes back.
+  void handle_arrival(TimePoint now, uint64_t sequence) {
+    Duration after{};
+    if (sequence < newest_) {
+      for (const Arrival& other : recent_) {
+        if (other.sequence == sequence) {
+          return;  // a duplicate
+        }
+        const Duration later = now - other.at;
+        after = other.sequence > sequence && later <= kMost ? std::max(after, later) : after;
+      }
+    }
+    newest_ = std::max(newest_, sequence);
+    spread_.add(now, -after);
+    recent_.push_back({sequence, now});
+    if (recent_.size() > kRecentMax) {
+      recent_.pop_front();
+    }
+  }
+  /// Every datagram before this one has arrived or is lost. 0 on a path that keeps the order: there
+  /// it is not known from time.
+  uint64_t decided_before(TimePoint now) const {
+    const Duration spread = -spread_.least().value_or(Duration{});
+    uint64_t before = 0;
+    for (const Arrival& arrival : recent_) {
+      if (spread > Duration{} && now - arrival.at >= patience_with_overtaken(spread)) {
+        before = std::max(before, arrival.sequence);
+      }
+    }
+    return before;
+  }
+
+ private:
+  struct Arrival {
+    uint64_t sequence = 0;
+    TimePoint at{};
+  };
+  static constexpr Duration kSpan = 10s;
+  static constexpr Duration kMost = 200ms;  // as Reordering's
+  static constexpr size_t kRecentMax = 256;
+
+  Fifo<Arrival> recent_;
+  uint64_t newest_ = 0;
+  RecentLeast<Duration> spread_{kSpan};  // negative: the least is the most
 };
 
 }  // namespace cress::control
