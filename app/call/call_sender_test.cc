@@ -159,6 +159,20 @@ TEST(CallSender, AFrameTakesItsShareOfTheWindow) {
   EXPECT_EQ(call.capture(kTimeZero + 33ms).budget, call.budget_of(DataSize{3'600}));
 }
 
+TEST(CallSender, AFrameTakesMoreOfASteadyLinksWindow) {
+  CallSenderOptions options = small_video();
+  options.trade.frame_share = 0.4;
+  options.trade.frame_share_steady = 0.8;
+  for (const auto& [steadiness, budget] :
+       {std::pair{0.0, DataSize{3'600}}, std::pair{0.5, DataSize{5'400}},
+        std::pair{1.0, DataSize{7'200}}}) {
+    Outgoing call{options, {.window = DataSize{9'000}, .steadiness = steadiness}};
+    call.capture(kTimeZero);
+    call.transmit(kTimeZero);
+    EXPECT_EQ(call.capture(kTimeZero + 33ms).budget, call.budget_of(budget)) << steadiness;
+  }
+}
+
 TEST(CallSender, TheShareOfAFrameGrowsWhileNoneLeaves) {
   const auto budget_after = [](Duration pause) {
     CallSenderOptions options = small_video();
@@ -648,6 +662,9 @@ TEST(Preference, SharpFillsTheWindowAndMotionAlwaysWaits) {
   EXPECT_EQ(sharp.frame_share, 1.0);
   EXPECT_LT(balanced.frame_share, sharp.frame_share);
   EXPECT_LT(motion.frame_share, balanced.frame_share);
+  EXPECT_LT(balanced.frame_share, balanced.frame_share_steady);
+  EXPECT_EQ(motion.frame_share_steady, balanced.frame_share_steady);
+  EXPECT_LT(balanced.frame_share_steady, sharp.frame_share_steady);
   EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
   EXPECT_EQ(sharp.playout.most, 0ms);
   EXPECT_LT(balanced.playout.after_uneven, motion.playout.after_uneven);

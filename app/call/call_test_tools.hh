@@ -25,6 +25,7 @@ struct SetLink {
   DataSize forecast_total{1'000'000};
   std::optional<DataRate> forecast_rate{};
   std::optional<DataRate> usual_rate{};
+  double steadiness = 0;
 };
 
 /// A control whose answers a test sets: in tests of a sender the window and the forecast are the
@@ -47,6 +48,7 @@ class SetControl final : public control::Control {
   DataSize forecast_total() const override { return link_.forecast_total; }
   std::optional<DataRate> forecast_rate() const override { return link_.forecast_rate; }
   std::optional<DataRate> usual_rate() const override { return link_.usual_rate; }
+  double steadiness() const override { return link_.steadiness; }
   Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
   Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint /*now*/) const override { return kNever; }

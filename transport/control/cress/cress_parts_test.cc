@@ -10,6 +10,7 @@
 #include "transport/control/cress/exposure_history.hh"
 #include "transport/control/cress/gamma_belief.hh"
 #include "transport/control/cress/recent_least.hh"
+#include "transport/control/cress/reordering.hh"
 #include "transport/control/cress/transit_watch.hh"
 #include "transport/control/cress/way_back.hh"
 
@@ -102,6 +103,72 @@ TEST(GammaBelief, DeliveriesAreNeverNegative) {
   EXPECT_EQ(belief.deliveries(Duration{}, 5), 0);
   EXPECT_EQ(belief.deliveries(10ms, -10), 0);
   EXPECT_GT(belief.deliveries(10ms, 0), 0);
+}
+
+/// So many tenths of a second of busy time that deliver exactly what was expected.
+void deliver_as_expected(GammaBelief& belief, int tenths) {
+  for (int i = 0; i < tenths; ++i) {
+    const double expected = belief.mean_rate() * 0.1;
+    belief.pass_busy(100ms);
+    belief.observe(expected);
+  }
+}
+
+TEST(GammaBelief, BurstinessFollowsTheErrorsOfTenthsOfASecond) {
+  GammaBelief belief{{}};
+  EXPECT_EQ(belief.burstiness(), 1.5);
+  deliver_as_expected(belief, 60);
+  // 30 comparisons that found 1.5, each kept by 0.98 a comparison, and a margin of a fifth.
+  const double kept = std::pow(0.98, 60);
+  const double errors = 45 * kept;
+  const double blocks = 30 * kept + (1 - kept) / 0.02;
+  EXPECT_NEAR(belief.burstiness(), 1.2 * errors / blocks, 1e-9);
+
+  // Less than a tenth is no comparison; with the rest of it, five packets too many are an error.
+  const double rate = belief.mean_rate();
+  belief.pass_busy(50ms);
+  belief.observe(rate * 0.05 + 5);
+  EXPECT_NEAR(belief.burstiness(), 1.2 * errors / blocks, 1e-9);
+  belief.pass_busy(50ms);
+  belief.observe(rate * 0.05);
+  EXPECT_NEAR(belief.burstiness(), 1.2 * (0.98 * errors + 25 / (rate * 0.1)) / (0.98 * blocks + 1),
+              1e-9);
+}
+
+TEST(GammaBelief, BurstinessHasBounds) {
+  GammaBelief belief{{}};
+  deliver_as_expected(belief, 500);
+  EXPECT_EQ(belief.burstiness(), 0.2);
+  belief.pass_busy(100ms);
+  belief.observe(1000);
+  EXPECT_EQ(belief.burstiness(), 1.5);
+  EXPECT_EQ((GammaBelief{{.burstiness = 0.1}}.burstiness()), 0.1);
+}
+
+TEST(GammaBelief, ErrorsOnASlowLinkAreInUnitsOfHalfAPacket) {
+  GammaBelief belief{{.prior_rate = 0.001}};
+  deliver_as_expected(belief, 60);
+  const double expected = belief.mean_rate() * 0.1;
+  belief.pass_busy(100ms);
+  belief.observe(expected + 1);
+  const double kept = std::pow(0.98, 61);
+  const double blocks = 30 * kept + (1 - kept) / 0.02;
+  EXPECT_NEAR(belief.burstiness(), 1.2 * (45 * kept + 1 / 0.5) / blocks, 1e-9);
+}
+
+TEST(GammaBelief, MoreIsSureOfAnEvenLink) {
+  GammaBelief even{{}};
+  GammaBelief bursty{{}};
+  for (int i = 0; i < 3000; ++i) {  // 100 packets a second; or tenths of 20 and of none
+    even.pass_busy(10ms);
+    even.observe(1);
+    bursty.pass_busy(10ms);
+    bursty.observe(i % 20 == 0 ? 20 : 0);
+  }
+  EXPECT_EQ(bursty.burstiness(), 1.5);
+  EXPECT_NEAR(even.mean_rate(), 100, 2);
+  EXPECT_GT(even.deliveries(60ms, -0.674), 0.85 * 6);
+  EXPECT_LT(bursty.deliveries(60ms, -0.674) / bursty.mean_rate(), 0.75 * 0.06);
 }
 
 TEST(GammaBelief, RefusesOptionsOutOfRange) {
@@ -307,6 +374,24 @@ TEST_F(ExposureHistoryRules, WithinTheReorderingTheOvertakenAreOutstanding) {
   EXPECT_TRUE(history_.outstanding().empty()) << "lost: another was sent 11 ms later and is there";
 }
 
+TEST_F(ExposureHistoryRules, LongOvertakenIsLostHoweverCloseItWasSent) {
+  begin();
+  send(30ms, 100);
+  send(38ms, 200);
+  report(60ms, {{100, 59ms}, {200, 58ms}});  // a spread of 9 ms; 12.25 with margin
+  send(60ms, 300, 500);
+  send(61ms, 400, 600);
+  send(62ms, 500, 700);
+  report(95ms, {{400, 83ms}});
+  EXPECT_EQ(history_.lost(), 0U);
+  EXPECT_EQ(history_.outstanding().front().sequence, 300U);
+  report(95'249us, {});
+  EXPECT_EQ(history_.outstanding_size(), DataSize{1200});
+  report(95'250us, {});
+  EXPECT_EQ(history_.lost(), 1U);
+  EXPECT_EQ(history_.outstanding_size(), DataSize{700}) << "what was sent later may still come";
+}
+
 TEST_F(ExposureHistoryRules, RepeatedLateArrivalCountsOnce) {
   begin();
   send(30ms, 100);
@@ -390,6 +475,57 @@ TEST(Reordering, StraysDoNotCount) {
   reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 230ms + 1ns, 20ms);
   EXPECT_EQ(reordering.spread(), 0ms);
   EXPECT_EQ(reordering.sent_before_max(), 0ms);
+}
+
+/// 1 to 4 were sent in this order; 3 came first, 2 so much later.
+Overtaking overtaking_of(Duration spread) {
+  Overtaking overtaking;
+  overtaking.handle_arrival(kTimeZero, 1);
+  overtaking.handle_arrival(kTimeZero + 1s, 3);
+  overtaking.handle_arrival(kTimeZero + 1s + spread, 2);
+  return overtaking;
+}
+
+TEST(Overtaking, KnowsNothingOnAPathThatKeepsTheOrder) {
+  Overtaking overtaking;
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 1h), 0U);
+  overtaking.handle_arrival(kTimeZero, 1);
+  overtaking.handle_arrival(kTimeZero + 1ms, 3);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 1h), 0U);
+}
+
+TEST(Overtaking, DecidesAfterFiveQuartersOfTheSpread) {
+  Overtaking overtaking = overtaking_of(20ms);
+  overtaking.handle_arrival(kTimeZero + 2s, 7);
+  overtaking.handle_arrival(kTimeZero + 2s + 1ms, 6);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 2s + 26ms - 1ns), 3U);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 2s + 26ms), 7U);
+}
+
+TEST(Overtaking, DecidesAfterTenMillisecondsAtLeast) {
+  Overtaking overtaking = overtaking_of(2ms);
+  overtaking.handle_arrival(kTimeZero + 2s, 5);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 2s + 10ms - 1ns), 3U);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 2s + 10ms), 5U);
+}
+
+TEST(Overtaking, DuplicatesAndStraysDoNotCount) {
+  Overtaking overtaking;
+  overtaking.handle_arrival(kTimeZero, 1);
+  overtaking.handle_arrival(kTimeZero, 3);
+  overtaking.handle_arrival(kTimeZero + 5ms, 1);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 1s), 0U);
+  overtaking.handle_arrival(kTimeZero + 200ms + 1ns, 2);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 1s), 0U);
+  EXPECT_EQ(overtaking_of(200ms).decided_before(kTimeZero + 2s), 3U) << "no stray yet";
+}
+
+TEST(Overtaking, TheSpreadIsForgottenAfterTwoSpansOf10Seconds) {
+  Overtaking overtaking = overtaking_of(20ms);
+  overtaking.handle_arrival(kTimeZero + 12s, 5);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 13s), 5U);
+  overtaking.handle_arrival(kTimeZero + 23s, 6);
+  EXPECT_EQ(overtaking.decided_before(kTimeZero + 24s), 0U);
 }
 
 TEST(TransitWatch, FiveMillisecondsCountAsClear) {
