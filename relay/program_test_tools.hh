@@ -1,7 +1,10 @@
 #pragma once
 
+#include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,23 +29,32 @@ namespace cress::relay {
 
 namespace fs = std::filesystem;
 
-/// One of our programs in the background; its output goes to files. Killed at the end.
+/// The user of the test, or one without any rights.
+enum class RunAs : uint8_t { kOurselves, kNobody };
+inline constexpr uid_t kNobodysId = 65534;
+
+/// One of our programs, or one with a whole path, in the background; its output goes to files.
+/// Killed at the end.
 class Program {
  public:
   Program(const fs::path& folder, const std::string& label, const std::string& program,
-          const std::vector<std::string>& arguments)
+          const std::vector<std::string>& arguments, RunAs user = RunAs::kOurselves)
       : out_(folder / (label + ".out")), err_(folder / (label + ".err")) {
     pid_ = fork();
     if (pid_ == 0) {
       (void)!freopen(out_.c_str(), "w", stdout);
       (void)!freopen(err_.c_str(), "w", stderr);
-      std::string path = std::string{CRESS_BIN} + "/" + program;
+      std::string path = (fs::path{CRESS_BIN} / program).string();
       std::vector<char*> argv{path.data()};
       std::vector<std::string> copies = arguments;
       std::ranges::transform(copies, std::back_inserter(argv),
                              [](std::string& argument) { return argument.data(); });
       argv.push_back(nullptr);
-      execv(path.c_str(), argv.data());
+      const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);  // another user may not reach it
+      if (user == RunAs::kNobody && !become_nobody()) {
+        _exit(127);
+      }
+      fexecve(file, argv.data(), environ);
       _exit(127);
     }
   }
@@ -71,6 +83,15 @@ class Program {
   }
 
  private:
+  /// With as large core files as may be.
+  static bool become_nobody() {
+    rlimit core{};
+    getrlimit(RLIMIT_CORE, &core);
+    core.rlim_cur = core.rlim_max;
+    return setrlimit(RLIMIT_CORE, &core) == 0 && setgroups(0, nullptr) == 0 &&
+           setgid(kNobodysId) == 0 && setuid(kNobodysId) == 0;
+  }
+
   fs::path out_;
   fs::path err_;
   pid_t pid_ = -1;

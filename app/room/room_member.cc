@@ -365,6 +365,9 @@ Result<Unit, wire::WireError> RoomMember::handle_datagram(TimePoint now,
 void RoomMember::handle_timeout(TimePoint now) {
   now_ = now;
   endpoint_.handle_timeout(now);
+  if (keys_) {
+    keys_->handle_timeout(now);
+  }
   for (auto& [number, other] : others_) {
     if (other.receiver.poll_timeout() <= now) {
       other.receiver.handle_timeout(now);
@@ -405,7 +408,9 @@ std::optional<std::vector<std::byte>> RoomMember::poll_transmit(TimePoint now) {
 
 TimePoint RoomMember::poll_timeout() const {
   TimePoint next = std::min(endpoint_.poll_timeout(), outbox_.poll_timeout());
-  next = std::min(next, keys_ && !farewell_ ? keys_->proof_timeout() : kNever);
+  if (keys_) {
+    next = std::min({next, keys_->poll_timeout(), farewell_ ? kNever : keys_->proof_timeout()});
+  }
   if (!options_.paced_by_sound_card) {
     next = std::min(next, next_play_.value_or(kNever));
   }

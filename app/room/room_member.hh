@@ -181,6 +181,8 @@ class RoomMember {
   std::string key_code() const { return secure::key_code(options_.identity.public_key()); }
   /// Of the room's keys; 0 before the welcome.
   uint32_t epoch() const { return keys_ ? keys_->epoch() : 0; }
+  /// How many epochs before it still have keys in memory: those that ended in the last 10 s.
+  size_t past_epochs() const { return keys_ ? keys_->past_epochs() : 0; }
   /// For the next join.
   const KnownKeys& known_keys() const { return options_.known_keys; }
   MemberNumber speaker() const { return speaker_.number; }

@@ -730,6 +730,33 @@ TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
   EXPECT_EQ(speaker_after(3, 6), 6);
 }
 
+TEST(RoomMember, KeysOfAPastEpochAreErasedByTimeInAQuietRoom) {
+  for (const bool is_removed : {false, true}) {
+    LyingRelay relay;
+    RoomMember& member = relay.member();
+    relay.introduce_helper();
+    relay.tell(room::MemberLeft{.number = 2, .epoch = 1});
+    relay.exchange();
+    ASSERT_EQ(member.epoch(), 1U);
+    if (is_removed) {
+      relay.tell(room::Farewell{.reason = room::FarewellReason::kKicked});
+      relay.exchange();
+    }
+    EXPECT_EQ(member.past_epochs(), 1U);
+    // Nothing arrives from now on, and it has nothing to send.
+    TimePoint now = relay.now();
+    const TimePoint over = now + secure::RoomKeys::kEpochKept;
+    while (member.poll_timeout() <= over) {
+      now = std::max(now, member.poll_timeout());
+      member.handle_timeout(now);
+      while (member.poll_transmit(now)) {
+      }
+    }
+    EXPECT_EQ(member.past_epochs(), 0U) << is_removed;
+    EXPECT_GT(now, over - 10ms);
+  }
+}
+
 TEST(RoomMember, OnlyTheFirstFarewellCounts) {
   LyingRelay relay;
   relay.tell(room::Farewell{.reason = room::FarewellReason::kFull});

@@ -1,14 +1,19 @@
 #include "relay/daemon/daemon.hh"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,6 +69,44 @@ struct LiveJoiner final : Machine {
   runtime::Driver driver;
 };
 
+/// In which threads SQLite opens files and runs statements, of connections that are opened while it
+/// exists. One at a time.
+class SqliteThreads {
+ public:
+  SqliteThreads() { sqlite3_auto_extension(reinterpret_cast<void (*)()>(&watch)); }
+  ~SqliteThreads() { sqlite3_reset_auto_extension(); }
+  SqliteThreads(const SqliteThreads&) = delete;
+  SqliteThreads& operator=(const SqliteThreads&) = delete;
+
+  /// Since the last call.
+  static std::set<std::thread::id> take() {
+    const std::scoped_lock lock{seen().mutex};
+    return std::exchange(seen().threads, {});
+  }
+
+ private:
+  static int watch(sqlite3* database, char** /*error*/, const sqlite3_api_routines* /*all*/) {
+    note();
+    return sqlite3_trace_v2(database, SQLITE_TRACE_STMT, &note_statement, nullptr);
+  }
+  static int note_statement(unsigned /*what*/, void* /*own*/, void* /*p*/, void* /*x*/) {
+    note();
+    return 0;
+  }
+  static void note() {
+    const std::scoped_lock lock{seen().mutex};
+    seen().threads.insert(std::this_thread::get_id());
+  }
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+  };
+  static Seen& seen() {  // SQLite calls functions, not objects
+    static Seen all;
+    return all;
+  }
+};
+
 class DaemonTest : public ::testing::Test {
  protected:
   DaemonTest() {
@@ -103,6 +146,22 @@ TEST_F(DaemonTest, ManyJoinAtOnceAndAreSentAway) {
   EXPECT_TRUE(runtime::run_until(clock_, loop_, [&] {
     return std::ranges::all_of(members, [](const auto& member) { return !!member->closed; });
   }));
+}
+
+TEST_F(DaemonTest, RoomsAreLookedForInAnotherThreadThanMediaIsForwarded) {
+  config_.tick = 1h;  // no other reason to read the file
+  const SqliteThreads sqlite;
+  Daemon daemon{clock_, loop_, config_, [] { return UnixSeconds{0}; }, log_};
+  RoomStore{config_.rooms}.create({.door = {.name = "red", .access = key_of(3)}, .created = 0});
+  const auto own = std::this_thread::get_id();
+  EXPECT_EQ(SqliteThreads::take(), std::set{own}) << "this is the thread of the daemon's loop";
+  const LiveJoiner red{clock_, loop_, 1, daemon.local_address(), key_of(3)};
+  const LiveJoiner stranger{clock_, loop_, 2, daemon.local_address(), key_of(9)};
+  EXPECT_TRUE(runtime::run_until(clock_, loop_,
+                                 [&] { return red.connection.is_connected() && stranger.closed; }));
+  const auto readers = SqliteThreads::take();
+  EXPECT_EQ(readers.size(), 1U);
+  EXPECT_FALSE(readers.contains(own));
 }
 
 TEST_F(DaemonTest, MayEndDuringAJoin) {

@@ -498,6 +498,32 @@ TEST(Listener, HandshakeWorkIsDoneElsewhereWithoutDelay) {
   EXPECT_EQ(relay.listener->stats().bad_handshake, 0U);
 }
 
+TEST(Listener, ALateLookUpRunsInHandedOutWorkAlone) {
+  bool is_at_work = false;
+  std::vector<bool> asked;
+  ListenerOptions options{.hands_out_work = true};
+  options.late_lookup = [&](std::string_view /*identity*/) -> std::optional<Secret> {
+    asked.push_back(is_at_work);
+    return std::nullopt;
+  };
+  ListenerWorld relay{options};
+  relay.open_room(1);
+  const Node& stranger = relay.join(test_address(7, 6000), 2);
+  for (int i = 0; i < 300 && !stranger.closed(); ++i) {
+    relay.run_for(10ms);
+    while (auto work = relay.listener->poll_work()) {
+      is_at_work = true;
+      work->run();
+      is_at_work = false;
+      relay.listener->handle_work(relay.now(), *std::move(work));
+      relay.run_for(1ms);
+    }
+  }
+  EXPECT_EQ(stranger.closed(), CloseReason::kWrongSecret);
+  EXPECT_FALSE(asked.empty());
+  EXPECT_EQ(std::ranges::count(asked, false), 0) << "asked where media is forwarded";
+}
+
 TEST(Listener, UndoneWorkIsBoundedAndLateResultsDiscarded) {
   ListenerWorld relay{{.pending_max = 8, .hands_out_work = true}};
   relay.open_room(1);

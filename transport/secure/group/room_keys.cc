@@ -290,12 +290,16 @@ void RoomKeys::renew_sealing() {
   }
 }
 
-void RoomKeys::forget_past(TimePoint now) {
-  if (past_.empty() || now <= past_.front().until) {
+TimePoint RoomKeys::poll_timeout() const {
+  return past_.empty() ? kNever : past_.front().until + Duration{1};
+}
+
+void RoomKeys::handle_timeout(TimePoint now) {
+  if (now < poll_timeout()) {
     return;
   }
   std::erase_if(past_, [&](const PastEpoch& past) { return now > past.until; });
-  const uint32_t oldest = past_.empty() ? epoch_ : past_.front().epoch;
+  const uint32_t oldest = oldest_epoch();
   for (auto& [number, member] : members_) {
     std::erase_if(member.keys, [&](const OpenKey& key) { return key.epoch < oldest; });
     std::erase_if(member.secrets, [&](const auto& secret) { return secret.first < oldest; });
@@ -360,7 +364,7 @@ std::optional<RoomKeys::Share> RoomKeys::poll_share() {
 }
 
 bool RoomKeys::handle_share(TimePoint now, uint16_t member, std::span<const std::byte> bytes) {
-  forget_past(now);
+  handle_timeout(now);
   const auto known = members_.find(member);
   if (known == members_.end() || bytes.size() != kShareSize || bytes[0] != kShareVersion) {
     return false;
@@ -373,6 +377,9 @@ bool RoomKeys::handle_share(TimePoint now, uint16_t member, std::span<const std:
            .open(number_at(bytes, kShareCounterAt, 8), bytes.first(kShareHeader), secret.bytes(),
                  bytes.last<kTagSize>())) {
     return false;
+  }
+  if (epoch < oldest_epoch()) {
+    return true;
   }
   if (sender.secrets.size() == kSecretsMax) {
     sender.secrets.erase(sender.secrets.begin());

@@ -68,8 +68,9 @@ struct CardNews {
 /// out to have sent is distrusted from then on: none of its frames opens.
 ///
 /// After handle_card and handle_left, if card_due(), send make_card() to all members through the
-/// relay, and each poll_share() to its member; likewise each poll_proof(). Peer data never fails a
-/// check. Threads: none inside; one owner. `now` never goes back.
+/// relay, and each poll_share() to its member; likewise each poll_proof(). Then handle_timeout at
+/// poll_timeout: keys of past epochs must not stay in memory, whatever is sent or arrives. Peer
+/// data never fails a check. Threads: none inside; one owner. `now` never goes back.
 class RoomKeys {
  public:
   /// Created at each join, once the relay has assigned a number (1..65535).
@@ -85,6 +86,10 @@ class RoomKeys {
   /// The relay reports that `member` left, and the epoch that the room is in since then. The
   /// presence ends, and we go to that epoch: at most kEpochsAhead per leave.
   void handle_left(TimePoint now, uint16_t member, uint32_t epoch);
+  /// Forgets the epochs that ended more than kEpochKept ago. Makes nothing to send.
+  void handle_timeout(TimePoint now);
+  /// kNever: no past epoch has keys.
+  TimePoint poll_timeout() const;
 
   /// `metadata` travels with the frame, unencrypted. The metadata of two kinds of frames must not
   /// be confusable.
@@ -110,7 +115,7 @@ class RoomKeys {
   /// Our secret for the epoch in which we seal, for a member that does not have it yet.
   std::optional<Share> poll_share();
   /// A secret that the relay attributes to `member`. Total. False: it is not that member's, or not
-  /// for us.
+  /// for us. That of an erased epoch is not kept.
   bool handle_share(TimePoint now, uint16_t member, std::span<const std::byte> bytes);
   static constexpr size_t kShareSize = 13 + Secret::kSize + kTagSize;
 
@@ -136,6 +141,8 @@ class RoomKeys {
   bool is_live(uint16_t member) const;
   /// How many keys of other members are in memory: keys of ended presences must not remain there.
   size_t opening_keys() const;
+  /// How many epochs before ours can still be opened.
+  size_t past_epochs() const { return past_.size(); }
 
   static constexpr size_t kPresencesOverMax = 256;
   /// How far ahead of us a member may be that learned of leaves earlier.
@@ -175,7 +182,7 @@ class RoomKeys {
   struct PastEpoch {
     uint32_t epoch = 0;
     Secret media;
-    TimePoint until;
+    TimePoint until;  // inclusive
   };
   struct Card;
 
@@ -187,7 +194,7 @@ class RoomKeys {
   Result<std::vector<std::byte>, SFrameError> decrypt(const Sealed& sealed,
                                                       std::span<const std::byte> metadata,
                                                       std::span<const std::byte> frame) const;
-  void forget_past(TimePoint now);
+  uint32_t oldest_epoch() const { return past_.empty() ? epoch_ : past_.front().epoch; }
   std::optional<uint32_t> epoch_of(uint64_t kid) const;
   Secret media_of(uint32_t epoch) const;
   SFrameKey make_key(Use use, uint16_t member, const InstanceId& instance, uint32_t epoch,

@@ -40,7 +40,7 @@ uint64_t RoomKeys::next_to_seal() {
 std::vector<std::byte> RoomKeys::seal(TimePoint now, MediaKind kind,
                                       std::span<const std::byte> metadata,
                                       std::span<const std::byte> plain) {
-  forget_past(now);
+  handle_timeout(now);
   const uint64_t counter = next_to_seal();
   auto frame = sealing_.seal(counter, metadata, plain);
   prover_.add(now, kind, counter, hash_frame(metadata, frame));
@@ -117,7 +117,7 @@ Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16
                                                            MediaKind kind,
                                                            std::span<const std::byte> metadata,
                                                            std::span<const std::byte> frame) {
-  forget_past(now);
+  handle_timeout(now);
   const auto sealed = find_sender(member, frame);
   if (!sealed) {
     return sealed.error();
@@ -145,7 +145,7 @@ Result<std::vector<std::byte>, SFrameError> RoomKeys::open(TimePoint now, uint16
 
 std::vector<std::byte> RoomKeys::seal_chat(TimePoint now, std::span<const std::byte> plain) {
   check(plain.size() <= kChatPlainMax, "RoomKeys: a line of chat too long");
-  forget_past(now);
+  handle_timeout(now);
   const uint64_t counter = next_to_seal();
   const Signature signature = options_.identity.sign(signed_line(
       proof_context(member_, instance_), {.kid = sealing_.kid(), .counter = counter}, plain));
@@ -156,7 +156,7 @@ std::vector<std::byte> RoomKeys::seal_chat(TimePoint now, std::span<const std::b
 
 Result<std::vector<std::byte>, SFrameError> RoomKeys::open_chat(TimePoint now, uint16_t member,
                                                                 std::span<const std::byte> bytes) {
-  forget_past(now);
+  handle_timeout(now);
   const auto sealed = find_sender(member, bytes);
   if (!sealed) {
     return sealed.error();

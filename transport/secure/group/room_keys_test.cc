@@ -9,6 +9,7 @@
 
 #include "transport/base/big_endian.hh"
 #include "transport/base/rng.hh"
+#include "transport/secure/crypto/memory_test_tools.hh"
 #include "transport/secure/handshake/credential.hh"
 
 namespace cress::secure {
@@ -914,6 +915,77 @@ TEST(RoomKeys, KeysOfAPastEpochAreErasedWhenItIsOver) {
   room.now += RoomKeys::kEpochKept + Duration{1};
   EXPECT_TRUE(room.open(1, 2, late));
   EXPECT_EQ(keys.opening_keys(), 1U) << "and so does opening";
+}
+
+TEST(RoomKeys, KeysOfAPastEpochAreErasedByTimeInAQuietRoom) {
+  Room room;
+  two_members(room);
+  RoomKeys& keys = *room.members.at(1);
+  EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  EXPECT_EQ(keys.poll_timeout(), kNever) << "no epoch is over";
+  next_epoch_of(room, 1);
+  const TimePoint first_due = room.now + RoomKeys::kEpochKept + Duration{1};
+  room.now += 3s;
+  next_epoch_of(room, 1);
+  EXPECT_EQ(keys.poll_timeout(), first_due);
+  keys.handle_timeout(first_due - Duration{1});
+  EXPECT_EQ(keys.past_epochs(), 2U);
+  EXPECT_EQ(keys.opening_keys(), 1U);
+  keys.handle_timeout(first_due);
+  EXPECT_EQ(keys.past_epochs(), 1U);
+  EXPECT_EQ(keys.opening_keys(), 0U);
+  EXPECT_EQ(keys.poll_timeout(), first_due + 3s);
+  keys.handle_timeout(first_due + 3s);
+  EXPECT_EQ(keys.past_epochs(), 0U);
+  EXPECT_EQ(keys.poll_timeout(), kNever);
+}
+
+TEST(RoomKeys, SecretsOfAPastEpochAreOverwrittenWhenItsTimeIsOver) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  Room room;
+  uint8_t drawn = 0;
+  const auto draw = [](uint8_t number) {
+    return expand(known_secret(), std::string(1, static_cast<char>('a' + number)));
+  };
+  room.draw_secret = [&] { return draw(drawn++); };
+  two_members(room);
+  EXPECT_TRUE(room.open(1, 2, room.seal(2)));
+  const Needle of_second{draw(1).bytes()};
+  const Needle of_epoch{media().bytes()};
+  const size_t own = of_epoch.times_in_memory();
+  EXPECT_EQ(of_second.times_in_memory(), 2U) << "its own, and the one that it gave";
+  next_epoch_of(room, 1);
+  next_epoch_of(room, 2);
+  EXPECT_EQ(of_second.times_in_memory(), 1U) << "a sender's goes at once";
+  for (const auto& [number, keys] : room.members) {
+    keys->handle_timeout(room.now + RoomKeys::kEpochKept + Duration{1});
+  }
+  EXPECT_EQ(of_second.times_in_memory(), 0U);
+  EXPECT_EQ(of_epoch.times_in_memory(), own - 2) << "nor does either keep what the epoch had";
+}
+
+TEST(RoomKeys, ALateSecretOfAnErasedEpochIsNotKept) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  for (const bool is_over : {false, true}) {
+    Room room;
+    room.draw_secret = known_secret;
+    two_members(room);
+    next_epoch_of(room, 2);
+    const auto late = room.members.at(2)->poll_share();  // of epoch 1
+    ASSERT_TRUE(late);
+    next_epoch_of(room, 1);
+    next_epoch_of(room, 1);
+    room.now += RoomKeys::kEpochKept + Duration{is_over ? 1 : 0};
+    const Needle secret{known_secret().bytes()};
+    const size_t before = secret.times_in_memory();
+    EXPECT_TRUE(room.members.at(1)->handle_share(room.now, 2, late->bytes)) << "it is authentic";
+    // Those of earlier epochs, that of epoch 0, go as soon as anything happens.
+    EXPECT_EQ(secret.times_in_memory(), is_over ? before - 1 : before + 1);
+  }
 }
 
 TEST(RoomKeys, SecretsOfTheEpochThatStaysAreKept) {

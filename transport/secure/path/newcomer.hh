@@ -56,7 +56,9 @@ class Newcomer {
   bool has_left() const { return has_left_; }
 
  private:
-  ControlRecords control_;  // opens only: a Peer of the same session counts what it seals from 0
+  // Opens only: a Peer of the same session counts what it seals from 0. Without handle_timeout: the
+  // silence that a newcomer waits for is too short for its keys to change.
+  ControlRecords control_;
   IdentityCheck check_;
   std::string code_;
   std::optional<TimePoint> first_heard_;

@@ -389,6 +389,8 @@ void Peer::send_probes(TimePoint now) {
 }
 
 void Peer::handle_timeout(TimePoint now) {
+  records_.handle_timeout(now);
+  control_.handle_timeout(now);
   if (is_over_) {
     return;
   }
@@ -444,11 +446,12 @@ TimePoint Peer::poll_timeout() const {
   if (is_over_) {
     return kNever;
   }
+  TimePoint next = std::min(records_.poll_timeout(), control_.poll_timeout());
   if (closing_) {
-    return closing_->left > 0 ? std::min(closing_->next, closing_->until) : closing_->until;
+    return std::min({next, closing_->until, closing_->left > 0 ? closing_->next : kNever});
   }
-  TimePoint next =
-      std::min({ping_at_, last_heard_ + options_.silence_max, search_at(), direct_timeout()});
+  next =
+      std::min({next, ping_at_, last_heard_ + options_.silence_max, search_at(), direct_timeout()});
   if (!is_unreachable_ && unanswered_since_) {
     next = std::min(next, *unanswered_since_ + options_.unreachable_after);
   }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "transport/secure/crypto/memory_test_tools.hh"
 #include "transport/secure/secure_test_tools.hh"
 
 namespace cress::secure {
@@ -767,6 +768,68 @@ TEST(Peer, DecryptedDatagramsUseSpareBuffers) {
   forged.back() ^= std::byte{1};
   EXPECT_FALSE(h.arrives(kFarEnd, forged));
   EXPECT_EQ(spare.kept(), 1U) << "given back";
+}
+
+TEST(Peer, PreviousKeysAreOverwrittenByTimeInConstantTraffic) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  const Needle of_records = Needle::record_key(filled_secret(2));
+  const Needle of_control = Needle::record_key(filled_secret(4));
+  Harness h;
+  const auto all_arrives = [&h] {
+    h.hears(Ping{});
+    ASSERT_TRUE(h.arrives(kFarEnd, h.record(100)));
+    h.sends(100);
+    h.drain();
+  };
+  all_arrives();
+  h.now += 1h;
+  all_arrives();  // in the next phase
+  const TimePoint due = h.now + 10s + Duration{1};
+  while (h.now + 100ms < due) {
+    h.now += 100ms;
+    if (h.peer.poll_timeout() <= h.now) {
+      h.peer.handle_timeout(h.now);
+    }
+    all_arrives();
+  }
+  EXPECT_GE(of_records.times_in_memory(), 1U);
+  EXPECT_GE(of_control.times_in_memory(), 1U);
+  ASSERT_EQ(h.peer.poll_timeout(), due);
+  h.now = due;
+  h.peer.handle_timeout(due);
+  EXPECT_EQ(of_records.times_in_memory(), 0U);
+  EXPECT_EQ(of_control.times_in_memory(), 0U);
+  EXPECT_TRUE(h.drain().empty()) << "nothing is sent for it";
+}
+
+TEST(Peer, EachKindOfRecordHasATimeForItsPreviousKey) {
+  for (const bool is_control : {false, true}) {
+    Harness h;
+    h.hears(Ping{});
+    ASSERT_TRUE(h.arrives(kFarEnd, h.record(100)));
+    h.sends(100);
+    h.drain();
+    h.now += 1h;
+    const auto arrives = [&] {
+      ASSERT_TRUE(h.arrives(kFarEnd, is_control ? h.control(Ping{}) : h.record(100)));
+      h.drain();
+    };
+    arrives();
+    const TimePoint due = h.now + 10s + Duration{1};
+    while (h.now + 100ms < due) {
+      h.now += 100ms;
+      h.peer.handle_timeout(h.now);
+      arrives();
+    }
+    EXPECT_EQ(h.peer.poll_timeout(), due) << is_control;
+    h.peer.close(h.now, CloseCode::kHangUp, 3s);
+    h.run_until(due - Duration{1});
+    EXPECT_EQ(h.peer.poll_timeout(), due) << "also while it closes";
+    h.peer.handle_timeout(due);
+    EXPECT_GT(h.peer.poll_timeout(), due);
+  }
 }
 
 TEST(Peer, EveryCloseReasonHasASentenceOfItsOwn) {

@@ -124,7 +124,8 @@ struct OpenedControl {
   bool newest = false;
 };
 
-/// Encrypts and decrypts the control records of one session. Threads: none inside; one owner.
+/// Encrypts and decrypts the control records of one session. The owner calls handle_timeout at
+/// poll_timeout. Threads: none inside; one owner.
 class ControlRecords {
  public:
   ControlRecords(TimePoint start, const DirectionSecrets& secrets, KeyLimits limits = {});
@@ -133,6 +134,9 @@ class ControlRecords {
   std::vector<std::byte> seal(TimePoint now, const ControlMessage& message);
   /// Total. A message that is authentic but malformed is returned as UnknownControl.
   Result<OpenedControl, OpenError> open(TimePoint now, std::span<const std::byte> record);
+  /// Nothing is sent: keys that have expired are forgotten.
+  void handle_timeout(TimePoint now) { opening_.handle_timeout(now); }
+  TimePoint poll_timeout() const { return opening_.poll_timeout(); }
 
  private:
   SealingKeys sealing_;

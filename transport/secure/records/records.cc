@@ -52,14 +52,12 @@ OpeningKeys::OpeningKeys(Aead aead, const Secret& secret, KeyLimits limits)
       next_(aead, Use::kOpen, next_secret_) {}
 
 AeadKey* OpeningKeys::find(TimePoint now, uint8_t phase) {
+  handle_timeout(now);  // the owner's may be late
   if (phase == phase_) {
     return &current_;
   }
   if (phase == static_cast<uint8_t>(phase_ + 1)) {
     return &next_;
-  }
-  if (previous_ && now - updated_at_ > limits_.keep_previous) {
-    previous_.reset();
   }
   return previous_ && phase == static_cast<uint8_t>(phase_ - 1) ? &*previous_ : nullptr;
 }
@@ -70,8 +68,15 @@ void OpeningKeys::handle_authentic(TimePoint now, uint8_t phase) {
   }
   next_secret_ = next_of(next_secret_);
   previous_ = std::exchange(current_, std::exchange(next_, {aead_, Use::kOpen, next_secret_}));
-  updated_at_ = now;
+  forget_previous_at_ = now + limits_.keep_previous + Duration{1};
   ++phase_;
+}
+
+void OpeningKeys::handle_timeout(TimePoint now) {
+  if (now >= forget_previous_at_) {
+    previous_.reset();
+    forget_previous_at_ = kNever;
+  }
 }
 
 Records::Records(TimePoint start, const DirectionSecrets& secrets, Aead aead, KeyLimits limits)

@@ -37,7 +37,7 @@ enum class OpenError {
 struct KeyLimits {
   uint64_t datagrams = 1U << 20U;
   Duration age = 1h;
-  /// How long the previous key still opens datagrams that were reordered.
+  /// How long the previous key still opens datagrams that were reordered; then it is overwritten.
   Duration keep_previous = 10s;
 };
 
@@ -65,7 +65,8 @@ class SealingKeys {
 };
 
 /// The receiver's half. The next key is derived before it is used, so a forged key phase costs no
-/// more than any other forgery.
+/// more than any other forgery. Call handle_timeout at poll_timeout: the previous key must not stay
+/// in memory, whatever arrives.
 class OpeningKeys {
  public:
   OpeningKeys(Aead aead, const Secret& secret, KeyLimits limits);
@@ -74,6 +75,9 @@ class OpeningKeys {
   AeadKey* find(TimePoint now, uint8_t phase);
   /// A datagram of that phase was authentic: if it is the next phase, the direction switches to it.
   void handle_authentic(TimePoint now, uint8_t phase);
+  void handle_timeout(TimePoint now);
+  /// When the previous key is to be forgotten; kNever: there is none.
+  TimePoint poll_timeout() const { return forget_previous_at_; }
 
  private:
   Aead aead_;
@@ -82,7 +86,7 @@ class OpeningKeys {
   std::optional<AeadKey> previous_;
   AeadKey current_;
   AeadKey next_;
-  TimePoint updated_at_;
+  TimePoint forget_previous_at_ = kNever;
   uint8_t phase_ = 0;
 };
 
@@ -99,7 +103,7 @@ struct OpenedRecord {
 
 /// AEAD on an Endpoint's datagrams. The header stays readable and is authenticated, the frames are
 /// encrypted, the widened sequence is the nonce. A datagram changes nothing unless its tag is
-/// correct. Threads: none inside; one owner.
+/// correct. The owner calls handle_timeout at poll_timeout. Threads: none inside; one owner.
 class Records {
  public:
   Records(TimePoint start, const DirectionSecrets& secrets, Aead aead = kRecordAead,
@@ -111,6 +115,9 @@ class Records {
   /// The inverse at the other end. Total. `spare`: may supply a buffer for it.
   Result<OpenedRecord, OpenError> open(TimePoint now, std::span<const std::byte> record,
                                        SpareBuffers* spare = nullptr);
+  /// Nothing is sent: keys that have expired are forgotten.
+  void handle_timeout(TimePoint now) { opening_.handle_timeout(now); }
+  TimePoint poll_timeout() const { return opening_.poll_timeout(); }
 
  private:
   SealingKeys sealing_;

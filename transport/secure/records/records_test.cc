@@ -9,6 +9,7 @@
 #include "transport/base/rng.hh"
 #include "transport/secure/crypto/aead_cipher.hh"
 #include "transport/secure/crypto/hex_test_tools.hh"
+#include "transport/secure/crypto/memory_test_tools.hh"
 #include "transport/secure/records/control_record.hh"
 #include "transport/secure/secure_test_tools.hh"
 
@@ -275,6 +276,77 @@ TEST(Records, TheKeyBeforeOpensForAWhileAndThenNoMore) {
   EXPECT_TRUE(pair.right.open(kTimeZero + 9s, sealed[0]));
   EXPECT_EQ(pair.right.open(kTimeZero + 11s, sealed[1]).error(), OpenError::kUnknownKey);
   EXPECT_TRUE(pair.right.open(kTimeZero + 11s, sealed[3]));
+}
+
+/// Left has sealed twice with its first key and twice with the next; right has opened one of each.
+struct KeyChange {
+  explicit KeyChange(Aead aead)
+      : pair(aead, {.datagrams = 2, .age = 1h, .keep_previous = 10s}),
+        first(Needle::record_key(secret_of(1), aead == Aead::kAes128Gcm ? 16 : 32)) {
+    EXPECT_TRUE(pair.left.open(kTimeZero, pair.right.seal(kTimeZero, plain_datagram(0))));
+    for (uint64_t i = 0; i < 4; ++i) {
+      sealed.push_back(pair.left.seal(kTimeZero, plain_datagram(150 * i)));
+    }
+    EXPECT_EQ(sealed[1][1], std::byte{0});
+    EXPECT_EQ(sealed[2][1], std::byte{1});
+    EXPECT_TRUE(pair.right.open(kTimeZero, sealed[0]));
+    EXPECT_EQ(pair.right.poll_timeout(), kNever) << "no key is over";
+    EXPECT_TRUE(pair.right.open(kTimeZero, sealed[2]));
+  }
+  Pair pair;
+  Needle first;  // left's first key
+  std::vector<std::vector<std::byte>> sealed{};
+};
+
+TEST(Records, ThePreviousKeyIsOverwrittenWhenItsTimeIsOver) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  for (const Aead aead : {Aead::kAes128Gcm, Aead::kChaCha20Poly1305}) {
+    KeyChange change{aead};
+    Records& right = change.pair.right;
+    const TimePoint due = kTimeZero + 10s + Duration{1};
+    EXPECT_EQ(right.poll_timeout(), due);
+    right.handle_timeout(due - Duration{1});
+    EXPECT_EQ(right.poll_timeout(), due);
+    EXPECT_GE(change.first.times_in_memory(), 1U);
+    right.handle_timeout(due);
+    EXPECT_EQ(change.first.times_in_memory(), 0U);
+    EXPECT_EQ(right.poll_timeout(), kNever);
+    EXPECT_EQ(right.open(due, change.sealed[1]).error(), OpenError::kUnknownKey);
+  }
+}
+
+TEST(Records, AnyDatagramEndsAnExpiredPreviousKey) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  KeyChange change{kRecordAead};
+  EXPECT_TRUE(change.pair.right.open(kTimeZero + 10s, change.sealed[1]));
+  EXPECT_GE(change.first.times_in_memory(), 1U);
+  EXPECT_TRUE(change.pair.right.open(kTimeZero + 10s + Duration{1}, change.sealed[3]));
+  EXPECT_EQ(change.first.times_in_memory(), 0U);
+}
+
+TEST(Records, TheSealingKeyIsOverwrittenWhenTheNextBegins) {
+  if (!kMemoryCanBeSearched) {
+    GTEST_SKIP() << "a sanitizer's memory is not searched";
+  }
+  for (const Aead aead : {Aead::kAes128Gcm, Aead::kChaCha20Poly1305}) {
+    const Secret root = expand(secret_of(1), "of the sealing end");
+    const Needle secret{root.bytes()};
+    const Needle key = Needle::record_key(root, aead == Aead::kAes128Gcm ? 16 : 32);
+    const size_t own = secret.times_in_memory();  // `root`, if it is not on the stack
+    Records left{kTimeZero, {root, secret_of(2)}, aead, {.datagrams = 2}};
+    Records right{kTimeZero, {secret_of(2), secret_of(3)}, aead};
+    EXPECT_TRUE(left.open(kTimeZero, right.seal(kTimeZero, plain_datagram(0))));
+    (void)left.seal(kTimeZero, plain_datagram(0));
+    (void)left.seal(kTimeZero, plain_datagram(150));
+    EXPECT_GE(key.times_in_memory(), 1U);
+    (void)left.seal(kTimeZero, plain_datagram(300));
+    EXPECT_EQ(key.times_in_memory(), 0U);
+    EXPECT_EQ(secret.times_in_memory(), own);
+  }
 }
 
 TEST(Records, KeysAreReplacedHourlyUnlessThePeerIsSilent) {
