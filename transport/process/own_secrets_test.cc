@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -89,6 +91,64 @@ TEST(OwnSecrets, LongTextsAreNotRead) {
   EXPECT_THROW((void)read_secret(is_long, 64), std::runtime_error);
   std::istringstream empty{"\ncress://h:1/#A"};
   EXPECT_THROW((void)read_secret(empty, 64), std::runtime_error);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OwnSecrets, AWrittenSecretIsALineForItsOwnerAlone) {
+  const std::string path = write("kept", "the one before", 0644);
+  write("kept.new", "left by a crash", 0644);
+  const mode_t mask = ::umask(0);
+  write_secret(path, "cress://h:1/#A");
+  ::umask(mask);
+  EXPECT_EQ(text_of(path), "cress://h:1/#A\n");
+  EXPECT_EQ(read_secret(path, 64), "cress://h:1/#A");
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_NE(::access((path + ".new").c_str(), F_OK), 0);
+}
+
+TEST(OwnSecrets, ASecretThatCannotBeWrittenLeavesNothing) {
+  const std::string folder = path_of("taken");
+  ::mkdir(folder.c_str(), 0700);
+  EXPECT_EQ(error_of([&] { write_secret(folder, "x"); }),
+            folder + ": cannot be written: Is a directory");
+  EXPECT_NE(::access((folder + ".new").c_str(), F_OK), 0);
+  ::rmdir(folder.c_str());
+  EXPECT_EQ(error_of([&] { write_secret(path_of("no/such"), "x"); }),
+            path_of("no/such") + ": cannot be written: No such file or directory");
+}
+
+TEST(OwnSecrets, ARefusalSaysWhatIsWrong) {
+  const auto refusal = [](const std::string& path) {
+    return error_of([&] { (void)read_secret(path, 4); });
+  };
+  EXPECT_EQ(refusal(path_of("none")),
+            path_of("none") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(refusal("/dev/null"), "/dev/null: not a file");
+  EXPECT_EQ(refusal(write("mine", "x", 0604)),
+            path_of("mine") + ": others may read or change it; chmod 600 it");
+  EXPECT_EQ(refusal(write("mine", "12345", 0600)), path_of("mine") + ": too long for a link");
+  std::istringstream line{"  a b \n"};
+  EXPECT_EQ(read_secret(line, 64), "a b");
+  std::istringstream blank{" \n"};
+  EXPECT_EQ(error_of([&] { (void)read_secret(blank, 4); }), "standard input: no link");
+  std::istringstream is_long{"12345"};
+  EXPECT_EQ(error_of([&] { (void)read_secret(is_long, 4); }),
+            "standard input: too long for a link");
 }
 
 }  // namespace
