@@ -16,6 +16,7 @@
 #include "relay/tunnel/secure_tunnel.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
+#include "transport/runtime/address_text.hh"
 #include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
 #include "transport/sim/world.hh"
@@ -312,6 +313,46 @@ TEST(Tunnel, UnroutablePacketsAreNotCarried) {
   EXPECT_FALSE(tunnel.send(kTimeZero, {}));
   EXPECT_TRUE(tunnel.send(kTimeZero, packet_of({}, 100)));
   EXPECT_EQ(tunnel.stats().packets_not_carried, 3U);
+}
+
+TEST(Tunnel, MalformedAndForeignPacketsDoNotPassTheGate) {
+  // The other end checks nothing of what it sends.
+  ControlMaker controls;
+  session::Endpoint other{kTimeZero, {}, controls.make(ControlKind::kCress, {})};
+  other.open_flow(session::kBulkFlow, {.priority = session::Priority::kBulk});
+  Tunnel tunnel{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
+  TimePoint now = kTimeZero;
+  const auto received = [&](const Bytes& bytes) {
+    now += 100ms;
+    other.send(now, session::kBulkFlow, bytes, session::Leave::kNow);
+    while (const auto datagram = other.poll_transmit(now)) {
+      EXPECT_TRUE(tunnel.handle_datagram(now, *datagram).has_value());
+    }
+    return tunnel.poll_packet();
+  };
+  const Bytes packet = packet_of({}, 100);  // from 10.0.0.12 to 10.0.0.16
+  const Bytes truncated(packet.begin(), packet.begin() + 19);
+  EXPECT_EQ(received(truncated), truncated) << "without a gate nothing is parsed";
+  EXPECT_EQ(received(packet), packet);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 0U);
+
+  const auto host = [](const char* text) {
+    return std::vector{netns::Prefix{*runtime::parse_address(text), 32}};
+  };
+  tunnel.set_gate({.ours = host("10.0.0.16:0"), .theirs = host("10.0.0.12:0")});
+  EXPECT_EQ(received(truncated), std::nullopt);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 1U);
+  EXPECT_EQ(received(packet), packet);
+  Bytes foreign = packet;
+  foreign[19] = std::byte{17};
+  EXPECT_EQ(received(foreign), std::nullopt);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 2U);
+  EXPECT_EQ(tunnel.stats().packets_out, 3U);
+  EXPECT_EQ(tunnel.stats().bytes_out, DataSize{100 + 19 + 100});
+
+  EXPECT_FALSE(tunnel.send(now, packet)) << "not from an address of ours";
+  EXPECT_EQ(tunnel.stats().packets_foreign, 3U);
+  EXPECT_EQ(tunnel.stats().packets_in, 0U);
 }
 
 TEST(PacketParts, PacketsAreReassembledFromAnyParts) {
