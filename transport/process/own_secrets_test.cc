@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
@@ -79,6 +81,32 @@ TEST(OwnSecrets, AnothersFileIsRejected) {
   const std::string path = write("theirs", "x", 0600);
   ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
   EXPECT_THROW((void)read_secret(path, 64), std::runtime_error);
+  EXPECT_EXIT(
+      {
+        const bool is_them = ::seteuid(12345) == 0;
+        std::exit(is_them && read_secret(path, 64) == "x" ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "")
+      << "its owner reads it";
+}
+
+TEST(OwnSecrets, APipeIsRejectedWithoutWaitingForAWriter) {
+  const std::string path = path_of("pipe");
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  auto refusal = std::async(std::launch::async, [&]() -> std::string {
+    try {
+      return read_secret(path, 64);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  });
+  if (refusal.wait_for(std::chrono::seconds{10}) != std::future_status::ready) {
+    ADD_FAILURE() << "it waits";
+    std::ofstream{path};
+  }
+  EXPECT_EQ(refusal.get(), path + ": not a file");
+  ::unlink(path.c_str());
 }
 
 TEST(OwnSecrets, LongTextsAreNotRead) {
@@ -149,6 +177,9 @@ TEST(OwnSecrets, ARefusalSaysWhatIsWrong) {
   std::istringstream is_long{"12345"};
   EXPECT_EQ(error_of([&] { (void)read_secret(is_long, 4); }),
             "standard input: too long for a link");
+  std::istringstream endless{std::string(1000, 'x')};
+  EXPECT_THROW((void)read_secret(endless, 4), std::runtime_error);
+  EXPECT_EQ(endless.tellg(), 5) << "no more is read than shows that it is too long";
 }
 
 }  // namespace

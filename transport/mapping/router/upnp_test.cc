@@ -9,17 +9,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "transport/base/file_descriptor.hh"
 #include "transport/base/text_file.hh"
+#include "transport/mapping/router/router_mapping.hh"
 #include "transport/mapping/router_test_tools.hh"
+#include "transport/netns/namespace_process.hh"
+#include "transport/runtime/loop_test_tools.hh"
 
 namespace cress::mapping {
 namespace {
@@ -27,6 +35,18 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char* kType = "urn:schemas-upnp-org:service:WANIPConnection:1";
+
+constexpr const char* kRouterType = "urn:schemas-upnp-org:device:InternetGatewayDevice:1";
+constexpr const char* kDescription =
+    "<root xmlns=\"urn:schemas-upnp-org:device-1-0\"><device>"
+    "<deviceType>urn:schemas-upnp-org:device:InternetGatewayDevice:1</deviceType><deviceList>"
+    "<device><deviceType>urn:schemas-upnp-org:device:WANDevice:1</deviceType><deviceList>"
+    "<device><deviceType>urn:schemas-upnp-org:device:WANConnectionDevice:1</deviceType>"
+    "<serviceList><service><serviceType>urn:schemas-upnp-org:service:WANIPConnection:1"
+    "</serviceType><serviceId>urn:upnp-org:serviceId:WANIPConn1</serviceId>"
+    "<controlURL>/ctl</controlURL><eventSubURL>/events</eventSubURL>"
+    "<SCPDURL>/scpd.xml</SCPDURL></service></serviceList></device></deviceList></device>"
+    "</deviceList></device></root>";
 
 /// The text between <name> and </name>; empty if there is none.
 std::string element(const std::string& text, const std::string& name) {
@@ -41,10 +61,10 @@ std::string element(const std::string& text, const std::string& name) {
 /// The service of a router, in a thread of its own.
 class ServiceOfARouter {
  public:
-  ServiceOfARouter() {
+  explicit ServiceOfARouter(std::string ip = "127.0.0.1") : ip_(std::move(ip)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::inet_pton(AF_INET, ip_.c_str(), &address.sin_addr), 1);
     socklen_t size = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
     EXPECT_EQ(::bind(listener_.get(), any, size), 0);
@@ -57,9 +77,10 @@ class ServiceOfARouter {
   ServiceOfARouter(const ServiceOfARouter&) = delete;
   ServiceOfARouter& operator=(const ServiceOfARouter&) = delete;
 
-  UpnpService service() const {
-    return {"http://127.0.0.1:" + std::to_string(port_) + "/ctl", kType};
+  std::string url(const std::string& path) const {
+    return "http://" + ip_ + ":" + std::to_string(port_) + path;
   }
+  UpnpService service() const { return {url("/ctl"), kType}; }
   /// Ends it; afterwards its records may be read.
   void stop() {
     if (thread_.joinable()) {
@@ -75,6 +96,8 @@ class ServiceOfARouter {
   /// The requests: an action and its port outside.
   Words requests;
   std::string last_mapping;  ///< the whole request for it
+  std::atomic<int> additions = 0;
+  std::atomic<int> removals = 0;
 
  private:
   void serve() {
@@ -89,7 +112,7 @@ class ServiceOfARouter {
   static std::string read_request(int peer) {
     std::string text;
     std::vector<char> chunk(4096);
-    while (text.find("</s:Envelope>") == std::string::npos) {
+    while (text.find(text.starts_with("GET") ? "\r\n\r\n" : "</s:Envelope>") == std::string::npos) {
       const ssize_t got = ::read(peer, chunk.data(), chunk.size());
       if (got <= 0) {
         break;
@@ -99,6 +122,9 @@ class ServiceOfARouter {
     return text;
   }
   std::string answer(const std::string& request) {
+    if (request.starts_with("GET /description.xml ")) {
+      return http("200 OK", kDescription);
+    }
     const std::string port = element(request, "NewExternalPort");
     for (const std::string action :
          {"GetExternalIPAddress", "AddPortMapping", "DeletePortMapping"}) {
@@ -118,6 +144,8 @@ class ServiceOfARouter {
                         std::to_string(error->second) +
                         "</errorCode></UPnPError></detail></s:Fault>");
       }
+      additions += action == "AddPortMapping" ? 1 : 0;
+      removals += action == "DeletePortMapping" ? 1 : 0;
       return http("200 OK", "<u:" + action + "Response xmlns:u=\"" + kType +
                                 "\"><NewExternalIPAddress>" + outside +
                                 "</NewExternalIPAddress></u:" + action + "Response>");
@@ -126,13 +154,16 @@ class ServiceOfARouter {
   }
   static std::string http(const std::string& status, const std::string& body) {
     const std::string all =
-        "<?xml version=\"1.0\"?><s:Envelope "
-        "xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>" +
-        body + "</s:Body></s:Envelope>";
-    return "HTTP/1.1 " + status + "\r\nContent-Type: text/xml\r\nContent-Length: " +
-           std::to_string(all.size()) + "\r\nConnection: close\r\n\r\n" + all;
+        body.starts_with("<root")
+            ? body
+            : "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>" + body +
+                  "</s:Body></s:Envelope>";
+    return "HTTP/1.1 " + status +
+           "\r\nContent-Type: text/xml\r\nContent-Length: " + std::to_string(all.size()) +
+           "\r\nConnection: close\r\n\r\n" + all;
   }
 
+  std::string ip_;
   FileDescriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   uint16_t port_ = 0;
   std::thread thread_;
@@ -211,19 +242,130 @@ TEST_F(UpnpOnLoopback, WhatIsAbandonedLeavesNoMapping) {
     EXPECT_FALSE(map().has_value()) << step;
   }
   router_.stop();
-  EXPECT_EQ(router_.requests,
-            (Words{"GetExternalIPAddress", "GetExternalIPAddress", "AddPortMapping 4433",
-                   "DeletePortMapping 4433"}));
+  EXPECT_EQ(router_.requests, (Words{"GetExternalIPAddress", "GetExternalIPAddress",
+                                     "AddPortMapping 4433", "DeletePortMapping 4433"}));
 }
 
 TEST_F(UpnpOnLoopback, AnAbandonedConflictIsNotFollowedByTheNextPort) {
   router_.errors = {{"4433", 718}};
-  router_.on_request = [&](const std::string& action) {
-    abandoned_ = action == "AddPortMapping";
-  };
+  router_.on_request = [&](const std::string& action) { abandoned_ = action == "AddPortMapping"; };
   EXPECT_FALSE(map().has_value());
   router_.stop();
   EXPECT_EQ(router_.requests, (Words{"GetExternalIPAddress", "AddPortMapping 4433"}));
+}
+
+/// A bound UDP socket of the router's.
+FileDescriptor datagrams_at(const char* ip, uint16_t port) {
+  FileDescriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, ip, &address.sin_addr);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw std::runtime_error("cannot bind");
+  }
+  return socket;
+}
+
+/// Answers searches by SSDP until it ends.
+class AnswersToSearches {
+ public:
+  explicit AnswersToSearches(const std::string& location) {
+    ip_mreq group{};
+    ::inet_pton(AF_INET, "239.255.255.250", &group.imr_multiaddr);
+    ::inet_pton(AF_INET, "10.9.0.1", &group.imr_interface);
+    if (::setsockopt(socket_.get(), IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof group) != 0) {
+      throw std::runtime_error("cannot join the group");
+    }
+    answer_ = "HTTP/1.1 200 OK\r\nCACHE-CONTROL: max-age=120\r\nST: " + std::string{kRouterType} +
+              "\r\nUSN: uuid:1::" + kRouterType + "\r\nEXT:\r\nLOCATION: " + location + "\r\n\r\n";
+    thread_ = std::thread{[this] { serve(); }};
+  }
+  ~AnswersToSearches() {
+    ::shutdown(socket_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  AnswersToSearches(const AnswersToSearches&) = delete;
+  AnswersToSearches& operator=(const AnswersToSearches&) = delete;
+
+ private:
+  void serve() {
+    std::vector<char> bytes(2048);
+    for (;;) {
+      sockaddr_in from{};
+      socklen_t size = sizeof from;
+      auto* const any = reinterpret_cast<sockaddr*>(&from);
+      const ssize_t got = ::recvfrom(socket_.get(), bytes.data(), bytes.size(), 0, any, &size);
+      if (got <= 0) {
+        return;
+      }
+      const std::string_view request{bytes.data(), static_cast<size_t>(got)};
+      if (request.starts_with("M-SEARCH") && request.find(kRouterType) != request.npos) {
+        (void)::sendto(socket_.get(), answer_.data(), answer_.size(), 0, any, size);
+      }
+    }
+  }
+
+  FileDescriptor socket_ = datagrams_at("0.0.0.0", 1900);
+  std::string answer_;
+  std::thread thread_;
+};
+
+/// The number of the first thing that was not as it should be; 100: none.
+int use_the_router() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c)
+  if (std::system("ip link set lo up && ip link add n0 type veth peer name n1 && "
+                  "ip link set n0 up && ip link set n1 up && ip addr add 10.9.0.1/24 dev n0 && "
+                  "ip addr add 10.9.0.2/24 dev n0 && ip route add 239.0.0.0/8 dev n0") != 0) {
+    return 1;
+  }
+  ServiceOfARouter router{"10.9.0.1"};
+  const AnswersToSearches searches{router.url("/description.xml")};
+  const FileDescriptor silent = datagrams_at("10.9.0.1", kRouterPort);  // no PCP
+  const runtime::MonotonicClock clock;
+  runtime::EventLoop loop{clock};
+  int changes = 0;
+  auto mapping = std::make_unique<RouterMapping>(
+      UpnpMapper::Parts{clock, loop},
+      RouterMappingOptions{.local = ipv4(0, 0, 0, 0, 4433),
+                           .far = ipv4(203, 0, 113, 1, 4747),
+                           .way =
+                               [](const Address&) {
+                                 return WayOut{ipv4(10, 9, 0, 1), ipv4(10, 9, 0, 2)};
+                               }},
+      [&] { ++changes; });
+  const auto is_soon = [&](const std::function<bool()>& done) {
+    return runtime::run_until(clock, loop, done, 10s);
+  };
+  if (!is_soon([&] { return changes > 0; }) || mapping->mapped() != ipv4(198, 51, 100, 9, 4433)) {
+    return 2;
+  }
+  if (mapping->protocol() != MappingProtocol::kUpnp || changes != 1) {
+    return 3;
+  }
+  mapping->handle_network_change();
+  if (!is_soon([&] { return router.additions == 2; }) || changes != 1) {
+    return 4;
+  }
+  mapping.reset();
+  if (!is_soon([&] { return router.removals > 0; })) {
+    return 5;
+  }
+  router.stop();
+  Words wanted{"GetExternalIPAddress", "AddPortMapping 4433", "GetExternalIPAddress",
+               "AddPortMapping 4433"};
+  // Twice, if the end came before the answer.
+  wanted.resize(std::max(router.requests.size(), wanted.size() + 1), "DeletePortMapping 4433");
+  return router.requests == wanted ? 100 : 6;
+}
+
+TEST(UpnpInANetwork, ASilentRoutersServiceIsFoundUsedAndLeft) {
+  if (const std::string why = netns::namespaces_forbidden(); !why.empty()) {
+    GTEST_SKIP() << why;
+  }
+  netns::NamespaceOptions options;
+  options.work = use_the_router;
+  EXPECT_EQ(netns::run_in_namespace(std::move(options)), 100);
 }
 
 }  // namespace
