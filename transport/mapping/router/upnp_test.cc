@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -311,17 +312,14 @@ class AnswersToSearches {
   std::thread thread_;
 };
 
-/// The number of the first thing that was not as it should be; 100: none.
-int use_the_router() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c)
-  if (std::system("ip link set lo up && ip link add n0 type veth peer name n1 && "
-                  "ip link set n0 up && ip link set n1 up && ip addr add 10.9.0.1/24 dev n0 && "
-                  "ip addr add 10.9.0.2/24 dev n0 && ip route add 239.0.0.0/8 dev n0") != 0) {
-    return 1;
-  }
+/// The number of the first thing that was not as it should be; 0: none.
+int use_the_router(bool refuses_pcp) {
   ServiceOfARouter router{"10.9.0.1"};
-  const AnswersToSearches searches{router.url("/description.xml")};
-  const FileDescriptor silent = datagrams_at("10.9.0.1", kRouterPort);  // no PCP
+  auto searches = std::make_unique<AnswersToSearches>(router.url("/description.xml"));
+  std::optional<FileDescriptor> silent;
+  if (!refuses_pcp) {
+    silent = datagrams_at("10.9.0.1", kRouterPort);
+  }
   const runtime::MonotonicClock clock;
   runtime::EventLoop loop{clock};
   int changes = 0;
@@ -338,33 +336,44 @@ int use_the_router() {
     return runtime::run_until(clock, loop, done, 10s);
   };
   if (!is_soon([&] { return changes > 0; }) || mapping->mapped() != ipv4(198, 51, 100, 9, 4433)) {
-    return 2;
+    return 1;
   }
   if (mapping->protocol() != MappingProtocol::kUpnp || changes != 1) {
-    return 3;
+    return 2;
   }
+  searches.reset();  // the service is known
   mapping->handle_network_change();
   if (!is_soon([&] { return router.additions == 2; }) || changes != 1) {
-    return 4;
+    return 3;
   }
   mapping.reset();
   if (!is_soon([&] { return router.removals > 0; })) {
-    return 5;
+    return 4;
   }
   router.stop();
   Words wanted{"GetExternalIPAddress", "AddPortMapping 4433", "GetExternalIPAddress",
                "AddPortMapping 4433"};
   // Twice, if the end came before the answer.
   wanted.resize(std::max(router.requests.size(), wanted.size() + 1), "DeletePortMapping 4433");
-  return router.requests == wanted ? 100 : 6;
+  return router.requests == wanted ? 0 : 5;
 }
 
-TEST(UpnpInANetwork, ASilentRoutersServiceIsFoundUsedAndLeft) {
+TEST(UpnpInANetwork, AServiceIsFoundUsedAndLeftWherePcpFails) {
   if (const std::string why = netns::namespaces_forbidden(); !why.empty()) {
     GTEST_SKIP() << why;
   }
   netns::NamespaceOptions options;
-  options.work = use_the_router;
+  options.work = [] {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c)
+    if (std::system("ip link set lo up && ip link add n0 type veth peer name n1 && "
+                    "ip link set n0 up && ip link set n1 up && ip addr add 10.9.0.1/24 dev n0 && "
+                    "ip addr add 10.9.0.2/24 dev n0 && ip route add 239.0.0.0/8 dev n0") != 0) {
+      return 10;
+    }
+    const int silent = use_the_router(false);
+    const int refusing = use_the_router(true);
+    return silent > 0 ? 20 + silent : refusing > 0 ? 30 + refusing : 100;
+  };
   EXPECT_EQ(netns::run_in_namespace(std::move(options)), 100);
 }
 
