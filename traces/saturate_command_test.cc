@@ -259,6 +259,21 @@ TEST_F(SaturateProgram, RefusesBadArgumentsInOneLine) {
   expect_refused({"--listen", "here"}, "--listen here");
   expect_refused({"--listen", "127.0.0.1:0", "--one-way"}, "--one-way goes with --connect");
   expect_refused({"--listen", "127.0.0.1:0", "--feedback", "a:1"}, "go with --connect");
+  const auto connecting = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--connect", "127.0.0.1:1", "--token", "t", "--json"});
+    return more;
+  };
+  expect_refused({"--listen", "127.0.0.1:0", "--bind", "127.0.0.1:0"}, "go with --connect");
+  expect_refused({"--listen", "127.0.0.1:0", "--feedback-bind", "127.0.0.1:0"},
+                 "go with --connect");
+  expect_refused(connecting({"--feedback-listen"}), "--feedback-listen goes with --listen");
+  expect_refused(connecting({"--feedback-bind", "127.0.0.1:0"}),
+                 "--feedback-bind goes with --feedback");
+  expect_refused(connecting({"--bind", "123456"}), "--bind 123456: ");
+  expect_refused(connecting({"--bind", "192.0.2.1:1"}), "cannot bind");
+  expect_refused(connecting({"--feedback", "127.0.0.1:2", "--feedback-bind", "192.0.2.1:1"}),
+                 "cannot bind");
+  expect_refused({"--listen", "127.0.0.1:0", "--feedback-listen", "192.0.2.1:1"}, "cannot bind");
   expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--one-way", "sideways"},
                  "not sideways");
   expect_refused({"--connect", "127.0.0.1:1", "--token", "t", "--json", "--duration", "0s"},

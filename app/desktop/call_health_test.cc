@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace cress::desktop {
 namespace {
@@ -119,6 +120,48 @@ TEST_F(CallHealthTest, SlowComputerIsReportedByItsShareOfLateFrames) {
   EXPECT_EQ(words(), "The link is good.");
 }
 
+TEST_F(CallHealthTest, FewerThan15FramesSayNothingOfTheComputer) {
+  for (const auto& [late, share] : {std::pair{4U, 0.0}, {5U, 5.0 / 15}}) {
+    CallHealth health;
+    health.add(sample_, circumstances_);
+    live::LiveSample next = sample_;
+    next.at += 3s;
+    next.frames_captured += 10;
+    next.frames_late += late;
+    health.add(next, circumstances_);
+    EXPECT_EQ(health.health().late_pictures, share);
+    next.at += 1us;  // now the first sample is older than 3 s
+    health.add(next, circumstances_);
+    EXPECT_EQ(health.health().late_pictures, 0);
+  }
+}
+
+TEST_F(CallHealthTest, AVoiceIsTwiceInARowAbove38Decibels) {
+  const auto speaks = [this](double dbfs) {
+    sample_.microphone_dbfs = dbfs;
+    run(200ms);
+    return health_.health().speaking;
+  };
+  EXPECT_FALSE(speaks(-37.9));
+  EXPECT_FALSE(speaks(-38));
+  EXPECT_FALSE(speaks(-37.9));
+  EXPECT_TRUE(speaks(-37.9));
+}
+
+TEST_F(CallHealthTest, WithoutViewersALinkWithoutVideoIsGood) {
+  sample_.forecast = kbps(50);
+  sample_.picture_skipped = 10s;
+  circumstances_.nobody_looks = true;
+  run(5s);
+  EXPECT_EQ(words(), "The link is good.");
+  EXPECT_EQ(health_.health().picture_skipped, Duration{});
+  EXPECT_EQ(health_.health().uplink_forecast, kbps(50));
+  circumstances_.nobody_looks = false;
+  run(5s);
+  EXPECT_NE(words().find("only sound goes"), words().npos) << words();
+  EXPECT_EQ(health_.health().picture_skipped, 10s);
+}
+
 TEST_F(CallHealthTest, LostDevicesAreReportedIfTheyMatter) {
   circumstances_.camera_lost = true;
   run(5s);
@@ -126,6 +169,9 @@ TEST_F(CallHealthTest, LostDevicesAreReportedIfTheyMatter) {
   circumstances_.microphone_lost = true;
   run(5s);
   EXPECT_NE(words().find("not heard"), words().npos) << words();
+  circumstances_ = {.speaker_lost = true};
+  run(5s);
+  EXPECT_NE(words().find("hear nothing"), words().npos) << words();
 }
 
 }  // namespace

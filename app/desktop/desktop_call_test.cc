@@ -493,11 +493,12 @@ TEST_F(DesktopCallTest, WaylandScreenIsSharedWithPermission) {
   desktop.dialog().answer = media::DialogOfADesktop::Answer::kYes;
   jo.ask(ui::CameraOff{});
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) { return v.peer.camera_off; }));
-  jo.ask(ui::ShareScreen{});
+  jo.ask(ui::ChooseDevice{ui::DeviceKind::kScreen, media::kPortalDevice});
   EXPECT_TRUE(lea.sees([](const ui::CallView& v) {
     return v.peer.shares_screen && !v.peer.camera_off;
   })) << "a screen is seen with the camera off too";
   EXPECT_TRUE(lea.sees_moving(&ui::CallView::remote));
+  EXPECT_TRUE(jo.sees_moving(&ui::CallView::own)) << "what the others see";
   EXPECT_EQ(desktop.dialog().asked, 2);
   EXPECT_TRUE(lea.is_told("Jo shares a screen."));
 

@@ -71,6 +71,9 @@ TEST_F(RoomCallTest, ANewRoomIsMadeHereAndItsLinkIsNotLost) {
   ASSERT_TRUE(half);
   EXPECT_EQ(half->room, "kitchen");
   EXPECT_EQ(lea.view().link_warning, "Only this machine can reach the relay in this link.");
+  lea.ask(ui::MakeRoom{"cellar", secure::host_and_port(*relay)});
+  EXPECT_TRUE(lea.stays([&](const ui::CallView& v) { return link_of(v) == link; }, 100ms))
+      << "there is one already";
   // The relay does not have it yet.
   lea.ask(ui::Join{link});
   EXPECT_TRUE(lea.is_told("does not know this room yet"));

@@ -108,7 +108,6 @@ void RoomScene::handle_welcome(TimePoint now) {
       member.number = number;
     }
   }
-  room_.speaker = 0;
 }
 
 void RoomScene::handle_there(const room::OtherMember& other, bool is_news) {

@@ -196,6 +196,101 @@ TEST_F(RoomSceneTest, MembersKeepTheirPlacesAfterARelayOutage) {
                           "Back in the room.", "Cem is not back."}));
 }
 
+TEST_F(RoomSceneTest, APlaceIsKeptForExactlySixSeconds) {
+  join(2, "Ana");
+  join(3, "");
+  scene_.pin(2);
+  sample_.others.clear();
+  tell({.kind = Kind::kWelcome, .member = 1});
+  EXPECT_EQ(scene_.room().large, RoomScene::kFormer);
+  join(4, "");
+  EXPECT_EQ(names(), (Words{"Ana", "", ""})) << "nobody is recognized by no name";
+  run(RoomScene::kPlaceKept - 1us);
+  EXPECT_EQ(names(), (Words{"Ana", "", ""}));
+  EXPECT_EQ(scene_.room().pinned, RoomScene::kFormer);
+  run(1us);
+  EXPECT_EQ(names(), Words{""});
+  EXPECT_EQ(scene_.room().others.at(0).number, 4U);
+  EXPECT_EQ(scene_.room().pinned, 0U);
+  EXPECT_EQ(told_, (Words{"Back in the room.", "Ana is not back.", "Somebody is not back."}));
+}
+
+TEST_F(RoomSceneTest, MembersOfOneNameAreTwoAndEachIsThereOnce) {
+  join(2, "Ana");
+  scene_.show(2, picture());
+  join(3, "Ana", Kind::kJoined);
+  EXPECT_EQ(names(), (Words{"Ana", "Ana"}));
+  scene_.pin(2);
+  tell({.kind = Kind::kJoined, .member = 2});  // again, as after each connection
+  EXPECT_EQ(names(), (Words{"Ana", "Ana"}));
+  EXPECT_EQ(scene_.room().pinned, 2U);
+  EXPECT_NE(scene_.room().others.at(0).picture.picture, nullptr);
+  EXPECT_EQ(told_, Words{"Ana joined."});
+  scene_.show(7, picture());  // nobody
+  EXPECT_EQ(scene_.room().others.at(1).picture.picture, nullptr);
+  scene_.pin(0);
+  EXPECT_EQ(scene_.room().pinned, 0U);
+}
+
+TEST_F(RoomSceneTest, OfUnknownMembersOnlyAWarningIsShown) {
+  told_.clear();
+  leave(7, room::LeaveReason::kLost);
+  tell({.kind = Kind::kPresent, .member = 7});
+  EXPECT_EQ(told_, Words{});
+  tell({.kind = Kind::kKeyChanged, .member = 7});
+  tell({.kind = Kind::kDistrusted, .member = 7});
+  EXPECT_EQ(told_,
+            (Words{"A member is back with another key: ask for the code, it may be somebody else.",
+                   "Somebody sent in A member's name. A member is no longer shown or played."}));
+  EXPECT_EQ(names(), Words{});
+  room::LiveRoomMember early;
+  early.member.number = 7;
+  early.member.is_live = true;
+  sample_.others.push_back(early);
+  run(100ms);
+  EXPECT_EQ(names(), Words{}) << "the relay's event comes next";
+}
+
+TEST_F(RoomSceneTest, OnlyADrainingRelayIsAnnounced) {
+  tell({.kind = Kind::kFarewell, .farewell = {.reason = room::FarewellReason::kClosed}});
+  EXPECT_EQ(told_, Words{});
+}
+
+TEST_F(RoomSceneTest, LevelsAreInStepsOfThreeDecibelsAbove60) {
+  join(2, "Ana");
+  for (const auto& [level, shown] :
+       {std::pair{-58.4, -57.0F}, {-58.6, ui::kSilenceDbfs}, {-1.4, 0.0F}, {-1.6, -3.0F}}) {
+    sample_.others[0].member.level_dbov = level;
+    run(100ms);
+    EXPECT_EQ(scene_.room().others.at(0).level_dbfs, shown) << level;
+  }
+}
+
+TEST_F(RoomSceneTest, BeforeItsWelcomeTheRoomHasItsLinksName) {
+  EXPECT_EQ(scene_.room().name, "kitchen");
+  sample_.number = sample_.speaker = room::kNobody;
+  sample_.video_rate_max = DataRate::kilobits_per_second(300);
+  run(100ms);
+  EXPECT_FALSE(scene_.room().self_speaks) << "nobody has no number either";
+  EXPECT_EQ(scene_.room().video_wanted, DataRate::kilobits_per_second(300));
+  sample_.speaker = 5;
+  run(100ms);
+  EXPECT_EQ(scene_.room().speaker, 0U) << "not here any more";
+}
+
+TEST_F(RoomSceneTest, OfAnUnidentifiedMemberNoCodeIsShown) {
+  join(2, "Ana");
+  sample_.others[0].member.key_code = "4444 5555 6666";
+  person(0).shares_screen = true;
+  run(100ms);
+  run(100ms);
+  EXPECT_EQ(told_, Words{"Ana shares a screen."}) << "once";
+  sample_.others[0].member.is_live = false;
+  run(100ms);
+  EXPECT_EQ(scene_.room().others.at(0).key_code, "");
+  EXPECT_EQ(names(), Words{"Unidentified"});
+}
+
 TEST_F(RoomSceneTest, RelayOutagesDoNotMixUpMembers) {
   for (room::MemberNumber round = 0; round < 5; ++round) {
     sample_.others.clear();

@@ -32,15 +32,6 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   return secure;
 }
 
-/// The first IPv4 address, if there is one: the way there is sure to be that of IPv4.
-std::optional<Address> map_towards(const LiveCallOptions& options) {
-  if (!options.asks_router || options.relays.empty()) {
-    return std::nullopt;
-  }
-  const auto found = std::ranges::find_if(options.relays, &Address::is_ipv4);
-  return found != options.relays.end() ? *found : options.relays.front();
-}
-
 LiveEndOptions end_options(const LiveCallOptions& options) {
   return {.socket = {.bind = options.bind,
                      .answer_from_asked = options.role == secure::Role::kListener,
@@ -51,6 +42,14 @@ LiveEndOptions end_options(const LiveCallOptions& options) {
 }
 
 }  // namespace
+
+std::optional<Address> map_towards(const LiveCallOptions& options) {
+  if (!options.asks_router || options.relays.empty()) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find_if(options.relays, &Address::is_ipv4);
+  return found != options.relays.end() ? *found : options.relays.front();
+}
 
 LiveCall::LiveCall(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
                    const LiveCallOptions& options, const LiveOutputs& outputs)

@@ -35,6 +35,10 @@ struct LiveCallOptions {
   app::Preference prefer = app::kUsualPreference;
 };
 
+/// The relay for LiveEndOptions::map_towards: the first of IPv4, because the way to it is sure to
+/// be that of IPv4, else the first; nullopt: the router is not asked.
+std::optional<Address> map_towards(const LiveCallOptions& options);
+
 /// The destinations of a call's outputs.
 struct LiveOutputs : LiveEndOutputs {
   /// `shown`: the time when it is passed here, decoded.

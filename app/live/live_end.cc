@@ -20,6 +20,14 @@ constexpr Duration kGoodbyeMax = 1s;
 
 }  // namespace
 
+std::vector<Address> with_mapped(std::vector<Address> local, const std::optional<Address>& mapped) {
+  if (mapped) {
+    local.insert(local.begin() + static_cast<ptrdiff_t>(std::min<size_t>(local.size(), 1)),
+                 *mapped);
+  }
+  return local;
+}
+
 LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
                  std::unique_ptr<LiveMachine> machine, const LiveEndOptions& options,
                  LiveEndOutputs outputs)
@@ -62,12 +70,9 @@ void LiveEnd::begin() {
 }
 
 void LiveEnd::report_local_addresses() {
-  std::vector<Address> local = runtime::candidate_addresses(socket_.local_address());
-  if (const auto mapped = mapping_ ? mapping_->mapped() : std::nullopt) {
-    // Second, so that a machine with many addresses does not lose it.
-    local.insert(local.begin() + static_cast<ptrdiff_t>(std::min<size_t>(local.size(), 1)),
-                 *mapped);
-  }
+  const std::vector<Address> local =
+      with_mapped(runtime::candidate_addresses(socket_.local_address()),
+                  mapping_ ? mapping_->mapped() : std::nullopt);
   wake([&](TimePoint now) { machine_->set_local_addresses(now, local); });
 }
 

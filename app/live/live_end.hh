@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/call/control_message.hh"
 #include "app/live/live_devices.hh"
@@ -40,6 +41,10 @@ struct LiveEndOptions {
   /// can reach our socket past it: mapping::RouterMapping. nullopt: none is asked.
   std::optional<Address> map_towards{};
 };
+
+/// The addresses to offer to the other end: `local`, and the mapped one in second place, so that a
+/// machine with many addresses does not lose it.
+std::vector<Address> with_mapped(std::vector<Address> local, const std::optional<Address>& mapped);
 
 /// The destinations of any live end's outputs; each may be empty. Called in the loop's thread.
 struct LiveEndOutputs {

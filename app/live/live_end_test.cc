@@ -59,6 +59,33 @@ struct EndOfACall : ::testing::Test, LivePair {
   std::unique_ptr<SmallEnd> jo;
 };
 
+std::vector<Address> addresses(const std::vector<const char*>& texts) {
+  std::vector<Address> all;
+  for (const char* text : texts) {
+    all.push_back(*runtime::parse_address(text));
+  }
+  return all;
+}
+
+TEST(AddressesOfAnEnd, TheMappedOneIsTheSecond) {
+  const Address mapped = *runtime::parse_address("203.0.113.7:4433");
+  EXPECT_EQ(with_mapped({}, mapped), addresses({"203.0.113.7:4433"}));
+  EXPECT_EQ(with_mapped(addresses({"10.0.0.1:1", "[2001:db8::1]:1"}), mapped),
+            addresses({"10.0.0.1:1", "203.0.113.7:4433", "[2001:db8::1]:1"}));
+  EXPECT_EQ(with_mapped(addresses({"10.0.0.1:1"}), std::nullopt), addresses({"10.0.0.1:1"}));
+}
+
+TEST(AddressesOfAnEnd, RouterIsAskedOnTheWayToAnIpv4Relay) {
+  LiveCallOptions options;
+  EXPECT_EQ(map_towards(options), std::nullopt) << "without a relay";
+  options.relays = addresses({"[2001:db8::1]:1", "192.0.2.1:2", "192.0.2.2:2"});
+  EXPECT_EQ(map_towards(options), options.relays[1]);
+  options.relays = addresses({"[2001:db8::1]:1", "[2001:db8::2]:1"});
+  EXPECT_EQ(map_towards(options), options.relays[0]);
+  options.asks_router = false;
+  EXPECT_EQ(map_towards(options), std::nullopt);
+}
+
 TEST_F(EndOfACall, AloneItDisplaysItsOwnPictureAndPlaysNothing) {
   SmallEnd alone{*this, listener()};
   ASSERT_TRUE(run_until([&] { return alone.own > 5; }));

@@ -217,6 +217,8 @@ TEST(EventNames, EveryKindHasItsOwnWord) {
   EXPECT_STREQ(describe(Kind::kDeviceRefused), "device_refused");
   EXPECT_STREQ(describe(Kind::kDeviceLost), "device_lost");
   EXPECT_STREQ(describe(Kind::kDeviceBack), "device_back");
+  EXPECT_STREQ(describe(Kind::kNewcomerWaits), "newcomer_waits");
+  EXPECT_STREQ(describe(Kind::kNewcomerGone), "newcomer_gone");
   EXPECT_STREQ(describe(Kind::kNotice), "notice");
 }
 
@@ -225,6 +227,8 @@ TEST(SampleOfACall, BeginsWithNothing) {
   EXPECT_FALSE(sample.connected || sample.is_relayed || sample.is_ipv6);
   EXPECT_EQ(sample.loss_up, 0);
   EXPECT_EQ(sample.loss_down, 0);
+  EXPECT_EQ(sample.microphone_dbfs, media::kSilenceDbfs);
+  EXPECT_EQ(sample.speaker_dbfs, media::kSilenceDbfs);
   for (const uint64_t count :
        {sample.frames_captured, sample.frames_coded, sample.frames_late, sample.frames_shown,
         sample.key_frames, sample.sound_played, sample.sound_concealed}) {

@@ -48,13 +48,20 @@ SdlVideo::SdlVideo() {
   SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601);
 }
 
-// Desktops without scaling of their own say only how dense the display is. As they do, only really
-// dense ones count: a laptop's 1920 x 1080 on 13 inches is meant to show small letters.
 float density_scale() {
   float dpi = 96;
   SDL_DisplayMode mode{};
   if (SDL_GetDisplayDPI(0, nullptr, &dpi, nullptr) != 0 ||
-      SDL_GetDesktopDisplayMode(0, &mode) != 0 || mode.h < 1400) {
+      SDL_GetDesktopDisplayMode(0, &mode) != 0) {
+    return 1;
+  }
+  return density_scale(dpi, mode.h);
+}
+
+// As desktops do, only really dense displays count: a laptop's 1920 x 1080 on 13 inches is meant to
+// show small letters.
+float density_scale(float dpi, int height) {
+  if (height < 1400) {
     return 1;
   }
   return dpi >= 180 ? 2.0F : dpi >= 144 ? 1.5F : 1.0F;

@@ -34,8 +34,11 @@ using SdlWindow = std::unique_ptr<SDL_Window, DestroyWindow>;
 using SdlRenderer = std::unique_ptr<SDL_Renderer, DestroyRenderer>;
 using Context = std::unique_ptr<ImGuiContext, DestroyContext>;
 
-/// How much larger than its points this display should show a window.
+/// How much larger than its points this display should show a window, where the desktop has no
+/// scaling of its own and says only how dense the display is.
 float density_scale();
+/// The same for a display of `height` pixels.
+float density_scale(float dpi, int height);
 SdlWindow make_window(const WindowOptions& options, float scale);
 SdlRenderer make_renderer(SDL_Window& window, Drawing drawing);
 Context make_context();

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "app/ui/kit/theme.hh"
+#include "app/ui/sdl_setup.hh"
 #include "app/ui/window_fixture_test_tools.hh"
 #include "app/ui/window_test_tools.hh"
 #include "media/frame/picture.hh"
@@ -617,6 +618,53 @@ TEST_F(WindowTest, ADisplayNeedsNoDriversName) {
   ::unsetenv("SDL_VIDEODRIVER");  // NOLINT(concurrency-mt-unsafe): this thread alone
   EXPECT_NO_THROW(Window(WindowOptions{}));
   SDL_setenv("SDL_VIDEODRIVER", kept.c_str(), 1);
+}
+
+TEST_F(WindowTest, ItCannotBeMadeSmallerThanItsMinimumButLarger) {
+  open(800, 600, 1.5);
+  SDL_Window* window = sdl_window();
+  int width = 0;
+  int height = 0;
+  SDL_GetWindowMinimumSize(window, &width, &height);
+  EXPECT_EQ(width, kWindowWidthMin);
+  EXPECT_EQ(height, kWindowHeightMin);
+  SDL_GetWindowSize(window, &width, &height);
+  EXPECT_EQ(width, 1200);
+  EXPECT_EQ(height, 900);
+  EXPECT_NE(SDL_GetWindowFlags(window) & SDL_WINDOW_RESIZABLE, 0U);
+  EXPECT_STREQ(SDL_GetWindowTitle(window), "Cress");
+  EXPECT_STREQ(SDL_GetHint(SDL_HINT_NO_SIGNAL_HANDLERS), "1") << "Ctrl-C is the event loop's";
+  EXPECT_STREQ(SDL_GetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR), "0");
+  EXPECT_STREQ(SDL_GetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH), "1");
+}
+
+TEST(DensityScale, DenseDisplaysDrawLarger) {
+  EXPECT_EQ(density_scale(300, 1399), 1.0F) << "a small screen";
+  EXPECT_EQ(density_scale(143, 1400), 1.0F);
+  EXPECT_EQ(density_scale(144, 1400), 1.5F);
+  EXPECT_EQ(density_scale(179, 2160), 1.5F);
+  EXPECT_EQ(density_scale(180, 1400), 2.0F);
+}
+
+TEST(WindowWithoutDisplay, NoDriverThatDrawsNothingIsUsed) {
+  std::vector<std::pair<const char*, std::string>> kept;
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"}) {
+    if (const char* value = SDL_getenv(name)) {
+      kept.emplace_back(name, value);
+    }
+    ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe): this thread alone
+  }
+  std::string words;
+  try {
+    const Window window{{}};
+  } catch (const std::runtime_error& error) {
+    words = error.what();
+  }
+  EXPECT_FALSE(SDL_WasInit(SDL_INIT_VIDEO)) << "what was begun is ended";
+  for (const auto& [name, value] : kept) {
+    SDL_setenv(name, value.c_str(), 1);
+  }
+  EXPECT_TRUE(words.starts_with("cannot open a window, is there a display?")) << words;
 }
 
 TEST(WindowWithoutDisplay, ReportsWhatIsMissing) {

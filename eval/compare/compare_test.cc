@@ -172,6 +172,146 @@ TEST(Compare, TwoSchemesCanBeComparedAsOne) {
   EXPECT_EQ(comparison.changes[1].key.scheme, "bold");
 }
 
+std::string error_of(const Results& before, const Results& after, const Options& options = {}) {
+  try {
+    (void)compare(before, after, options);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Compare, APairNamesTheSchemeOfEachSide) {
+  const Options pairs{.noise = {}, .pairs = {{"calm", "bold"}, {"dull", "keen"}}};
+  const auto of = [](const char* scheme, double delay) { return result(scheme, 1, delay, 1000); };
+  const Comparison comparison = compare(Results{of("dull", 100), of("calm", 200)},
+                                        Results{of("bold", 300), of("keen", 50)}, pairs);
+  ASSERT_EQ(comparison.changes.size(), 4U);
+  EXPECT_EQ(comparison.changes[1].key.scheme, "keen");
+  EXPECT_EQ(comparison.changes[1].verdict, Verdict::kBetter);
+  EXPECT_EQ(comparison.changes[3].key.scheme, "bold");
+  EXPECT_EQ(comparison.changes[3].verdict, Verdict::kWorse);
+  const char* const advice =
+      "; run both over the same plan, or leave them out with --allow-missing";
+  EXPECT_EQ(
+      error_of({of("calm", 1), of("dull", 1)}, {of("bold", 1)}, pairs),
+      std::string{"1 rows are on one side only, the first: A: dull over 3g forward"} + advice);
+  EXPECT_EQ(
+      error_of({of("calm", 1)}, {of("bold", 1), of("keen", 1)}, pairs),
+      std::string{"1 rows are on one side only, the first: B: keen over 3g forward"} + advice);
+  EXPECT_EQ(error_of({of("other", 1)}, {of("other", 1)}, pairs),
+            "the two have no row in common: nothing to compare");
+}
+
+TEST(Compare, ARefusalNamesTheRowAndItsSide) {
+  const Results one{result("a", 1, 100, 1000)};
+  const Results twice{result("a", 7, 100, 1000), result("a", 7, 100, 1000)};
+  EXPECT_EQ(error_of(twice, one), "A: a over 3g forward, seed 7 is there twice");
+  EXPECT_EQ(error_of(one, twice), "B: a over 3g forward, seed 7 is there twice");
+  const Results several{result("a", 1, 100, 1000, R"({"loss":0})"),
+                        result("a", 1, 100, 1000, R"({"loss":0.1})")};
+  EXPECT_EQ(error_of(several, one),
+            "A: a over 3g forward is there with several options, and the other side does not say "
+            "which it has");
+}
+
+TEST(Compare, ADifferenceOfTheToleranceIsNone) {
+  const Results before{result("a", 1, 100, 1000)};
+  EXPECT_EQ(worse(before, {result("a", 1, 110, 970)}), 0U);
+  EXPECT_EQ(worse(before, {result("a", 1, 110.01, 969.99)}), 2U);
+  // Without noise, 1e-12 of a number is how it was written.
+  const Options exact{.noise = parse_noise("none")};
+  EXPECT_EQ(worse(before, {result("a", 1, 100 + 5e-11, 1000 - 5e-10)}, exact), 0U);
+  EXPECT_EQ(worse(before, {result("a", 1, 100 + 2e-10, 1000 - 2e-9)}, exact), 2U);
+}
+
+TEST(Compare, AShareOfSeedsWithAValueCountsNotTheirNumber) {
+  Results before;
+  Results after;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    before.push_back(result("a", seed, 100, 1000));
+    after.push_back(result("a", seed, 100, 1000));
+  }
+  before[0].numbers.erase("delay95_ms");
+  before[1].numbers.erase("delay95_ms");
+  after.resize(2);
+  after[0].numbers.erase("delay95_ms");
+  const Comparison comparison = compare(before, after, {});
+  ASSERT_EQ(comparison.changes.size(), 2U);
+  EXPECT_EQ(comparison.changes[1].seeds_before, 4U);
+  EXPECT_EQ(comparison.changes[1].seeds_after, 2U);
+  EXPECT_EQ(comparison.changes[1].verdict, Verdict::kSame) << "half before, half after";
+  EXPECT_EQ(comparison.changes[1].tolerance, 10);
+  before[0].numbers["delay95_ms"] = 100;
+  const std::string table = comparison_table(compare(before, after, {}), false);
+  EXPECT_NE(table.find("no value any more in 1 of 2 seeds"), std::string::npos) << table;
+}
+
+TEST(Compare, EachIntervalHasItsPartOfTheConfidence) {
+  Rng rng{5};
+  const Results before = drawn(rng, 4, 100);
+  const Results after = drawn(rng, 3, 100);
+  const Comparison comparison =
+      compare(before, after, {.noise = {}, .confidence = 0.9, .pairs = {}});
+  ASSERT_EQ(comparison.changes.size(), 2U);
+  for (const Change& change : comparison.changes) {
+    const report::Interval expected = report::welch_interval(change.before, change.after, 0.95);
+    ASSERT_TRUE(change.interval.has_value());
+    EXPECT_DOUBLE_EQ(change.interval->low, expected.low);
+    EXPECT_DOUBLE_EQ(change.interval->high, expected.high);
+    EXPECT_EQ(change.verdict, Verdict::kSame);
+  }
+}
+
+TEST(Compare, TableAndJsonSayHowEachRowChanged) {
+  Results before;
+  Results after;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const double odd = static_cast<double>(seed) - 2;
+    before.push_back(result("a", seed, 100 + odd, 1000));
+    after.push_back(result("a", seed, 120 + odd, 1000));
+  }
+  before.push_back(result("b", 1, 0, 1000));
+  after.push_back(result("b", 1, 20, 1000));
+  before.push_back(result("c", 1, 80, 1000));
+  after.push_back(result("c", 1, 80, 1000));
+  before.back().numbers.erase("throughput_kbps");
+  after.back().numbers.erase("delay95_ms");
+  after.push_back(result("d", 1, 80, 1000));
+  const Comparison comparison =
+      compare(before, after, {.noise = {}, .allow_missing = true, .pairs = {}});
+  EXPECT_EQ(
+      comparison_table(comparison, false),
+      "       scheme          link                     way      measure                  before"
+      "      after seeds  change\n"
+      "worse  a               3g                       forward  delay95_ms                100.0"
+      "      120.0     3  +20.0 = +20.0 % (+17.1 to +22.9)\n"
+      "worse  b               3g                       forward  delay95_ms                  0.0"
+      "       20.0     1  +20.0 (tolerance 10.0)\n"
+      "worse  c               3g                       forward  delay95_ms                 80.0"
+      "          -     0  no value any more in 1 of 1 seeds\n"
+      "better c               3g                       forward  throughput_kbps               -"
+      "       1000     1  a value now\n"
+      "3 worse, 1 better, 2 the same; 1 rows are on one side only\n");
+  const auto json = nlohmann::json::parse(comparison_json(comparison));
+  EXPECT_EQ(json["missing"], nlohmann::json::array({"B: d over 3g forward"}));
+  EXPECT_EQ(json["better"], 1);
+  EXPECT_EQ(json["same"], 2);
+  nlohmann::json a = json["changes"][1];
+  // A difference of 20 with a standard error of 0.8165, times t of 4 degrees at 0.9875.
+  EXPECT_NEAR(a["interval"][0], 17.146, 0.001);
+  EXPECT_NEAR(a["interval"][1], 22.854, 0.001);
+  a.erase("interval");
+  EXPECT_EQ(a, nlohmann::json::parse(R"({"verdict": "worse", "scheme": "a", "link": "3g",
+      "direction": "forward", "options": "", "measure": "delay95_ms", "before": 100.0,
+      "after": 120.0, "seeds_before": 3, "seeds_after": 3, "values_before": 3, "values_after": 3,
+      "tolerance": 2.5})"));
+  EXPECT_EQ(json["changes"][4], nlohmann::json::parse(R"({"verdict": "better", "scheme": "c",
+      "link": "3g", "direction": "forward", "options": "", "measure": "throughput_kbps",
+      "before": null, "after": 1000.0, "seeds_before": 1, "seeds_after": 1, "values_before": 0,
+      "values_after": 1, "tolerance": null, "interval": null})"));
+}
+
 TEST(Compare, ImperceptibleDifferenceIsEqualHoweverCertain) {
   Results before;
   Results after;

@@ -112,6 +112,18 @@ TEST(TimelineFile, ErrorsNameTheLine) {
   EXPECT_EQ(error_of(parse_timeline(text + "\"a,lte,forward,1,1,1,2,3,4\n")).line, 5U);
 }
 
+TEST(TimelineFile, HoldsTenThousandSeriesAndNoMore) {
+  std::string text{kTimeline.substr(0, kTimeline.find('\n') + 1)};
+  for (size_t i = 0; i < kSeriesMax; ++i) {
+    text += "s" + std::to_string(i) + ",lte,forward,1,2,3,4,5,6\n";
+  }
+  const auto all = parse_timeline(text);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->size(), 10'000U);
+  EXPECT_EQ(error_of(parse_timeline(text + "more,lte,forward,1,2,3,4,5,6\n")),
+            (ParseError{kSeriesMax + 2, "too many rows or series"}));
+}
+
 TEST(FramesFile, NeverDisplayedFramesHaveNoTimes) {
   const auto all = parse_frames(kFrames);
   ASSERT_TRUE(all);

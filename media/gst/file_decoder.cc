@@ -97,14 +97,13 @@ bool FileDecoder::is_stuck() const {
 }
 
 GstOwned<GstSample> FileDecoder::next() {
-  constexpr Duration kLook = 50ms;  // an error is seen this late, an ordinary piece at once
   constexpr int kStuckLooksMax = 6;
   constexpr int kStartsMax =
       4;  // mostly the second start tells the reason that the first swallowed
   int stuck_looks = 0;
-  for (Duration waited{0}; waited < options_.patience; waited += kLook) {
+  for (Duration waited{0}; waited < options_.patience; waited += options_.look) {
     GstOwned<GstSample> sample{gst_app_sink_try_pull_sample(
-        GST_APP_SINK(sink_.get()), static_cast<GstClockTime>(kLook.count()))};
+        GST_APP_SINK(sink_.get()), static_cast<GstClockTime>(options_.look.count()))};
     if (sample != nullptr) {
       ++pieces_;
       return sample;

@@ -21,6 +21,8 @@ struct FileDecoderOptions {
   bool counts_pieces = false;  ///< an error says beyond which piece
   /// How long GStreamer may take for one piece before it counts as stuck.
   Duration patience{};
+  /// An error is seen this late, an ordinary piece at once.
+  Duration look = 50ms;
 };
 
 /// One decoding run of one file by GStreamer, piece by piece; streams of another kind find nothing

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "media/gst/file_decoder.hh"
 #include "media/gst/gst_runtime.hh"
 #include "media/source/synthetic_camera.hh"
 #include "media/source/y4m.hh"
@@ -175,6 +176,37 @@ TEST_F(GstFile, ATruncatedRecordingEndsEarlyOrIsRefusedButNeverHangs) {
           << percent << ": " << e.what();
     }
   }
+}
+
+FileDecoderOptions decoding(const std::string& between, Duration patience, Duration look) {
+  return {.chain = "! videoconvert name=convert ! " + between + " ! appsink name=sink sync=false",
+          .stream = "video",
+          .piece = "picture",
+          .patience = patience,
+          .look = look};
+}
+
+TEST_F(GstFile, ADecoderThatTakesItsTimeIsWaitedFor) {
+  // 30 ms for each picture: many times what a decoder that stands still is given.
+  FileDecoder decoder{make_webm(3), decoding("identity sleep-time=30000", 20s, 1ms)};
+  int pictures = 0;
+  while (decoder.next() != nullptr) {
+    ++pictures;
+  }
+  EXPECT_EQ(pictures, 3);
+  EXPECT_EQ(decoder.next(), nullptr) << "the end stays";
+}
+
+TEST_F(GstFile, ADecoderThatGivesNothingIsGivenUp) {
+  const fs::path path = make_webm(3);
+  FileDecoder decoder{path, decoding("valve drop=true", 60ms, 20ms)};
+  std::string error;
+  try {
+    (void)decoder.next();
+  } catch (const std::runtime_error& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, path.string() + ": GStreamer gave no picture for 0 s; is the file damaged?");
 }
 
 TEST_F(GstFile, AClipBeyondTheMemoryIsRefusedWithWhatToDo) {

@@ -245,7 +245,7 @@ void Vp8Movie::show(const Picture& picture, Duration from, Duration until, bool 
   if (end <= begin && !last) {
     return;
   }
-  if (sound_ != nullptr && from > MovieWriter::kSoundLagMax) {
+  if (sound_ != nullptr) {
     push_silence(audio_samples(from - MovieWriter::kSoundLagMax));
   }
   Owned<GstBuffer> buffer = to_buffer(picture, info_);

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "media/frame/ivf.hh"
@@ -237,11 +238,16 @@ double loudness(const std::vector<int16_t>& samples, Duration from, Duration unt
   return sum / static_cast<double>(end - begin);
 }
 
-TEST_F(Movie, AudioIsAtItsTimeAndGapsAreSilent) {
+AudioFrame tone_of_500_hz() {
   AudioFrame tone{};
   for (size_t i = 0; i < tone.size(); ++i) {
-    tone[i] = static_cast<int16_t>((i / 48) % 2 == 0 ? 8000 : -8000);  // 500 Hz: fits the frame
+    tone[i] = static_cast<int16_t>((i / 48) % 2 == 0 ? 8000 : -8000);  // fits the frame
   }
+  return tone;
+}
+
+TEST_F(Movie, AudioIsAtItsTimeAndGapsAreSilent) {
+  const AudioFrame tone = tone_of_500_hz();
   MovieWriter movie{at("m.webm"), {.width = 32, .height = 16, .with_sound = true}};
   for (int i = 0; i < 100; ++i) {
     const Duration now = 20ms * i;
@@ -273,6 +279,25 @@ TEST_F(Movie, VideoWithoutItsAudioIsNotDelayed) {
   EXPECT_EQ(times_of(at("m.webm")).size(), 400U);
   EXPECT_LE(dynamic_cast<const AudioClip&>(*open_audio(at("m.webm"))).samples().size(),
             static_cast<size_t>(audio_samples(20s)));
+}
+
+TEST_F(Movie, AudioFiveSecondsBehindIsKeptAndNoLater) {
+  for (const auto& [newest, loud] : {std::pair{5000ms, 0.23}, {5200ms, 0.0}}) {
+    MovieWriter movie{at("m.webm"), {.width = 32, .height = 16, .with_sound = true}};
+    movie.add_picture(0ms, grey(32, 16, 50));
+    movie.add_picture(newest, grey(32, 16, 60));
+    movie.add_picture(6s, grey(32, 16, 70));  // now the one before is in the file
+    for (int i = 0; i < 10; ++i) {
+      movie.add_sound(20ms * i, tone_of_500_hz());
+    }
+    movie.finish();
+    const auto sound = open_audio(at("m.webm"));
+    const auto& samples = dynamic_cast<const AudioClip&>(*sound).samples();
+    EXPECT_NEAR(loudness(samples, 40ms, 160ms), loud, 0.04);
+    const std::vector<TimedLevel> times = times_of(at("m.webm"));
+    ASSERT_EQ(times.size(), 3U);
+    EXPECT_EQ(times[1].at_ms, newest.count());
+  }
 }
 
 TEST_F(Movie, TheOldFileStaysWholeUntilTheNewOneIs) {

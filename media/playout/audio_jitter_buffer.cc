@@ -85,9 +85,8 @@ void AudioJitterBuffer::handle_message(TimePoint now, const SoundMessage& messag
 }
 
 void AudioJitterBuffer::learn(TimePoint now, Duration delay) {
-  const Duration earned = std::min(now - last_learnt_, kLearnAtOnceMax);
+  to_learn_ = std::min(to_learn_ + (now - last_learnt_), kLearnAtOnceMax);
   last_learnt_ = now;
-  to_learn_ = std::min(to_learn_ + earned, kLearnAtOnceMax);
   if (to_learn_ >= kSoundFrameLength || !delay_.target()) {
     to_learn_ -= std::min(to_learn_, kSoundFrameLength);
     delay_.observe(delay);

@@ -47,6 +47,12 @@ TEST(LateRooms, TheFileIsReadAgainAfterTenthsOfASecondIfItChanged) {
   now += 1s;
   EXPECT_EQ(late.look_up(garden.identity), garden.psk);
   EXPECT_FALSE(late.take()) << "nothing has changed";
+
+  ASSERT_TRUE(store.remove("kitchen"));
+  now += 1s;
+  EXPECT_EQ(late.look_up(kitchen.identity), std::nullopt) << "closed";
+  EXPECT_EQ(late.look_up(garden.identity), garden.psk);
+  EXPECT_EQ(late.take()->rooms.size(), 1U);
 }
 
 TEST(LateRooms, AFileThatCannotBeReadIsReported) {

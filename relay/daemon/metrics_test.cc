@@ -89,8 +89,19 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                         .rate_limited = 69,
                         .refused_busy = 70,
                         .refused_full = 71};
+  metrics.door.unknown_kind = 80;
+  metrics.door.truncated = 81;
+  metrics.door.unknown_key = 82;
+  metrics.door.replayed = 83;
+  metrics.door.without_session = 84;
+  metrics.door.bad_handshake = 85;
+  metrics.door.handshakes_failed = 86;
+  metrics.door.rate_limited = 87;
+  metrics.door.full = 88;
   metrics.network.send_too_large = 40;
   metrics.network.send_overflow = 41;
+  metrics.network.send_unroutable = 42;
+  metrics.network.send_no_buffer = 43;
   metrics.wait.add(200us);
   metrics.wait.add(2s);
   const std::string text = format_metrics(metrics);
@@ -124,6 +135,15 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "refused_total{reason=\"bad_tag\"} 35",
                            "refused_total{reason=\"ignored\"} 36",
                            "refused_total{reason=\"over_limit\"} 38",
+                           "refused_total{reason=\"unknown_kind\"} 80",
+                           "refused_total{reason=\"truncated\"} 81",
+                           "refused_total{reason=\"unknown_key\"} 82",
+                           "refused_total{reason=\"replayed\"} 83",
+                           "refused_total{reason=\"without_session\"} 84",
+                           "refused_total{reason=\"bad_handshake\"} 85",
+                           "refused_total{reason=\"handshake_failed\"} 86",
+                           "refused_total{reason=\"rate_limited\"} 87",
+                           "refused_total{reason=\"full\"} 88",
                            "member_refused_total{reason=\"frames_over_limit\"} 27",
                            "member_refused_total{reason=\"sounds_over_limit\"} 28",
                            "member_refused_total{reason=\"proofs_over_limit\"} 29",
@@ -148,6 +168,8 @@ TEST(RelayMetrics, EachNumberHasALineOfItsOwn) {
                            "call_refused_total{reason=\"full\"} 71",
                            "send_failed_total{reason=\"too_large\"} 40",
                            "send_failed_total{reason=\"overflow\"} 41",
+                           "send_failed_total{reason=\"unroutable\"} 42",
+                           "send_failed_total{reason=\"no_buffer\"} 43",
                            "wait_seconds_bucket{le=\"0.0001\"} 0",
                            "wait_seconds_bucket{le=\"0.00025\"} 1",
                            "wait_seconds_bucket{le=\"0.1\"} 1",

@@ -97,6 +97,9 @@ struct KnownNumber {
 constexpr KnownNumber kKnownNumbers[]{
     {"drain", "not_ready_ms", 0, 3'600'000, 3000},
     {"drain", "again_in_ms", 0, 3'600'000, 2000},
+    {"calls", "calls", 0, 100'000, 0},
+    {"calls", "call_kbps", 100, 1'000'000, 8000},
+    {"calls", "call_minutes", 1, 100'000, 1440},
     {"limits", "rooms", 1, 100'000, 1024},
     {"limits", "members", 1, 100'000, 1024},
     {"limits", "members_per_room", 1, 41, 16},
@@ -140,7 +143,8 @@ TEST(RelayConfig, EachNumberIsTakenWithinItsBoundsAndNotBeyond) {
 TEST(RelayConfig, EachNumberSetsItsOwnLimit) {
   const RelayConfig config = parse_relay_config(
       "listen = \"192.0.2.1:7\"\nhost = \"h\"\nrooms = \"r\"\nmetrics = \"m\"\n"
-      "log_addresses = true\n[drain]\nagain_in_ms = 101\n[limits]\nrooms = 102\nmembers = 103\n"
+      "log_addresses = true\n[drain]\nagain_in_ms = 101\nnot_ready_ms = 100\n[calls]\ncalls = 97\n"
+      "call_kbps = 198\ncall_minutes = 99\n[limits]\nrooms = 102\nmembers = 103\n"
       "members_per_room = 4\nmember_kbps = 105\nmember_datagrams_per_second = 106\n"
       "control_messages_per_second = 107\nvideo_kbps = 108\nthumbnail_kbps = 109\n"
       "leg_queue_bytes = 16010\nlost_after_ms = 1011\nhandshakes = 112\n"
@@ -152,6 +156,10 @@ TEST(RelayConfig, EachNumberSetsItsOwnLimit) {
   EXPECT_EQ(config.metrics, "m");
   EXPECT_TRUE(config.log_addresses);
   EXPECT_EQ(config.drain_again_in, 101ms);
+  EXPECT_EQ(config.not_ready, 100ms);
+  EXPECT_EQ(config.machine.calls.calls_max, 97U);
+  EXPECT_EQ(config.machine.calls.rate_max, DataRate::kilobits_per_second(198));
+  EXPECT_EQ(config.machine.calls.length_max, 99min);
   EXPECT_EQ(config.machine.live_rooms_max, 102U);
   EXPECT_EQ(config.machine.listener.peers_max, 103U);
   const RoomOptions& room = config.machine.room;

@@ -119,9 +119,11 @@ class RoomStore::Impl {
     std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;
   };
 
+  /// The number that `sql` always gives.
   int64_t number(const char* sql) const {
     Statement statement{*this, sql};
-    return statement.step() ? statement.number(0).value_or(0) : 0;
+    statement.step();
+    return statement.number(0).value();
   }
   int64_t changes() const { return sqlite3_changes64(database_.get()); }
   const std::string& file() const { return file_; }

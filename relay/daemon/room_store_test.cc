@@ -149,6 +149,25 @@ TEST_F(RoomStoreFile, AFileOfANewerRelayIsLeftAlone) {
   EXPECT_NE(complaint().find("written by a newer cress-relay (layout 99)"), std::string::npos);
 }
 
+TEST_F(RoomStoreFile, AnImpossibleEntryIsReportedByItsRoom) {
+  StoredRoom limited = room("kitchen", 1);
+  limited.door.members_max = 1;
+  EXPECT_TRUE(RoomStore{file()}.create(limited));
+  EXPECT_EQ(complaint(), "nothing");
+  const std::string access = "UPDATE rooms SET access = x'" + std::string(64, '0');
+  for (const std::string& sql : {std::string{"UPDATE rooms SET members_max = 0;"}, access + "00';",
+                                 access.substr(0, access.size() - 2) + "';",
+                                 std::string{"UPDATE rooms SET name = 'a b';"}}) {
+    OtherProgram{file()}.run(sql.c_str());
+    const char* name = sql.find("a b") == std::string::npos ? "kitchen" : "a b";
+    EXPECT_NE(complaint().find(std::string{"the entry of room \""} + name + "\" makes no sense"),
+              std::string::npos)
+        << sql << ": " << complaint();
+    OtherProgram{file()}.run((access + "', members_max = NULL, name = 'kitchen';").c_str());
+    EXPECT_EQ(complaint(), "nothing") << sql;
+  }
+}
+
 TEST_F(RoomStoreFile, MissingFolderIsReportedByName) {
   try {
     const RoomStore store{folder_ / "no" / "rooms.db"};

@@ -290,6 +290,89 @@ TEST(SpeakerLimit, SixSpeakersAreHeardAndQuietOnesDoNotCount) {
   }
 }
 
+// One frame each, of 16 times this loudness: it is exact.
+SpeakerDetector after_one_frame(SpeakerDetectorOptions options,
+                                const std::vector<int>& sixteenths) {
+  options.floor_level = 127;
+  SpeakerDetector detector{options};
+  for (size_t slot = 0; slot < sixteenths.size(); ++slot) {
+    detector.handle_level(kTimeZero, slot, 127 - sixteenths[slot]);
+  }
+  detector.advance(kTimeZero);
+  return detector;
+}
+
+TEST(SpeakerLimit, MoreThanOneDecibelIsHeardAndTheFirstOfEquals) {
+  const SpeakerDetectorOptions two{.heard_max = 2};
+  const auto heard = [](const SpeakerDetector& detector) {
+    std::vector<size_t> slots;
+    for (size_t slot = 0; slot < 64; ++slot) {
+      if (detector.is_heard(slot)) {
+        slots.push_back(slot);
+      }
+    }
+    return slots;
+  };
+  EXPECT_EQ(heard(after_one_frame(two, {17, 16, 17})).size(), 64U) << "one is not above 1 dB";
+  SpeakerDetector detector = after_one_frame(two, {17, 17, 17});
+  EXPECT_EQ(heard(detector).size(), 63U);
+  EXPECT_FALSE(detector.is_heard(2)) << "the first of equals are heard";
+  detector.forget(0);
+  detector.advance(kTimeZero);
+  EXPECT_EQ(heard(detector).size(), 64U);
+  detector = after_one_frame({.heard_max = 1}, std::vector<int>(62, 0));
+  detector.handle_level(kTimeZero, 62, 100);
+  detector.handle_level(kTimeZero, 63, 20);
+  detector.advance(kTimeZero);
+  EXPECT_FALSE(detector.is_heard(62)) << "the last slots, too";
+  EXPECT_TRUE(detector.is_heard(63));
+}
+
+TEST(SpeakerLimit, ThresholdsAreReachedByTheirExactValues) {
+  const SpeakerDetectorOptions options{.speaking = 2, .louder = 1, .louder_for = 0ms};
+  EXPECT_EQ(after_one_frame(options, {31}).speaker(), std::nullopt);
+  EXPECT_EQ(after_one_frame(options, {32}).speaker(), 0U);
+  EXPECT_EQ(after_one_frame(options, {32, 33, 33}).speaker(), 1U) << "the first of the loudest";
+  for (const auto& [other, speaker] : {std::pair{47, size_t{0}}, {48, size_t{1}}}) {
+    SpeakerDetector detector = after_one_frame(options, {32});
+    detector.handle_level(kTimeZero, 1, 127 - other);
+    detector.advance(kTimeZero);
+    EXPECT_EQ(detector.speaker(), speaker) << other;
+  }
+}
+
+TEST(SpeakerLimit, AForgottenChallengerBeginsAgain) {
+  SpeakerDetector detector;
+  const std::vector<int> levels{10, 40};
+  speak(detector, kTimeZero, kTimeZero + 20s, {10, 0});
+  detector.advance(kTimeZero + 20s);
+  ASSERT_EQ(detector.speaker(), 0U);
+  TimePoint now = kTimeZero + 20s;
+  const auto pass = [&](Duration length) {
+    for (const TimePoint end = now + length; now < end; now += 20ms) {
+      speak(detector, now, now + 20ms, levels);
+      detector.advance(now);
+    }
+  };
+  while (detector.loudness(1) < 30) {
+    speak(detector, now, now + 20ms, levels);
+    now += 20ms;
+  }
+  pass(600ms);
+  EXPECT_EQ(detector.speaker(), 0U) << "20 ms are missing";
+  detector.forget(1);
+  EXPECT_EQ(detector.loudness(1), 0.0);
+  EXPECT_EQ(detector.speaker(), 0U);
+  while (detector.loudness(1) < 30) {
+    speak(detector, now, now + 20ms, levels);
+    now += 20ms;
+  }
+  pass(600ms);
+  EXPECT_EQ(detector.speaker(), 0U) << "the slot's new member has its own 600 ms";
+  pass(20ms);
+  EXPECT_EQ(detector.speaker(), 1U);
+}
+
 TEST(RateMeterLimit, IsTheMeanOfUpToTwentySteps) {
   RateMeter meter;
   EXPECT_EQ(meter.rate(), DataRate{});

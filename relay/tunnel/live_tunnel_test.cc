@@ -292,7 +292,12 @@ TEST(TunnelCommands, WrongInputsExitTwoWithOneLineThatNamesThem) {
       {{"--listen", "127.0.0.1:0", "--control", "tcp"}, "--control tcp"},
       {{"--listen", "127.0.0.1:0", "--exec"}, "--exec"},
       {{"--listen", "127.0.0.1:0", "--route", "x/8"}, "--route x/8"},
-      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0/33"}, "--route"},
+      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0"}, "--route 10.0.0.0: not a network"},
+      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0/"}, "--route 10.0.0.0/: not a network"},
+      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0/8x"}, "/8x: not a network"},
+      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0/0008"}, "/0008: not a network"},
+      {{"--listen", "127.0.0.1:0", "--route", "10.0.0.0/33"}, "/33: not a network"},
+      {{"--listen", "127.0.0.1:0", "--route", "2001:db8::/129"}, "/129: not a network"},
       {{"--listen", "127.0.0.1:0", "--internet", "--exec", "true"}, "--internet"},
       {{"--listen", "not an address", "--exec", "true"}, "not an address"},
       {{"--nonsense"}, "--nonsense"}};

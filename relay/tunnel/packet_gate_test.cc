@@ -35,6 +35,10 @@ TEST(PacketGate, WithoutInternetOnlyTheTwoAddressesPass) {
   EXPECT_TRUE(
       gate.lets_in(between("[fd74:756e:6e65:6c00::6441:2]:0", "[fd74:756e:6e65:6c00::6441:1]:0")));
   EXPECT_FALSE(gate.lets_in(between("[fd74:756e:6e65:6c00::6441:2]:0", "[2001:db8::1]:0")));
+  EXPECT_FALSE(
+      gate.lets_in(between("[fd74:756e:6e65:6c00::6441:3]:0", "[fd74:756e:6e65:6c00::6441:1]:0")))
+      << "one address, not its neighbour's too";
+  EXPECT_FALSE(gate.lets_in(between("100.65.0.3:0", kListener)));
 }
 
 TEST(PacketGate, WithInternetTheJoinerReachesIpv4AndOnlyInItsOwnName) {
@@ -62,6 +66,10 @@ TEST(PacketGate, ACommandInAPrivateNetworkReachesEverythingInItsOwnName) {
   const PacketGate gate = gate_at(false, {.is_private = true});
   EXPECT_TRUE(gate.lets_out(between(kJoiner, "203.0.113.1:0")));
   EXPECT_TRUE(gate.lets_in(between("203.0.113.1:0", kJoiner)));
+  for (const char* any : {"[2001:db8::1]:0", "[fd00::1]:0"}) {
+    EXPECT_TRUE(gate.lets_out(between("[fd74:756e:6e65:6c00::6441:2]:0", any))) << any;
+    EXPECT_TRUE(gate.lets_in(between(any, "[fd74:756e:6e65:6c00::6441:2]:0"))) << any;
+  }
   EXPECT_FALSE(gate.lets_out(between("192.168.1.1:0", kElsewhere)));
   EXPECT_FALSE(gate.lets_in(between("203.0.113.1:0", kElsewhere)));
 }

@@ -16,6 +16,7 @@
 #include "relay/tunnel/secure_tunnel.hh"
 #include "transport/base/golden_test_tools.hh"
 #include "transport/base/rng.hh"
+#include "transport/runtime/address_text.hh"
 #include "transport/sim/link.hh"
 #include "transport/sim/trace.hh"
 #include "transport/sim/world.hh"
@@ -314,6 +315,46 @@ TEST(Tunnel, UnroutablePacketsAreNotCarried) {
   EXPECT_EQ(tunnel.stats().packets_not_carried, 3U);
 }
 
+TEST(Tunnel, MalformedAndForeignPacketsDoNotPassTheGate) {
+  // The other end checks nothing of what it sends.
+  ControlMaker controls;
+  session::Endpoint other{kTimeZero, {}, controls.make(ControlKind::kCress, {})};
+  other.open_flow(session::kBulkFlow, {.priority = session::Priority::kBulk});
+  Tunnel tunnel{kTimeZero, {}, controls.make(ControlKind::kCress, {}), false};
+  TimePoint now = kTimeZero;
+  const auto received = [&](const Bytes& bytes) {
+    now += 100ms;
+    other.send(now, session::kBulkFlow, bytes, session::Leave::kNow);
+    while (const auto datagram = other.poll_transmit(now)) {
+      EXPECT_TRUE(tunnel.handle_datagram(now, *datagram).has_value());
+    }
+    return tunnel.poll_packet();
+  };
+  const Bytes packet = packet_of({}, 100);  // from 10.0.0.12 to 10.0.0.16
+  const Bytes truncated(packet.begin(), packet.begin() + 19);
+  EXPECT_EQ(received(truncated), truncated) << "without a gate nothing is parsed";
+  EXPECT_EQ(received(packet), packet);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 0U);
+
+  const auto host = [](const char* text) {
+    return std::vector{netns::Prefix{*runtime::parse_address(text), 32}};
+  };
+  tunnel.set_gate({.ours = host("10.0.0.16:0"), .theirs = host("10.0.0.12:0")});
+  EXPECT_EQ(received(truncated), std::nullopt);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 1U);
+  EXPECT_EQ(received(packet), packet);
+  Bytes foreign = packet;
+  foreign[19] = std::byte{17};
+  EXPECT_EQ(received(foreign), std::nullopt);
+  EXPECT_EQ(tunnel.stats().packets_foreign, 2U);
+  EXPECT_EQ(tunnel.stats().packets_out, 3U);
+  EXPECT_EQ(tunnel.stats().bytes_out, DataSize{100 + 19 + 100});
+
+  EXPECT_FALSE(tunnel.send(now, packet)) << "not from an address of ours";
+  EXPECT_EQ(tunnel.stats().packets_foreign, 3U);
+  EXPECT_EQ(tunnel.stats().packets_in, 0U);
+}
+
 TEST(PacketParts, PacketsAreReassembledFromAnyParts) {
   Rng rng{3};
   PacketCutter cutter;
@@ -368,6 +409,73 @@ TEST(PacketParts, AHostilePeerCannotMakeTheAssemblerGrow) {
   EXPECT_GT(assembler.stats().abandoned, 10'000U);
 }
 
+/// `count` bytes of an IPv4 packet of `size`, from byte `from` on.
+Bytes part_of(uint16_t number, size_t size, size_t from, size_t count) {
+  Bytes part{kPartKind};
+  for (const size_t word : {size_t{number}, size, from}) {
+    part.push_back(static_cast<std::byte>(word >> 8));
+    part.push_back(static_cast<std::byte>(word & 0xff));
+  }
+  part.resize(part.size() + count, std::byte{0x45});
+  return part;
+}
+
+TEST(PacketParts, PartsAreTakenUpToEachBound) {
+  PacketAssembler assembler;
+  const auto take = [&](const Bytes& message, Duration after = {}) {
+    return assembler.handle_message(kTimeZero + after, message);
+  };
+  EXPECT_EQ(take({}), std::nullopt);
+  EXPECT_EQ(take({std::byte{0x50}}), std::nullopt);
+  EXPECT_EQ(take(part_of(1, 10, 0, 0)), std::nullopt);
+  EXPECT_EQ(take(part_of(1, 10, 5, 6)), std::nullopt) << "past its end";
+  EXPECT_EQ(assembler.stats().malformed, 4U);
+  EXPECT_EQ(assembler.waiting(), DataSize{});
+  EXPECT_EQ(take({std::byte{0x6f}}), Bytes{std::byte{0x6f}});
+
+  EXPECT_EQ(take(part_of(1, 10, 4, 3)), std::nullopt);
+  EXPECT_EQ(take(part_of(1, 10, 6, 4)), std::nullopt) << "overlaps";
+  EXPECT_EQ(take(part_of(1, 10, 0, 5)), std::nullopt) << "overlaps";
+  EXPECT_EQ(take(part_of(1, 10, 7, 3)), std::nullopt);
+  EXPECT_EQ(take(part_of(1, 10, 0, 4), 2s), Bytes(10, std::byte{0x45})) << "after 2 s";
+  take(part_of(2, 10, 0, 4), 3s);
+  EXPECT_EQ(take(part_of(2, 10, 4, 6), 5s + 1us), std::nullopt) << "later than 2 s";
+  EXPECT_EQ(assembler.stats().abandoned, 1U);
+  EXPECT_EQ(take(part_of(2, 11, 0, 11), 5s + 1us), Bytes(11, std::byte{0x45})) << "another packet";
+  EXPECT_EQ(assembler.stats().abandoned, 2U);
+
+  for (const size_t parts : {kPartsMax, kPartsMax + 1}) {
+    std::optional<Bytes> whole;
+    for (size_t at = 0; at < parts; ++at) {
+      whole = take(part_of(3, parts, at, 1), 6s);
+    }
+    EXPECT_EQ(whole.has_value(), parts == kPartsMax) << parts;
+  }
+  Bytes other = part_of(4, 8, 0, 8);
+  other[7] = std::byte{0x35};
+  EXPECT_EQ(take(other, 9s), std::nullopt) << "whole, and no IP";
+  EXPECT_EQ(assembler.stats().malformed, 5U);
+  EXPECT_EQ(assembler.waiting(), DataSize{});
+}
+
+TEST(PacketParts, TheOldestPacketGivesWayWhenTooMuchWaits) {
+  // 64 packets, or 512 KiB: eight of the largest.
+  for (const auto& [size, count] : {std::pair<size_t, uint16_t>{100, 64}, {65'535, 8}}) {
+    PacketAssembler assembler;
+    for (uint16_t number = 0; number <= count; ++number) {
+      EXPECT_EQ(assembler.stats().abandoned, 0U) << number;
+      assembler.handle_message(kTimeZero, part_of(number, size, 0, 1));
+    }
+    EXPECT_EQ(assembler.stats().abandoned, 1U);
+    EXPECT_EQ(assembler.waiting(), DataSize{static_cast<int64_t>(count * size)});
+    const auto rest = [&](uint16_t number) {
+      return assembler.handle_message(kTimeZero, part_of(number, size, 1, size - 1)).has_value();
+    };
+    EXPECT_TRUE(rest(1)) << "the second is kept";
+    EXPECT_FALSE(rest(0));
+  }
+}
+
 netns::FlowKey key_of(uint64_t number) {
   netns::FlowKey key;
   key.source.port = static_cast<uint16_t>(number);
@@ -415,6 +523,22 @@ TEST(FlowSlots, FlowKeepsItsQueueWhilePacketsWait) {
   }
 }
 
+TEST(FlowSlots, AFlowIsForgottenOnceItWasIdleForLonger) {
+  FlowSlots slots;
+  bool waits = false;
+  const auto size_after = [&](Duration at, uint64_t flow) {
+    slots.slot_of(kTimeZero + at, key_of(flow), false, [&](session::FlowId) { return waits; });
+    return slots.size();
+  };
+  EXPECT_EQ(size_after(0s, 1), 1U);
+  EXPECT_EQ(size_after(FlowSlots::kIdleMax, 2), 2U);
+  waits = true;
+  EXPECT_EQ(size_after(FlowSlots::kIdleMax + 1s, 3), 3U) << "its packets wait";
+  waits = false;
+  EXPECT_EQ(size_after(FlowSlots::kIdleMax + 2s - 1us, 4), 4U) << "flows are looked at each second";
+  EXPECT_EQ(size_after(FlowSlots::kIdleMax + 2s, 2), 3U);
+}
+
 TEST(FlowSlots, FragmentsOfAFlowShareAQueue) {
   FlowSlots slots;
   const auto nothing = [](session::FlowId) { return false; };
@@ -439,6 +563,31 @@ TEST(Greeting, ParseReturnsWhatWasBuiltOrAnError) {
     bytes[at] = std::byte{0xf0};
     EXPECT_EQ(parse_greeting(bytes).error(), error) << at;
   }
+}
+
+TEST(Greeting, EachFieldIsTakenUpToItsBounds) {
+  for (const DataSize mtu : {kMtuMin, kMtuMax}) {
+    const Greeting greeting{
+        .is_answer = true,
+        .network = {.listener = *parse_tunnel_prefix("223.0.0.0/31"), .mtu = mtu}};
+    auto bytes = build_greeting(greeting);
+    EXPECT_EQ(*parse_greeting(bytes), greeting);
+    EXPECT_EQ(bytes[1], std::byte{1});
+    const int beyond = static_cast<int>(mtu.bytes()) + (mtu == kMtuMin ? -1 : 1);
+    bytes[8] = static_cast<std::byte>(beyond >> 8);
+    bytes[9] = static_cast<std::byte>(beyond & 0xff);
+    EXPECT_EQ(parse_greeting(bytes).error(), GreetingError::kBadMtu) << beyond;
+  }
+  auto bytes = build_greeting({.network = {.listener = *parse_tunnel_prefix("1.0.0.1/30")}});
+  for (const auto& [at, value] : std::vector<std::pair<size_t, int>>{
+           {1, 2}, {2, 2}, {3, 29}, {3, 32}, {4, 0}, {4, 127}, {4, 224}, {7, 4}}) {
+    auto wrong = bytes;
+    wrong[at] = static_cast<std::byte>(value);
+    EXPECT_FALSE(parse_greeting(wrong).has_value()) << at << ": " << value;
+  }
+  EXPECT_EQ(parse_control("cress"), ControlKind::kCress);
+  EXPECT_EQ(parse_control("sprout"), ControlKind::kSprout);
+  EXPECT_EQ(parse_control("Cress"), std::nullopt);
 }
 
 TEST(Greeting, TheTwoEndsHaveTheTwoAddresses) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -132,6 +133,29 @@ TEST_F(TextFile, LinkStaysAndItsTargetIsReplaced) {
   save_text("new", folder_ / "link");
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(load_text(folder_ / "target", DataSize{100}), "new");
+}
+
+TEST_F(TextFile, FilesAreReadAndWrittenWithStandardInputClosed) {
+  const int kept = ::dup(STDIN_FILENO);  // the next file opened becomes descriptor 0
+  ::close(STDIN_FILENO);
+  const std::string saving = error_of([&] { save_text("text", folder_ / "file"); });
+  std::string loaded;
+  const std::string loading =
+      error_of([&] { loaded = load_text(folder_ / "file", DataSize{100}); });
+  if (kept >= 0) {
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+  }
+  EXPECT_EQ(saving, "");
+  EXPECT_EQ(loading, "");
+  EXPECT_EQ(loaded, "text");
+}
+
+TEST_F(TextFile, FailedRenameIsReportedAndLeavesNoPart) {
+  const fs::path itself = folder_ / "missing" / "..";  // a folder, if by a name that does not exist
+  const std::string error = error_of([&] { save_text("x", itself); });
+  EXPECT_TRUE(error.starts_with(itself.string() + ": cannot be put in place: ")) << error;
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(TextFile, OneFileIsKnownByAllItsNames) {

@@ -122,7 +122,7 @@ std::optional<UpnpMapping> map_by_upnp(const UpnpRequest& request,
     return std::nullopt;
   }
   auto outside = outside_address(*service);
-  if (!outside || abandoned) {
+  if (!outside) {
     return std::nullopt;
   }
   const auto port = add_port(*service, request, abandoned);
