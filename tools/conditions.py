@@ -6,7 +6,8 @@
   tools/conditions.py --print                        # the commands alone
 
 Each condition is one `cress-eval run`: one way, 60 s of which 10 to 60 are scored, 20 ms each way; TCP flows start at
-12 s and end at 52 s. Several seeds are averaged. Chromium's rows are read from the data folder where it has them.
+12 s and end at 52 s, other calls at 0 s. Several seeds are averaged. Chromium's rows are read from the data folder
+where it has them.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-# Name, options, and the row of reference/chromium-conditions.csv: link, queue, path, TCP.
+# Name, options, and the row of reference/chromium-conditions.csv, if there is one: link, queue, path, TCP.
 CONDITIONS = [
     ("one Cubic", "--rate 6Mbit/s --queue droptail:64 --cross cubic@12s+40s", ("6Mbit", "64", "", "1 cubic")),
     ("four Cubic", "--rate 6Mbit/s --queue droptail:64 --cross cubic:4@12s+40s", ("6Mbit", "64", "", "4 cubic")),
@@ -32,10 +33,20 @@ CONDITIONS = [
     ("jitter 10 ms", "--rate 12Mbit/s --jitter 10ms", ("12Mbit", "unlimited", "jitter 0-10 ms", "")),
     ("jitter 30 ms", "--rate 12Mbit/s --jitter 30ms", ("12Mbit", "unlimited", "jitter 0-30 ms", "")),
     ("loss bursts", "--rate 12Mbit/s --burst-loss 0.01,0.3", ("12Mbit", "unlimited", "burst loss", "")),
+    ("slow line", "--rate 1Mbit/s", None),
+    ("busy Wi-Fi", "--link wifi-busy", None),
+    ("two calls", "--rate 2Mbit/s --queue droptail:64 --cross cress@0s", None),
+    ("four calls", "--rate 3Mbit/s --queue droptail:64 --cross cress:3@0s", None),
+    ("a call of gcc", "--rate 2Mbit/s --queue droptail:64 --cross gcc@0s", None),
+    ("FQ-CoDel alone", "--rate 6Mbit/s --queue fq-codel", None),
+    ("FQ-CoDel, four Cubic", "--rate 6Mbit/s --queue fq-codel --cross cubic:4@12s+40s", None),
+    ("DualPI2 alone", "--rate 6Mbit/s --queue dualpi2", None),
+    ("DualPI2, four Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic:4@12s+40s", None),
 ]
-COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "TCP"]
-UNITS = ["", "", "s", "ms", "ms", "kbit/s", "dB", "dB", "%", "kbit/s"]
-FORMATS = [".0f", ".0f", ".1f", ".0f", ".0f", ".0f", ".2f", ".2f", ".1f", ".0f"]
+COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "others",
+           "Jain"]
+UNITS = ["", "", "s", "ms", "ms", "kbit/s", "dB", "dB", "%", "kbit/s", ""]
+FORMATS = [".0f", ".0f", ".1f", ".0f", ".0f", ".0f", ".2f", ".2f", ".1f", ".0f", ".2f"]
 
 
 def command(arguments, scheme, options, seed, out):
@@ -47,11 +58,12 @@ def command(arguments, scheme, options, seed, out):
 def measured(result):
     """The table's numbers from one object of results.json; None where it says nothing."""
     concealed = result.get("audio_concealed")
-    flows = result.get("sharing", {}).get("flows")
+    sharing = result.get("sharing", {})
+    flows = sharing.get("flows")
     return [result["frames_displayed"], result["frames_captured"], result["frozen_s"], result["frame_delay_p50_ms"],
             result["frame_delay_p95_ms"], result["bitrate_kbps"], result["ssim_db"], result.get("live_ssim_db"),
             None if concealed is None else 100 * concealed,
-            None if flows is None else sum(flow["goodput_kbps"] for flow in flows)]
+            None if flows is None else sum(flow["goodput_kbps"] for flow in flows), sharing.get("jain")]
 
 
 def run(arguments, scheme, options, seed):
@@ -74,13 +86,14 @@ def chromium_rows(file):
     found = {}
     with open(file, newline="", encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["system"].startswith("chromium")]
-    for name, _, (link, queue, path, tcp) in CONDITIONS:
-        for row in rows:
+    for name, _, reference in CONDITIONS:
+        link, queue, path, tcp = reference or ("", "", "", "")
+        for row in rows if reference else []:
             same_path = row["path"].startswith(path) if path else not row["path"]
             if (row["link"], row["queue_packets"], row["tcp_in_the_same_queue"]) == (f"constant-{link}", queue, tcp) \
                     and same_path:
                 fields = ["displayed", "captured", "frozen_s", "delay_p50_ms", "delay_p95_ms", "media_kbps", "ssim_db",
-                          None, None, "tcp_kbps"]
+                          None, None, "tcp_kbps", None]
                 found[name] = [float(row[field]) if field and row[field] else None for field in fields]
     return found
 
