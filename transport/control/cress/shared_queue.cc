@@ -13,9 +13,9 @@ constexpr int kSplitsMin = 6;
 constexpr Duration kSentApart = 10ms;
 // Arrivals closer than this came with one opportunity.
 constexpr Duration kTogether = 1ms;
-// A wait of less is an empty queue.
-constexpr Duration kWaitMin = 15ms;
-constexpr Duration kWaitLeft = 10ms;
+// A wait of less is an empty queue. PIE and DualPI2 keep theirs at 15 ms (RFC 8033, RFC 9332).
+constexpr Duration kWaitMin = 8ms;
+constexpr Duration kWaitLeft = 4ms;
 // No router's buffer, but a link that is slower than what we send.
 constexpr Duration kWaitMax = 1200ms;
 constexpr Duration kRefusal = 10s;

@@ -58,9 +58,10 @@ TEST_F(SharedQueueTest, OurOwnQueueIsNotShared) {
 }
 
 TEST_F(SharedQueueTest, ShortWaitsAreNoQueue) {
-  arrive(100, 10ms, [](int) { return 14ms; });
+  // Every fifth waits so little that the queue was nearly empty.
+  arrive(100, 10ms, [](int i) { return i % 5 == 4 ? 7900us : 12'000us; });
   EXPECT_FALSE(queue_.is_shared());
-  arrive(100, 10ms, [](int) { return 16ms; });
+  arrive(100, 10ms, [](int i) { return i % 5 == 4 ? 8000us : 12'000us; });
   EXPECT_TRUE(queue_.is_shared());
 }
 
@@ -81,9 +82,9 @@ TEST_F(SharedQueueTest, JitterIsNotOthers) {
 
 TEST_F(SharedQueueTest, EmptyQueueEndsIt) {
   share();
-  arrive(1, 20ms, [](int) { return 10ms; });
+  arrive(1, 20ms, [](int) { return 4ms; });
   EXPECT_TRUE(queue_.is_shared());
-  arrive(1, 20ms, [](int) { return 9ms; });
+  arrive(1, 20ms, [](int) { return 3ms; });
   EXPECT_FALSE(queue_.is_shared());
 }
 
