@@ -61,10 +61,9 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
 }
 
 // Removes a datagram that arrived, and those that its arrival shows to be lost.
-void ExposureHistory::take_arrived(const Sent& sent, TimePoint at) {
+void ExposureHistory::take_arrived(const Sent& sent) {
   if (Sent* open = find(outstanding_, sent.sequence)) {
     open->arrived = true;
-    open->arrived_at = at;
     outstanding_size_ -= open->size;
   } else if (Sent* given_up = find(overtaken_, sent.sequence)) {
     given_up->arrived = true;
@@ -73,21 +72,6 @@ void ExposureHistory::take_arrived(const Sent& sent, TimePoint at) {
          (outstanding_.front().arrived ||
           (outstanding_.front().sequence < sent.sequence &&
            sent.at - outstanding_.front().at >= reordering_.sent_before_max()))) {
-    drop_oldest();
-  }
-}
-
-// On a path that reorders: those that another overtook too long ago, as Overtaking has it for the
-// receiver.
-void ExposureHistory::give_up_overtaken(TimePoint made_at) {
-  if (reordering_.spread() == Duration{}) {
-    return;
-  }
-  const TimePoint before = made_at - patience_with_overtaken(reordering_.spread());
-  const auto overtook = [before](const Sent& sent) {
-    return sent.arrived && sent.arrived_at <= before;
-  };
-  while (std::ranges::any_of(outstanding_, overtook)) {
     drop_oldest();
   }
 }
@@ -126,7 +110,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
       pass(std::min(reaches_link(sent), at), false, 0);
     }
     burst += packets(sent.size);
-    take_arrived(sent, at);
+    take_arrived(sent);
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
@@ -139,7 +123,6 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
     burst = 0;
   }
-  give_up_overtaken(made_at);
   if (!outstanding_.empty()) {
     pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0);
     pass(made_at, true, 0);

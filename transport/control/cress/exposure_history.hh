@@ -43,7 +43,6 @@ class ExposureHistory {
     TimePoint at{};
     DataSize size;         // on the wire
     bool arrived = false;  // kept while an earlier datagram may still arrive
-    TimePoint arrived_at{};
   };
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
@@ -86,8 +85,7 @@ class ExposureHistory {
  private:
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
-  void take_arrived(const Sent& sent, TimePoint at);
-  void give_up_overtaken(TimePoint made_at);
+  void take_arrived(const Sent& sent);
 
   DataSize overhead_;
   std::vector<Arrived> arrived_;  // arrivals that the current report contains for the first time

@@ -10,12 +10,6 @@
 
 namespace cress::control {
 
-/// How long a datagram is waited for that others overtook, where a path reorders by `spread`: the
-/// next may exceed all so far.
-inline Duration patience_with_overtaken(Duration spread) {
-  return std::max<Duration>(spread * 5 / 4 + 1ms, kThrowawayInterval);
-}
-
 /// How much a path reorders, measured from datagrams that arrive after one that was sent later.
 /// A plain value. Threads: none inside; one owner. Peer data: any values are safe.
 class Reordering {
@@ -110,15 +104,18 @@ class Overtaking {
       recent_.pop_front();
     }
   }
-  /// Every datagram before this one has arrived or is lost. 0 on a path that keeps the order: there
-  /// it is not known from time.
+  /// Every datagram before this one has arrived or is lost. 0: time says nothing, on a path that
+  /// keeps the order and on a link so slow that whole opportunities pass between those reordered.
   uint64_t decided_before(TimePoint now) const {
     const Duration spread = -spread_.least().value_or(Duration{});
+    if (spread == Duration{} || spread > kJitterMax) {
+      return 0;
+    }
+    // The next may exceed all so far.
+    const Duration patience = std::max<Duration>(spread * 5 / 4 + 1ms, kThrowawayInterval);
     uint64_t before = 0;
     for (const Arrival& arrival : recent_) {
-      if (spread > Duration{} && now - arrival.at >= patience_with_overtaken(spread)) {
-        before = std::max(before, arrival.sequence);
-      }
+      before = now - arrival.at >= patience ? std::max(before, arrival.sequence) : before;
     }
     return before;
   }
@@ -130,6 +127,7 @@ class Overtaking {
   };
   static constexpr Duration kSpan = 10s;
   static constexpr Duration kMost = 200ms;  // as Reordering's
+  static constexpr Duration kJitterMax = 40ms;
   static constexpr size_t kRecentMax = 256;
 
   Fifo<Arrival> recent_;
