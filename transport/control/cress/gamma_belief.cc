@@ -19,8 +19,6 @@ constexpr double kPriorBlocks = 30;
 constexpr double kExpectedMin = 0.5;
 // Of what is measured: a link that changes now and then is not taken for a steady one.
 constexpr double kMargin = 1.2;
-// No link is trusted to be steadier.
-constexpr double kBurstinessMin = 0.2;
 
 }  // namespace
 
@@ -71,8 +69,8 @@ void GammaBelief::observe(double packets) {
 }
 
 double GammaBelief::burstiness() const {
-  return std::clamp(kMargin * errors_ / blocks_, std::min(kBurstinessMin, options_.burstiness),
-                    options_.burstiness);
+  return std::clamp(kMargin * errors_ / blocks_,
+                    std::min(options_.burstiness_min, options_.burstiness), options_.burstiness);
 }
 
 double GammaBelief::deliveries(Duration horizon, double normal) const {

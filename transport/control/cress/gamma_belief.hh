@@ -21,6 +21,9 @@ class GammaBelief {
     /// Variance of deliveries over that of a Poisson process: links deliver in bursts. The most
     /// that burstiness() can be, and its value before any evidence.
     double burstiness = 1.5;
+    /// The least that burstiness() can be: no link is trusted to be steadier. With the same value
+    /// as `burstiness` nothing is measured.
+    double burstiness_min = 0.2;
     /// The belief before any evidence: this rate, with this many packets' worth of certainty.
     double prior_rate = 40;
     double prior_packets = 1;
