@@ -37,7 +37,7 @@ using Context = std::unique_ptr<ImGuiContext, DestroyContext>;
 /// How much larger than its points this display should show a window, where the desktop has no
 /// scaling of its own and says only how dense the display is.
 float density_scale();
-/// The same for a display of `height` pixels.
+/// The same for a display of `height` pixels and `dpi` dots per inch.
 float density_scale(float dpi, int height);
 SdlWindow make_window(const WindowOptions& options, float scale);
 SdlRenderer make_renderer(SDL_Window& window, Drawing drawing);

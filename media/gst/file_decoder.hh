@@ -21,7 +21,8 @@ struct FileDecoderOptions {
   bool counts_pieces = false;  ///< an error says beyond which piece
   /// How long GStreamer may take for one piece before it counts as stuck.
   Duration patience{};
-  /// An error is seen this late, an ordinary piece at once.
+  /// How often a decoder that gives nothing is asked for its errors: they are seen so late, while
+  /// an ordinary piece is taken at once.
   Duration look = 50ms;
 };
 

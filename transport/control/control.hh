@@ -95,8 +95,9 @@ class Control {
   virtual bool is_shared(TimePoint /*now*/) const { return false; }
   /// How long after a datagram of `size` the next may leave; what must leave now does not wait.
   virtual Duration spacing(TimePoint /*now*/, DataSize /*size*/) const { return {}; }
-  /// At the receiver: every datagram whose sequence is lower has arrived or is lost, as far as time
-  /// tells; 0: not known. The sender's throwaway point says the same from sending times.
+  /// At the receiver: every datagram with a lower sequence has arrived or is lost, by the time
+  /// since later ones arrived; 0: not known. The sender's throwaway point says the same by the
+  /// times of sending.
   virtual uint64_t decided_before(TimePoint /*now*/) const { return 0; }
   /// A datagram that has not arrived when another arrives that was sent this much later is lost.
   virtual Duration reordering_max() const { return kThrowawayInterval; }

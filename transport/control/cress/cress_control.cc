@@ -51,7 +51,9 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   if (arrivals_.size() > kArrivalsMax) {
     arrivals_.pop_front();
   }
-  overtaking_.handle_arrival(now, datagram.sequence);
+  if (options_.knows_losses_by_time) {
+    overtaking_.handle_arrival(now, datagram.sequence);
+  }
   if (untold_ >= kUntoldMax) {
     report_due_ = now;
   }

@@ -94,9 +94,7 @@ class CressControl final : public Control {
   bool is_shared(TimePoint now) const override;
   Duration spacing(TimePoint now, DataSize size) const override;
   Duration reordering_max() const override;
-  uint64_t decided_before(TimePoint now) const override {
-    return options_.knows_losses_by_time ? overtaking_.decided_before(now) : 0;
-  }
+  uint64_t decided_before(TimePoint now) const override { return overtaking_.decided_before(now); }
 
   const GammaBelief& belief() const { return belief_; }
   const ExposureHistory& history() const { return history_; }
