@@ -11,6 +11,9 @@ namespace {
 
 /// A connected peer from which a datagram arrives this long after a newcomer is alive.
 constexpr Duration kAliveAfter = 500ms;
+/// The same for a newcomer that proved to be the same end: what its former program sent may arrive
+/// from a slow link's queue for a while.
+constexpr Duration kAliveAfterOfSame = 3s;
 /// A newcomer pings five times a second.
 constexpr Duration kNewcomerSilentMax = 5s;
 constexpr Duration kReplacedLinger = 60s;
@@ -137,13 +140,16 @@ void Connection::decide_waiting(TimePoint now) {
       continue;
     }
     const Newcomer& newcomer = *pending.newcomer;
+    const bool is_same =
+        verdict(now, newcomer.first_heard(), newcomer.check().key()) == Verdict::kSame;
+    const Duration alive_after = is_same ? kAliveAfterOfSame : kAliveAfter;
     if (newcomer.has_left() || now >= newcomer.last_heard() + kNewcomerSilentMax) {
       ++stats_.handshakes_failed;
       pending.end_waiting();
       pending.forget_at = now;
     } else if (peer_ == nullptr) {
       let_in(now, pending);
-    } else if (peer_->last_heard() >= *pending.complete_at + kAliveAfter) {
+    } else if (peer_->last_heard() >= *pending.complete_at + alive_after) {
       refuse(now, pending);
     } else if (now - peer_->last_heard() >= options_.replace_after) {
       decide(now, pending);

@@ -289,9 +289,23 @@ TEST_F(Replacing, APeerThatWasNeverHeardMayBeginAgain) {
 TEST_F(Replacing, AnAliveEndIsNotReplacedByItsOwnKey) {
   begin(Replacement::kAsk, 1);
   Node& second = network.join(kOtherAt, kListenerAt, with(Replacement::kAsk, 1));
-  network.run_for(2s);
+  network.run_for(2900ms);
+  EXPECT_FALSE(second.closed()) << "what arrives may be of a program that is no more";
+  network.run_for(500ms);
   EXPECT_EQ(second.closed(), CloseReason::kBusy);
   EXPECT_EQ(left->count<Connected>(), 1U);
+}
+
+TEST_F(Replacing, TheSameEndWaitsForWhatItsFormerProgramSent) {
+  begin(Replacement::kRefuse, 1);
+  Node& again = network.join(kOtherAt, kListenerAt, with(Replacement::kRefuse, 1));
+  network.run_for(1500ms);  // as if a link's queue held so much
+  network.stop(*right);
+  const TimePoint silent_since = network.now();
+  network.run_for(3s);
+  ASSERT_TRUE(again.when<Connected>());
+  EXPECT_LE(*again.when<Connected>() - silent_since, 2s + 170ms);
+  EXPECT_EQ(left->count<Closed>() + left->count<NewcomerWaits>(), 0U);
 }
 
 // ---- proofs
