@@ -141,7 +141,9 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
       expect_usable(window_->controls(),
                     {0, 0, static_cast<float>(width), static_cast<float>(height)}, name);
       EXPECT_GE(window_->controls().size(), 3U) << name;
-      close_what_is_open(view);
+      if (!c.open.empty()) {
+        close_what_is_open(view);
+      }
     }
   }
 }

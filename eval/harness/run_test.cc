@@ -95,8 +95,8 @@ std::string golden_lines(const RunOutput& output) {
          "\n";
 }
 
-// One test, because the runs take most of its time: each is compared with itself, with another
-// seed's and with the recorded one.
+// One test, because the runs take most of its time: each is compared with the recorded one and with another seed's,
+// flows also with a second run that shares nothing with the first.
 TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;
@@ -114,12 +114,10 @@ TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
 
 TEST(Run, SameSeedSameBytesAsRecordedForEveryCall) {
   const schemes::SchemeContext context;
-  const schemes::SchemeContext other_context;
   std::string golden = media::codec_versions() + "\n";
   for (RunSpec& spec : runs_of_all(true)) {
     const RunOutput output = run(spec, context);
     golden += golden_lines(output);
-    EXPECT_EQ(bytes_of(output), bytes_of(run(spec, other_context))) << spec.scheme;
     spec.seed = 2;
     EXPECT_NE(bytes_of(output), bytes_of(run(spec, context)))
         << spec.scheme << ": the seed does nothing";

@@ -306,6 +306,8 @@ void Leg::restart(TimePoint now, Source& source) {
     return;
   }
   stream.restarted_at = now;
+  // It may be sealed for those who were in the room before.
+  stream.useless_until = std::exchange(stream.resumed_from, std::nullopt);
   source.cache.reset_fates(slot_, Fate::kLeftOut);
   wants_key_frame_ |= bit(source.slot);
 }
@@ -319,6 +321,7 @@ void Leg::resume(TimePoint now, Source& source) {
   if (!newest_anchor || waiting_ > options_.leg_queue_max) {
     return;
   }
+  Stream& stream = stream_of(source.slot);
   std::vector<CachedFrame*> chain;
   for (CachedFrame* frame = source.cache.find(*newest_anchor);;) {
     if (frame == nullptr) {
@@ -332,6 +335,10 @@ void Leg::resume(TimePoint now, Source& source) {
     }
     chain.push_back(frame);
     if (frame->header.key_frame) {
+      if (stream.useless_until && frame->id() <= *stream.useless_until) {
+        return;
+      }
+      stream.resumed_from = frame->id();
       break;
     }
     frame = source.cache.find(frame->reference_id());

@@ -277,6 +277,22 @@ TEST(LegRestart, AnchorDoesNotAnswerAKeyFrameRequest) {
   EXPECT_TRUE(bench.wants_key());
 }
 
+// A newcomer cannot open what was sealed before it came.
+TEST(LegRestart, ACachedKeyFrameThatDidNotHelpIsNotRepeated) {
+  LegBench bench;
+  bench.arrive(kTimeZero, {.id = 0, .reference = 0});
+  bench.plan(kTimeZero + 600ms, FrameKind::kLayer2);
+  EXPECT_FALSE(bench.wants_key()) << "it has what the relay keeps";
+  bench.arrive(kTimeZero + 700ms, {1, 0, FrameKind::kAnchor});
+  bench.leg.restart(kTimeZero + 1s, bench.source());
+  bench.leg.resume(kTimeZero + 1s, bench.source());
+  EXPECT_TRUE(bench.wants_key());
+  EXPECT_EQ(bench.fate(1), Fate::kLeftOut) << "it rests on the same key frame";
+  bench.arrive(kTimeZero + 1100ms, {.id = 2, .reference = 2});
+  EXPECT_FALSE(bench.wants_key());
+  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
+}
+
 TEST(LegRestart, SenderNotRequestedIsNotRestarted) {
   LegBench bench;
   bench.leg.restart(kTimeZero + 1s, bench.source());
