@@ -192,7 +192,8 @@ class WindowTest : public ::testing::Test {
     window_ = std::make_unique<Window>(options);
     actions_.clear();
   }
-  // Runs for `length` of the window's time, 30 frames a second, processing its events, as fast as possible.
+  // Runs for `length` of the window's time, 30 frames a second, processing its events, as fast as
+  // possible.
   void run(Duration length, const CallView& view) {
     for (const TimePoint end = now_ + length; now_ < end;) {
       now_ += 33ms;

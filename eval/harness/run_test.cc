@@ -95,8 +95,8 @@ std::string golden_lines(const RunOutput& output) {
          "\n";
 }
 
-// One test, because the runs take most of its time: each is compared with the recorded one and with another seed's,
-// flows also with a second run that shares nothing with the first.
+// One test, because the runs take most of its time: each is compared with the recorded one and with
+// another seed's, flows also with a second run that shares nothing with the first.
 TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;

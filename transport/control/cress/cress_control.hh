@@ -174,7 +174,7 @@ inline CressControl::Options call_control() {
 inline CressControl::Options room_control() {
   CressControl::Options options = call_control();
   options.report_interval_clear = kSparingReports;
-  options.knows_losses_by_time = false;
+
   return options;
 }
 
