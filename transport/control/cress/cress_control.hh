@@ -57,9 +57,8 @@ class CressControl final : public Control {
     /// end that only sends reports must not wait: its reports are the only sign that the link is
     /// back.
     bool spares_silent_link = false;
-    /// On a path that reorders, losses are also known by the time since a later arrival. Not in
-    /// rooms yet: with it `./cress swarm --seed 10 --count 1` has a member that is not displayed
-    /// again.
+    /// On a path that reorders, losses are also known by the time since a later arrival. For media,
+    /// which are sent again while that is in time.
     bool knows_losses_by_time = false;
     /// While data is in flight, heartbeats are sent at this fraction of the age of the newest
     /// arrival (40 ms to report_interval_max), whatever the usual interval. The first datagram
@@ -174,7 +173,6 @@ inline CressControl::Options call_control() {
 inline CressControl::Options room_control() {
   CressControl::Options options = call_control();
   options.report_interval_clear = kSparingReports;
-
   return options;
 }
 
