@@ -62,14 +62,17 @@ function(cress_target_name path out)
   set(${out} ${name} PARENT_SCOPE)
 endfunction()
 
+# Before the command of a test that computes all the time. ./cress runs twice as many tests as there are processors:
+# those that wait for real time to pass, or for other programs, come first whenever they have something to do.
+set(cress_computes nice -n 10)
+
 # cress_library(transport/session [PACKAGES PkgConfig::X ...]): what cmake/folders.cmake lists is linked.
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
 #   *_fuzz.cc -> with CRESS_FUZZ, one libFuzzer program each and a short run of it in ctest
 #   APART: files that share a name of their own with another of the folder; where a folder is compiled as a few
 #   large pieces, they stay alone
-#   TESTS_WAIT: its tests mostly wait, for real time to pass or for other programs. They take one place
-#   of ctest's -j; others take two. So all processors have work, and none is shared by more than two busy tests.
+#   TESTS_WAIT: its tests mostly wait, for real time to pass or for other programs; others are cress_computes
 function(cress_library path)
   cmake_parse_arguments(ARG "TESTS_WAIT" "" "PACKAGES;APART" ${ARGN})
   cress_target_name(${path} name)
@@ -119,11 +122,12 @@ function(cress_library path)
     target_compile_options(${name}-test PRIVATE ${cress_test_options})
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
       CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${cress_SOURCE_DIR}")
-    add_test(NAME ${name} COMMAND ${name}-test)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
-    if(NOT ARG_TESTS_WAIT)
-      set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    if(ARG_TESTS_WAIT)
+      add_test(NAME ${name} COMMAND ${name}-test)
+    else()
+      add_test(NAME ${name} COMMAND ${cress_computes} $<TARGET_FILE:${name}-test>)
     endif()
+    set_tests_properties(${name} PROPERTIES TIMEOUT 3000)
   endif()
   if(benches AND NOT CRESS_SANITIZE)
     add_executable(${name}-bench ${benches})
@@ -162,9 +166,8 @@ function(cress_fuzzer source)  # and the libraries that it links
   if(EXISTS ${dir}/corpus/${fuzz})
     list(APPEND corpus ${dir}/corpus/${fuzz})
   endif()
-  add_test(NAME ${fuzz} COMMAND ${fuzz} -max_total_time=${CRESS_FUZZ_SECONDS} -rss_limit_mb=2048
-    -max_len=65536 -print_final_stats=1 ${corpus})
-  set_tests_properties(${fuzz} PROPERTIES PROCESSORS 2)
+  add_test(NAME ${fuzz} COMMAND ${cress_computes} $<TARGET_FILE:${fuzz}> -max_total_time=${CRESS_FUZZ_SECONDS}
+    -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 ${corpus})
 endfunction()
 
 # cress_program(cress-eval eval/eval_main.cc DEPS eval/harness ...)

@@ -58,9 +58,9 @@ TEST(RelayLoad, MemoryIsReleasedWhenAllMembersHaveLeft) {
   const RelayLoadResult result = run_relay_load({.rooms = 2,
                                                  .members = 3,
                                                  .video = DataRate::kilobits_per_second(100),
-                                                 .duration = 20s,
+                                                 .duration = 10s,
                                                  .skip = 3s,
-                                                 .churn_per_minute = 120,
+                                                 .churn_per_minute = 240,
                                                  .empties = true},
                                                 [](double) {});
   EXPECT_GE(result.joins, 6 + 6 + 10U);
