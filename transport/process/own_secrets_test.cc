@@ -84,7 +84,8 @@ TEST(OwnSecrets, AnothersFileIsRejected) {
   EXPECT_EXIT(
       {
         const bool is_them = ::seteuid(12345) == 0;
-        // At once: a sanitizer's search for leaks at the end needs the rights that were just given up.
+        // At once: a sanitizer's search for leaks at the end needs the rights that were just given
+        // up.
         std::_Exit(is_them && read_secret(path, 64) == "x" ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "")
