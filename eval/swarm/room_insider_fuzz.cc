@@ -128,7 +128,7 @@ class InsiderRoom {
       people_[at]->say_muted(now());
       world_.drain(kFirstPerson + at);
     }
-    run(1200ms);
+    run(1700ms);  // a voice pauses for up to 1.4 s
     for_each_pair([&](size_t one, size_t other) {
       const room::OtherMember& was = before.at({one, other});
       const room::OtherMember is = view(one, other);
