@@ -183,7 +183,7 @@ class HostileCall {
     run(1500ms);
     const auto ada_saw = frames(ada_);
     const auto ada_heard = ada_.speech_played();
-    run(1s);
+    run(1700ms);  // a voice pauses for up to 1.4 s
     require(frames(*bo_) > 0 && bo_->speech_played() > 5, "the next peer does not see and hear");
     require(frames(ada_) > ada_saw && ada_.speech_played() > ada_heard + 5,
             "the next peer is not seen and heard");
