@@ -306,7 +306,7 @@ void Leg::restart(TimePoint now, Source& source) {
     return;
   }
   stream.restarted_at = now;
-  // It may be sealed for those who were in the room before.
+  // A key frame from memory did not help: it may be sealed for those who were in the room before.
   stream.useless_until = std::exchange(stream.resumed_from, std::nullopt);
   source.cache.reset_fates(slot_, Fate::kLeftOut);
   wants_key_frame_ |= bit(source.slot);

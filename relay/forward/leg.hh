@@ -111,7 +111,7 @@ class Leg {
     std::optional<uint32_t> newest_anchor;  // of those forwarded here
     std::optional<uint32_t> newest_key;
     std::optional<uint32_t> resumed_from;   // the cached key frame of the newest resume()
-    std::optional<uint32_t> useless_until;  // no older key frame helps the receiver
+    std::optional<uint32_t> useless_until;  // key frames up to this one do not help the receiver
     TimePoint restarted_at = kTimeZero - 1h;
   };
   struct Carried {
