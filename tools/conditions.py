@@ -41,6 +41,7 @@ CONDITIONS = [
     ("FQ-CoDel alone", "--rate 6Mbit/s --queue fq-codel", None),
     ("FQ-CoDel, four Cubic", "--rate 6Mbit/s --queue fq-codel --cross cubic:4@12s+40s", None),
     ("DualPI2 alone", "--rate 6Mbit/s --queue dualpi2", None),
+    ("DualPI2, one Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic@12s+40s", None),
     ("DualPI2, four Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic:4@12s+40s", None),
 ]
 COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "others",

@@ -37,7 +37,7 @@ struct PlayedAudio {
 };
 
 struct AudioReceiverOptions {
-  media::PlayoutDelayOptions delay;
+  media::PlayoutDelayOptions delay{.rise_frames = 8};
 };
 
 struct AudioReceiverStats {

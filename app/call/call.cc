@@ -121,8 +121,8 @@ void Call::drain(TimePoint now) {
 }
 
 Result<Unit, wire::WireError> Call::handle_datagram(TimePoint now,
-                                                    std::span<const std::byte> datagram) {
-  auto result = endpoint_.handle_datagram(now, datagram);
+                                                    std::span<const std::byte> datagram, Ecn ecn) {
+  auto result = endpoint_.handle_datagram(now, datagram, ecn);
   drain(now);
   return result;
 }

@@ -48,7 +48,8 @@ class Call {
   /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
 
-  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram,
+                                                Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   /// See VideoReceiver.
   void handle_decoded(TimePoint now, const DecodeWork& work);

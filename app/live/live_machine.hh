@@ -44,6 +44,7 @@ class LiveMachine : public Machine {
   virtual void set_local_addresses(TimePoint /*now*/, const std::vector<Address>& /*addresses*/) {}
   /// The machine's addresses changed, or it resumed from suspend.
   virtual void handle_network_change(TimePoint now) = 0;
+  void handle_ecn(Ecn ecn) final { ecn_ = ecn; }
   /// Keep polling until is_finished().
   virtual void hang_up(TimePoint now) = 0;
   virtual std::optional<app::CodedVideo> poll_coded() = 0;
@@ -76,8 +77,20 @@ class LiveMachine : public Machine {
     return take_ != nullptr;
   }
 
+ protected:
+  /// Of the IP packet that is handled.
+  Ecn ecn() const { return ecn_; }
+  /// `transmit` as the endpoint, if there is one, wants its IP packets.
+  std::optional<Transmit> marked(TimePoint now, std::optional<Transmit> transmit) const {
+    if (transmit && endpoint() != nullptr) {
+      transmit->ecn = endpoint()->ecn(now);
+    }
+    return transmit;
+  }
+
  private:
   std::function<void(TimePoint)> take_;
+  Ecn ecn_ = Ecn::kNotEct;
 };
 
 }  // namespace cress::live

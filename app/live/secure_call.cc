@@ -59,7 +59,7 @@ void SecureCall::drain(TimePoint now) {
   drain_events(now);
   while (const auto datagram = connection_.poll_datagram()) {
     if (call_) {
-      (void)call_->handle_datagram(now, *datagram);  // the endpoint counts bad ones itself
+      (void)call_->handle_datagram(now, *datagram, ecn());  // the endpoint counts bad ones
     }
   }
 }
@@ -67,7 +67,7 @@ void SecureCall::drain(TimePoint now) {
 std::optional<Transmit> SecureCall::poll_transmit(TimePoint now) {
   for (;;) {
     if (auto transmit = connection_.poll_transmit(now)) {
-      return transmit;
+      return marked(now, std::move(transmit));
     }
     auto datagram = call_ ? call_->poll_transmit(now) : std::nullopt;
     if (!datagram) {

@@ -40,6 +40,7 @@ struct VirtualEnd final : Machine {
                        std::span<const std::byte> bytes) override {
     call->handle_datagram(now, from, bytes);
   }
+  void handle_ecn(Ecn ecn) override { call->handle_ecn(path_clears_ecn ? Ecn::kNotEct : ecn); }
   void handle_timeout(TimePoint now) override {
     if (call->poll_timeout() <= now) {
       call->handle_timeout(now);
@@ -56,6 +57,7 @@ struct VirtualEnd final : Machine {
     auto transmit = call->poll_transmit(now);
     if (transmit) {
       sent.push_back(transmit->bytes.size());
+      last_ecn = transmit->ecn;
     }
     return transmit;
   }
@@ -101,6 +103,8 @@ struct VirtualEnd final : Machine {
   std::vector<app::CodedVideo> coded;
   std::vector<app::PlayedAudio> played;
   std::vector<size_t> sent;  // sizes of datagrams
+  Ecn last_ecn = Ecn::kNotEct;
+  bool path_clears_ecn = false;  // of what arrives here
   sim::World::HostId id = 0;
 };
 
@@ -196,6 +200,17 @@ TEST_F(SecureCallTest, EndsSeeAndHearEachOther) {
   }
   EXPECT_EQ(lea.call->call()->peer()->name, "Jo");
   EXPECT_EQ(jo.call->call()->peer()->name, "Lea");
+}
+
+TEST_F(SecureCallTest, EachEndAsksForMarksThatTheOtherSees) {
+  lea.path_clears_ecn = true;
+  world.run_for(400ms);
+  ASSERT_EQ(jo.count<secure::Connected>(), 1U);
+  EXPECT_EQ(lea.last_ecn, Ecn::kEct1);
+  EXPECT_EQ(jo.last_ecn, Ecn::kEct1);
+  world.run_for(2s);
+  EXPECT_EQ(lea.last_ecn, Ecn::kEct1);
+  EXPECT_EQ(jo.last_ecn, Ecn::kNotEct) << "what it sends arrives without the field";
 }
 
 TEST_F(SecureCallTest, CountsARecordsTagIntoTheWindow) {

@@ -355,9 +355,10 @@ void RoomMember::drain(TimePoint now) {
 }
 
 Result<Unit, wire::WireError> RoomMember::handle_datagram(TimePoint now,
-                                                          std::span<const std::byte> datagram) {
+                                                          std::span<const std::byte> datagram,
+                                                          Ecn ecn) {
   now_ = now;
-  auto result = endpoint_.handle_datagram(now, datagram);
+  auto result = endpoint_.handle_datagram(now, datagram, ecn);
   drain(now);
   return result;
 }

@@ -155,7 +155,8 @@ class RoomMember {
   /// Sends a close, as far as it still gets through: drop the session soon after.
   void leave(TimePoint now);
 
-  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram,
+                                                Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   /// See app::VideoReceiver.
   void handle_decoded(TimePoint now, const app::DecodeWork& work);

@@ -165,7 +165,7 @@ void SecureRoom::drain(TimePoint now) {
   drain_events(now);
   while (const auto datagram = connection_->poll_datagram()) {
     if (member_) {
-      (void)member_->handle_datagram(now, *datagram);  // the endpoint counts bad ones itself
+      (void)member_->handle_datagram(now, *datagram, ecn());  // the endpoint counts bad ones
     }
   }
   drain_member();
@@ -190,7 +190,7 @@ void SecureRoom::handle_farewell(TimePoint now, room::Farewell farewell) {
 std::optional<Transmit> SecureRoom::poll_transmit(TimePoint now) {
   for (;;) {
     if (auto transmit = connection_->poll_transmit(now)) {
-      return transmit;
+      return marked(now, std::move(transmit));
     }
     auto datagram = member_ ? member_->poll_transmit(now) : std::nullopt;
     if (!datagram) {

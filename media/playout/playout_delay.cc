@@ -12,6 +12,11 @@ constexpr double kFadedShare = 0.005;
 // So many frames are no history yet.
 constexpr uint64_t kFirstFrames = 25;
 
+// A queue goes on to grow by no more within rise_frames.
+constexpr Duration kRiseMax = 20ms;
+// What the fastest of rise_frames needs has jumped by more: an outage, and what waited for its end.
+constexpr Duration kJumpMax = 100ms;
+
 int64_t to_bin(Duration delay) {
   const int64_t width = PlayoutDelay::kBinWidth.count();
   return (delay.count() - (delay.count() < 0 ? width - 1 : 0)) / width;
@@ -31,6 +36,9 @@ void PlayoutDelay::reset() {
   beyond_ = 0;
   total_ = 0;
   observed_ = 0;
+  running_.reset();
+  followed_.reset();
+  lately_ = 0;
 }
 
 void PlayoutDelay::move_origin_down(int64_t bins) {
@@ -89,6 +97,32 @@ void PlayoutDelay::observe(Duration delay) {
     beyond_ += 1.0;
   }
   drop_faded();
+  if (options_.rise_frames > 0) {
+    follow_rise(delay);
+  }
+}
+
+void PlayoutDelay::follow_rise(Duration delay) {
+  running_ = std::min(running_.value_or(delay), delay);
+  if (++lately_ < options_.rise_frames) {
+    return;
+  }
+  const bool is_stall = followed_ && *running_ > *followed_ + kJumpMax && *running_ > usual();
+  if (!is_stall) {
+    before_ = followed_.value_or(*running_);
+    followed_ = running_;
+  }
+  running_.reset();
+  lately_ = 0;
+}
+
+// What the fastest of the running frames is expected to need at their end, if that rises; what it
+// needs so far, if it falls.
+std::optional<Duration> PlayoutDelay::risen() const {
+  if (!followed_ || (running_ && *running_ < *followed_)) {
+    return followed_ ? running_ : std::nullopt;
+  }
+  return *followed_ + 2 * std::clamp(*followed_ - before_, Duration{}, kRiseMax);
 }
 
 // The margin above the fastest with the least cost; of equals the smallest.
@@ -109,15 +143,20 @@ Duration PlayoutDelay::best_margin() const {
   return best;
 }
 
-std::optional<Duration> PlayoutDelay::target() const {
-  if (observed_ == 0) {
-    return std::nullopt;
-  }
+Duration PlayoutDelay::usual() const {
   Duration margin = best_margin();
   if (observed_ < kFirstFrames) {
     margin = std::max(margin, options_.margin_first);
   }
   return *fastest() + std::clamp(margin, options_.margin_min, options_.margin_max);
+}
+
+std::optional<Duration> PlayoutDelay::target() const {
+  if (!fastest()) {
+    return std::nullopt;
+  }
+  const auto lately = risen();
+  return lately ? std::max(usual(), *lately + options_.margin_min) : usual();
 }
 
 std::optional<Duration> PlayoutDelay::fastest() const {

@@ -26,6 +26,10 @@ struct PlayoutDelayOptions {
   Duration needed_before = 10ms;
   /// Weight of the past after one more frame; .998: the weight halves in 7 s.
   double memory = 0.998;
+  /// The margin is also left above what the fastest of this many frames lately needed, going on to
+  /// rise as it did: a queue that others fill grows by more than its jitter before the history has
+  /// followed. A jump, as at an outage, is not followed. 0: nothing is.
+  uint64_t rise_frames = 0;
 };
 
 /// How long after its capture a frame of audio or video should be played, learned from its arrival
@@ -56,6 +60,10 @@ class PlayoutDelay {
   void move_origin_down(int64_t bins);
   void drop_faded();
   Duration best_margin() const;
+  void follow_rise(Duration delay);
+  std::optional<Duration> risen() const;
+  /// By the whole history. Not before the first frame.
+  Duration usual() const;
 
   PlayoutDelayOptions options_;
   std::array<double, kBins> weights_{};
@@ -63,6 +71,12 @@ class PlayoutDelay {
   double total_ = 0;
   int64_t origin_ = 0;  // of bin 0, in bins
   uint64_t observed_ = 0;
+  // Of what the fastest of rise_frames needed: so far among those that run, among those before, and
+  // among those before these. What jumps is not followed.
+  std::optional<Duration> running_;
+  std::optional<Duration> followed_;
+  Duration before_{};
+  uint64_t lately_ = 0;
 };
 
 }  // namespace cress::media

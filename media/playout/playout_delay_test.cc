@@ -71,6 +71,51 @@ TEST(PlayoutDelay, AnOutageOfSecondsDoesNotRaiseTheTarget) {
   EXPECT_LE(target_ms(delay), before + 10);
 }
 
+// 15 ms more with each eighth frame, as where somebody else's download fills the queue.
+TEST(PlayoutDelay, AQueueThatGrowsIsFollowedAtOnce) {
+  PlayoutDelay slow;
+  PlayoutDelay quick{{.rise_frames = 8}};
+  int late_of_slow = 0;
+  int late_of_quick = 0;
+  for (int i = 0; i < 800; ++i) {
+    const Duration delay = 40ms + std::clamp((i - 400) / 8, 0, 25) * 15ms;
+    if (i > 0) {
+      late_of_slow += delay + 10ms > *slow.target() ? 1 : 0;
+      late_of_quick += delay + 10ms > *quick.target() ? 1 : 0;
+    }
+    slow.observe(delay);
+    quick.observe(delay);
+  }
+  EXPECT_GT(late_of_slow, 60);
+  EXPECT_LE(late_of_quick, 12) << "until the second eight frames that rise";
+  EXPECT_LE(target_ms(quick), 415 + 25) << "no higher than it needs once it has grown";
+}
+
+// What it needs lately counts beyond the maximum above the fastest that it remembers.
+TEST(PlayoutDelay, AQueueOfHalfASecondIsWaitedFor) {
+  PlayoutDelay delay{{.rise_frames = 8}};
+  for (int i = 0; i < 400; ++i) {
+    delay.observe(40ms + i * 1250us);
+  }
+  EXPECT_GT(target_ms(delay), 540);
+  EXPECT_LT(target_ms(delay), 600);
+}
+
+TEST(PlayoutDelay, AnOutageIsNotTakenForAQueueThatGrows) {
+  PlayoutDelay delay{{.rise_frames = 8}};
+  for (int i = 0; i < 500; ++i) {
+    delay.observe(41ms);
+  }
+  for (int i = 100; i > 0; --i) {
+    delay.observe(41ms + i * 20ms);
+    EXPECT_LE(target_ms(delay), 41 + 2000 + 20 + 2 * 20) << i;
+  }
+  for (int i = 0; i < 8; ++i) {
+    delay.observe(41ms);
+  }
+  EXPECT_LE(target_ms(delay), 75);
+}
+
 TEST(PlayoutDelay, ForgetsAJitterThatIsOver) {
   PlayoutDelay delay;
   Rng rng{3};

@@ -36,7 +36,7 @@ CallRelay::CallRelay(const CallRelayOptions& options, SpareBuffers* spare)
       by_address_(0, secure::KeyedHash::random()) {}
 
 bool CallRelay::handle_datagram(TimePoint now, const Address& from,
-                                std::span<const std::byte> bytes) {
+                                std::span<const std::byte> bytes, Ecn ecn) {
   if (!bytes.empty() && bytes[0] == secure::kRendezvousKind) {
     handle_request(now, from, bytes);
     return true;
@@ -48,11 +48,12 @@ bool CallRelay::handle_datagram(TimePoint now, const Address& from,
   if (known == by_address_.end()) {
     return false;
   }
-  forward(now, known->second, bytes);
+  forward(now, known->second, bytes, ecn);
   return true;
 }
 
-void CallRelay::forward(TimePoint now, const Place& place, std::span<const std::byte> bytes) {
+void CallRelay::forward(TimePoint now, const Place& place, std::span<const std::byte> bytes,
+                        Ecn ecn) {
   Call& call = calls_.at(place.call);
   call.ends.at(index_of(place.role))->heard = now;
   const auto& other = call.ends.at(1 - index_of(place.role));
@@ -72,7 +73,7 @@ void CallRelay::forward(TimePoint now, const Place& place, std::span<const std::
   copy.assign(bytes.begin(), bytes.end());
   ++stats_.datagrams;
   stats_.bytes += bytes.size();
-  send(other->address, std::move(copy));
+  send(other->address, std::move(copy), ecn);
 }
 
 void CallRelay::handle_request(TimePoint now, const Address& from,
@@ -204,9 +205,9 @@ void CallRelay::forget(const std::optional<End>& end) {
   }
 }
 
-void CallRelay::send(const Address& to, std::vector<std::byte> bytes) {
+void CallRelay::send(const Address& to, std::vector<std::byte> bytes, Ecn ecn) {
   if (out_.size() < kOutMax) {
-    out_.push_back({to, std::move(bytes)});
+    out_.push_back({.to = to, .bytes = std::move(bytes), .wire_size = {}, .ecn = ecn});
   }
 }
 

@@ -66,8 +66,10 @@ class CallRelay {
   /// `spare`, which may be null, is where buffers of sent datagrams return to.
   CallRelay(const CallRelayOptions& options, SpareBuffers* spare);
 
-  /// False: it is nothing of a call's.
-  bool handle_datagram(TimePoint now, const Address& from, std::span<const std::byte> bytes);
+  /// False: it is nothing of a call's. `ecn`: of the IP packet that it came in; forwarded too, so
+  /// that the ends see what queues on both sides say.
+  bool handle_datagram(TimePoint now, const Address& from, std::span<const std::byte> bytes,
+                       Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   std::optional<Transmit> poll_transmit();
   TimePoint poll_timeout() const { return calls_.empty() ? kNever : sweep_at_; }
@@ -99,7 +101,7 @@ class CallRelay {
     }
   };
 
-  void forward(TimePoint now, const Place& place, std::span<const std::byte> bytes);
+  void forward(TimePoint now, const Place& place, std::span<const std::byte> bytes, Ecn ecn);
   void handle_request(TimePoint now, const Address& from, std::span<const std::byte> bytes);
   bool is_refresh(const Address& from, const secure::Registration& request) const;
   bool has_cookie(TimePoint now, const Address& from, const secure::Registration& request) const;
@@ -108,7 +110,7 @@ class CallRelay {
   void answer(const Address& to, uint64_t transaction, secure::RendezvousStatus status);
   void notify_both(const Call& call);
   void forget(const std::optional<End>& end);
-  void send(const Address& to, std::vector<std::byte> bytes);
+  void send(const Address& to, std::vector<std::byte> bytes, Ecn ecn = Ecn::kNotEct);
 
   static constexpr size_t kOutMax = 1024;
 

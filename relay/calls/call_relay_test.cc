@@ -100,6 +100,18 @@ TEST(CallRelay, ForwardsUnchangedBetweenTwoEnds) {
   EXPECT_EQ(bench.relay.stats().bytes, 200U);
 }
 
+TEST(CallRelay, ForwardsWhatQueuesSay) {
+  Bench bench;
+  bench.put(kLeft, Role::kListener, 1);
+  bench.put(kRight, Role::kJoiner, 1, 2);
+  for (const Ecn ecn : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
+    ASSERT_TRUE(bench.relay.handle_datagram(bench.now, kLeft, kRecord, ecn));
+    const auto sent = bench.drain();
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(sent.front().ecn, ecn);
+  }
+}
+
 TEST(CallRelay, OtherDatagramsAreLeftToTheRooms) {
   Bench bench;
   EXPECT_FALSE(bench.relay.handle_datagram(bench.now, kOther, kRecord));

@@ -50,6 +50,7 @@ class WatchedMachine : public Machine {
     wait_.add(std::max(clock_.now() - now, Duration{}));
     relay_.handle_datagram(now, from, bytes);
   }
+  void handle_ecn(Ecn ecn) override { relay_.handle_ecn(ecn); }
   void handle_timeout(TimePoint now) override { relay_.handle_timeout(now); }
   std::optional<Transmit> poll_transmit(TimePoint now) override {
     return relay_.poll_transmit(now);

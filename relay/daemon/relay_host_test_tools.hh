@@ -19,9 +19,10 @@ struct RelayHost final : Machine {
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override {
-    waiting.push_back({now, from, {bytes.begin(), bytes.end()}});
+    waiting.push_back({now, from, {bytes.begin(), bytes.end()}, ecn});
     hand_over(now);
   }
+  void handle_ecn(Ecn next) override { ecn = next; }
   void handle_timeout(TimePoint now) override {
     hand_over(now);
     if (waiting.empty() && relay.poll_timeout() <= now) {
@@ -46,6 +47,7 @@ struct RelayHost final : Machine {
   void hand_over(TimePoint now) {
     if (!waiting.empty() && waiting.front().at + gather <= now) {
       for (const Received& received : std::exchange(waiting, {})) {
+        relay.handle_ecn(received.ecn);
         relay.handle_datagram(std::max(received.at, changed), received.from, received.bytes);
       }
     }
@@ -55,9 +57,11 @@ struct RelayHost final : Machine {
     TimePoint at{};
     Address from;
     std::vector<std::byte> bytes;
+    Ecn ecn = Ecn::kNotEct;
   };
   RelayMachine relay;
   Duration gather{};
+  Ecn ecn = Ecn::kNotEct;         // of the datagram that comes next
   TimePoint changed = kTimeZero;  // by the test
   std::vector<Received> waiting;
 };

@@ -189,7 +189,7 @@ void RelayMachine::drain_members(TimePoint now, Duration again_in) {
 
 void RelayMachine::handle_datagram(TimePoint now, const Address& from,
                                    std::span<const std::byte> bytes) {
-  if (calls_.handle_datagram(now, from, bytes)) {
+  if (calls_.handle_datagram(now, from, bytes, ecn_)) {
     return;
   }
   listener_.handle_datagram(now, from, bytes);
@@ -237,7 +237,7 @@ void RelayMachine::drain(TimePoint now) {
 
 void RelayMachine::take_opened(TimePoint now) {
   while (auto datagram = listener_.poll_datagram()) {
-    opened_.push_back({now, *std::move(datagram)});
+    opened_.push_back({now, *std::move(datagram), ecn_});
   }
 }
 
@@ -247,7 +247,8 @@ void RelayMachine::handle_opened(TimePoint now) {
   while (auto opened = take_front(opened_)) {
     if (const Place* const place = find_place(opened->datagram.peer)) {
       const size_t slot = place->slot;
-      if (!slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes)) {
+      if (!slots_[slot]->room.handle_datagram(opened->at, place->number, opened->datagram.bytes,
+                                              opened->ecn)) {
         listener_.ignore(opened->datagram.peer, now + kFloodIgnored);
       }
       settle(now, slot);
@@ -393,7 +394,7 @@ void RelayMachine::take_turn(TimePoint now) {
       return;
     }
     if (const Seat* const seat = live.find(datagram->to)) {
-      flight_.push_back({seat->peer, std::move(datagram->bytes)});
+      flight_.push_back({{seat->peer, std::move(datagram->bytes)}, datagram->ecn});
     }
   }
   settle(now, slot);
@@ -421,7 +422,8 @@ std::optional<Transmit> RelayMachine::poll_transmit(TimePoint now) {
       return transmit;
     }
     if (auto next = take_front(flight_)) {
-      if (auto sealed = listener_.seal(now, next->peer, std::move(next->bytes))) {
+      if (auto sealed = listener_.seal(now, next->datagram.peer, std::move(next->datagram.bytes))) {
+        sealed->ecn = next->ecn;
         return sealed;
       }
     } else if (turns_.empty()) {

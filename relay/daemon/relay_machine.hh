@@ -99,6 +99,7 @@ class RelayMachine : public Machine {
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
+  void handle_ecn(Ecn ecn) override { ecn_ = ecn; }
   void handle_timeout(TimePoint now) override;
   /// Work from poll_work that has been run.
   void handle_work(TimePoint now, secure::HandshakeWork work);
@@ -205,10 +206,15 @@ class RelayMachine : public Machine {
   struct Opened {
     TimePoint at{};
     secure::PeerDatagram datagram;
+    Ecn ecn = Ecn::kNotEct;
   };
-  Fifo<Opened> opened_;  // at most kOpenedMax
-  Fifo<secure::PeerDatagram>
-      flight_;                 // from rooms, to be encrypted; at most kFlightMax plus one turn
+  struct Outgoing {
+    secure::PeerDatagram datagram;
+    Ecn ecn = Ecn::kNotEct;
+  };
+  Ecn ecn_ = Ecn::kNotEct;     // of the datagram that comes next
+  Fifo<Opened> opened_;        // at most kOpenedMax
+  Fifo<Outgoing> flight_;      // from rooms, to be encrypted; at most kFlightMax plus one turn
   std::vector<Place> places_;  // indexed by PeerId::slot()
   size_t members_ = 0;
   std::deque<RelayEvent> events_;

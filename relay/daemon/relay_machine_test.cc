@@ -92,6 +92,28 @@ TEST(RelayMachine, MembersSeeOnlyTheirRoom) {
   EXPECT_GT(world.relay.room_stats().sounds_out, 2 * 4 * 40U);
 }
 
+TEST(RelayMachine, LegsAskForMarksAndReportThem) {
+  SimulatedRelay world;
+  ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));
+  world.call(access_of(1), true);
+  world.call(access_of(1));
+  int asked = 0;
+  int silent = 0;
+  world.host.gather = 5ms;  // each datagram keeps its own field
+  world.run_for(1s);
+  world.on_sent = [&](const sim::Datagram& datagram) {
+    ++(datagram.ecn == Ecn::kEct1 ? asked : silent);
+  };
+  world.run_for(1s);
+  EXPECT_GT(asked, 100);
+  EXPECT_EQ(silent, 0) << "the members have confirmed it";
+  for (const auto& caller : world.callers) {
+    ASSERT_TRUE(caller->member());
+    EXPECT_EQ(caller->member()->endpoint().ecn(kTimeZero + 1h), Ecn::kEct1)
+        << "the relay has confirmed it";
+  }
+}
+
 TEST(RelayMachine, PeerWithoutARoomsKeyIsRejected) {
   SimulatedRelay world;
   ASSERT_TRUE(world.relay.open({.name = "kitchen", .access = access_of(1)}));

@@ -260,7 +260,7 @@ void Room::remove(Member& member) {
 }
 
 bool Room::handle_datagram(TimePoint now, room::MemberNumber number,
-                           std::span<const std::byte> datagram) {
+                           std::span<const std::byte> datagram, Ecn ecn) {
   check(now >= last_now_, "Room: time went back");
   last_now_ = now;
   ++stats_.datagrams_in;
@@ -274,7 +274,7 @@ bool Room::handle_datagram(TimePoint now, room::MemberNumber number,
     ++stats_.datagrams_over_limit;
     return within;
   }
-  if (!member->leg.endpoint().handle_datagram(now, datagram)) {
+  if (!member->leg.endpoint().handle_datagram(now, datagram, ecn)) {
     ++stats_.datagrams_malformed;
     return true;
   }
@@ -415,7 +415,7 @@ std::optional<LegTransmit> Room::poll_transmit(TimePoint now) {
     if (auto bytes = leg.endpoint().poll_transmit(now)) {
       ++stats_.datagrams_out;
       stats_.bytes_out += bytes->size();
-      return LegTransmit{member.number(), *std::move(bytes)};
+      return LegTransmit{member.number(), *std::move(bytes), leg.endpoint().ecn(now)};
     }
     timeouts_.at(slot) = std::min(leg.endpoint().poll_timeout(), leg.outbox().poll_timeout());
     dirty_ &= ~bit(slot);

@@ -21,6 +21,7 @@ namespace cress::relay {
 struct LegTransmit {
   room::MemberNumber to = room::kNobody;
   std::vector<std::byte> bytes;
+  Ecn ecn = Ecn::kNotEct;  ///< for its IP packet
 };
 
 /// A leg that has ended: the owner of its session may close that.
@@ -71,7 +72,7 @@ class Room {
   /// A datagram of an unknown member is counted and dropped. False: the member sends more datagrams
   /// than it may, and this one was not read.
   bool handle_datagram(TimePoint now, room::MemberNumber number,
-                       std::span<const std::byte> datagram);
+                       std::span<const std::byte> datagram, Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   std::optional<LegTransmit> poll_transmit(TimePoint now);
   std::optional<Departure> poll_departure();

@@ -43,7 +43,7 @@ void LoadMember::drain(TimePoint now) {
   }
   while (const auto datagram = connection_.poll_datagram()) {
     if (is_in()) {
-      member_->handle_datagram(now, *datagram);
+      member_->handle_datagram(now, *datagram, ecn_);
     }
   }
 }
@@ -51,6 +51,7 @@ void LoadMember::drain(TimePoint now) {
 std::optional<Transmit> LoadMember::poll_transmit(TimePoint now) {
   for (;;) {
     if (auto transmit = connection_.poll_transmit(now)) {
+      transmit->ecn = is_in() ? member_->endpoint().ecn(now) : Ecn::kNotEct;
       return transmit;
     }
     auto plain = is_in() ? member_->poll_transmit(now) : std::nullopt;

@@ -29,6 +29,7 @@ class LoadMember : public Machine {
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
+  void handle_ecn(Ecn ecn) override { ecn_ = ecn; }
   void handle_timeout(TimePoint now) override;
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
@@ -50,6 +51,7 @@ class LoadMember : public Machine {
   bool is_in() const { return member_ && !closed_; }
 
   LoadMemberOptions options_;
+  Ecn ecn_ = Ecn::kNotEct;  // of the datagram that comes next
   secure::Connection connection_;
   std::unique_ptr<ModelMember> member_;
   std::optional<secure::CloseReason> closed_;

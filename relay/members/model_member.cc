@@ -28,8 +28,8 @@ ModelMember::ModelMember(TimePoint now, ModelMemberOptions options, uint64_t see
   }
 }
 
-void ModelMember::handle_datagram(TimePoint now, std::span<const std::byte> datagram) {
-  (void)endpoint_.handle_datagram(now, datagram);
+void ModelMember::handle_datagram(TimePoint now, std::span<const std::byte> datagram, Ecn ecn) {
+  (void)endpoint_.handle_datagram(now, datagram, ecn);
   drain(now);
 }
 

@@ -55,7 +55,7 @@ class ModelMember {
  public:
   ModelMember(TimePoint now, ModelMemberOptions options, uint64_t seed);
 
-  void handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  void handle_datagram(TimePoint now, std::span<const std::byte> datagram, Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now) {
     return endpoint_.poll_transmit(now);

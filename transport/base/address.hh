@@ -51,7 +51,7 @@ struct Transmit {
   /// Size of the IP packet, charged on a simulated link, where it differs from the bytes plus UDP
   /// and IP headers. Real sockets ignore it.
   DataSize wire_size{};
-  /// What the IP header says. Real sockets ignore it so far.
+  /// What the IP header says.
   Ecn ecn = Ecn::kNotEct;
 };
 

@@ -42,8 +42,7 @@ class Machine {
   /// `now`: when it was received. `bytes`: valid during the call.
   virtual void handle_datagram(TimePoint now, const Address& from,
                                std::span<const std::byte> bytes) = 0;
-  /// The ECN field of the datagram that handle_datagram gets next; who does not see it never calls
-  /// this, and the field is then kNotEct.
+  /// The ECN field of the datagram that handle_datagram gets next. Without a call it is kNotEct.
   virtual void handle_ecn(Ecn /*ecn*/) {}
   virtual void handle_timeout(TimePoint now) = 0;
   /// Poll until empty after every change.

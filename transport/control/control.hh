@@ -28,12 +28,14 @@ struct ArrivedDatagram {
   bool asks_for_feedback = false;
   /// The sender's clock when the datagram left, if it was sent: low 16 bits of milliseconds.
   std::optional<uint16_t> sent_ms{};
+  bool marked = false;  ///< by a queue: congestion experienced (RFC 3168)
 };
 
 /// When a datagram arrived, by the receiver's clock.
 struct ArrivalStamp {
   uint64_t sequence = 0;
   TimePoint at{};
+  bool marked = false;
   friend bool operator==(const ArrivalStamp&, const ArrivalStamp&) = default;
 };
 
@@ -93,6 +95,9 @@ class Control {
   virtual TimePoint next_change(TimePoint now) const = 0;
   /// Others fill the bottleneck's queue: losses are to be expected, and known late.
   virtual bool is_shared(TimePoint /*now*/) const { return false; }
+  /// Whether it answers marks as a scalable sender does (RFC 9331 §4), so that its datagrams may
+  /// ask for them.
+  virtual bool answers_marks() const { return false; }
   /// How long after a datagram of `size` the next may leave; what must leave now does not wait.
   virtual Duration spacing(TimePoint /*now*/, DataSize /*size*/) const { return {}; }
   /// At the receiver: every datagram with a lower sequence has arrived or is lost, by the time

@@ -164,6 +164,7 @@ void Driver::handle_batch(const ReceiveBatch& batch) {
     advance(datagram.arrival);
     ++stats_.datagrams_received;
     is_undrained_ = true;
+    parts_.machine.handle_ecn(datagram.ecn);
     parts_.machine.handle_datagram(now_, datagram.from, datagram.bytes);
   }
 }

@@ -29,10 +29,11 @@ class SessionEnd final : public Machine {
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override {
     EXPECT_EQ(from, peer_);
-    EXPECT_TRUE(endpoint_.handle_datagram(now, bytes).has_value());
+    EXPECT_TRUE(endpoint_.handle_datagram(now, bytes, ecn_).has_value());
     take();
     fill(now);
   }
+  void handle_ecn(Ecn ecn) override { ecn_ = ecn; }
   void handle_timeout(TimePoint now) override {
     endpoint_.handle_timeout(now);
     fill(now);
@@ -42,7 +43,7 @@ class SessionEnd final : public Machine {
     if (!bytes) {
       return std::nullopt;
     }
-    return Transmit{peer_, *std::move(bytes)};
+    return Transmit{peer_, *std::move(bytes), {}, endpoint_.ecn(now)};
   }
   TimePoint poll_timeout() const override { return endpoint_.poll_timeout(); }
   bool drained(TimePoint) override {
@@ -77,6 +78,7 @@ class SessionEnd final : public Machine {
   Address peer_;
   bool saturates_;
   session::Endpoint endpoint_;
+  Ecn ecn_ = Ecn::kNotEct;
   DataSize received_;
   std::array<int64_t, 3> outcomes_{};
 };
@@ -127,6 +129,10 @@ TEST_P(SessionOver, ASaturatingSessionFillsItsWindowOverRealSocketsInRealTime) {
                 left_driver.stats().send_no_buffer,
             left.endpoint().stats().datagrams_sent);
   EXPECT_EQ(right_driver.stats().send_unroutable, 0U);
+  for (const SessionEnd* one : {&left, &right}) {
+    EXPECT_EQ(one->endpoint().ecn(clock.now() + 1h), Ecn::kEct1)
+        << "loopback keeps the field, and the other end sees it";
+  }
   RecordProperty("received_bytes", std::to_string(right.received().bytes()));
   RecordProperty("dropped_by_kernel", std::to_string(right_socket.dropped_by_kernel()));
   RecordProperty("lost", std::to_string(lost));

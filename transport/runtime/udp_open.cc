@@ -97,9 +97,11 @@ OpenedUdp Opening::run() {
     set(IPPROTO_IPV6, IPV6_V6ONLY, 0, "allow IPv4 on");
     set(IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE, "forbid fragments of");
     set(IPPROTO_IPV6, IPV6_RECVERR, 1, "ask path errors of");
+    set(IPPROTO_IPV6, IPV6_RECVTCLASS, 1, "ask marks of");
   }
   set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE, "forbid fragments of");
   set(IPPROTO_IP, IP_RECVERR, 1, "ask path errors of");
+  set(IPPROTO_IP, IP_RECVTOS, 1, "ask marks of");
   if (opened_.tells_asked) {
     // A dual-stack socket tells IPv4 destinations in the same message, as mapped addresses.
     set(opened_.ipv4_only ? IPPROTO_IP : IPPROTO_IPV6,

@@ -24,12 +24,15 @@
 namespace cress::runtime {
 namespace {
 
-// A receive stamp, a destination address, the count of drops and the size of merged datagrams, with
-// room for one that we did not request.
+// A receive stamp, a destination address, the count of drops, the size of merged datagrams and the
+// traffic class (of IPv4 a byte, of IPv6 an int), with room for one that we did not request.
 constexpr size_t kReceiveControlSize =
     CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
-    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t)) + CMSG_SPACE(sizeof(int));
-constexpr size_t kSendControlSize = CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t));
+    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t)) + 2 * CMSG_SPACE(sizeof(int));
+constexpr size_t kSendControlSize =
+    CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t));
+// The two low bits of an IP header's traffic class (RFC 3168 §5).
+constexpr int kEcnBits = 3;
 // Limits of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit
 // an IP packet, and the kernel cuts no more than 64.
 constexpr size_t kSegmentedBytesMax = 60'000;
@@ -109,16 +112,20 @@ class UdpSocket::Impl {
     std::optional<Duration> stamp;
     std::optional<Ip> asked;
     size_t merged_size = 0;  // of each except the last; 0: not merged
+    Ecn ecn = Ecn::kNotEct;  // the same of all that are merged
   };
 
   Impl(OpenedUdp opened, const MonotonicClock& clock, const UdpSocketOptions& options);
   Told read_control(const msghdr& header);
-  void take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes, bool is_cut);
+  void take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes, Ecn ecn,
+            bool is_cut);
   size_t run_length(std::span<const Transmit> datagrams) const;
   size_t prepare(std::span<const Transmit> datagrams);
   void send_prepared(size_t count, SendReport& report);
   void pin_source(const Address& to, SendSlot& slot, msghdr& header);
-  static void cut(size_t size, SendSlot& slot, msghdr& header);
+  static void mark(const Transmit& datagram, SendSlot& slot, msghdr& header);
+  template <class T>
+  static void append(int level, int type, const T& value, SendSlot& slot, msghdr& header);
   bool may_retry(msghdr& header, int error);
   size_t drain_errors();
 
@@ -203,6 +210,10 @@ UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
       std::memcpy(told.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
     } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_PKTINFO) {
       told.asked = from_ipv4(payload_of<in_pktinfo>(*message).ipi_spec_dst, 0).ip;
+    } else if (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_TCLASS) {
+      told.ecn = Ecn{narrow<uint8_t>(payload_of<int>(*message) & kEcnBits)};
+    } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_TOS) {
+      told.ecn = Ecn{narrow<uint8_t>(payload_of<uint8_t>(*message) & kEcnBits)};
     } else if (message->cmsg_level == SOL_UDP && message->cmsg_type == UDP_GRO) {
       told.merged_size = narrow<size_t>(std::max(payload_of<int>(*message), 0));
     }
@@ -211,11 +222,12 @@ UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
 }
 
 void UdpSocket::Impl::take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes,
-                           bool is_cut) {
+                           Ecn ecn, bool is_cut) {
   const auto most = static_cast<size_t>(options_.datagram_max.bytes());
   received_.push_back({.from = from,
                        .arrival = arrival,
                        .bytes = bytes.first(std::min(bytes.size(), most)),
+                       .ecn = ecn,
                        .truncated = is_cut || bytes.size() > most});
 }
 
@@ -261,9 +273,9 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
                            std::min<size_t>(header.msg_len, slots_[i].part.iov_len)};
     for (; told.merged_size > 0 && bytes.size() > told.merged_size;
          bytes = bytes.subspan(told.merged_size)) {
-      take(*from, arrival, bytes.first(told.merged_size), false);
+      take(*from, arrival, bytes.first(told.merged_size), told.ecn, false);
     }
-    take(*from, arrival, bytes, is_cut);
+    take(*from, arrival, bytes, told.ecn, is_cut);
   }
   const bool more = static_cast<size_t>(count) == count_max;
   if (!more) {
@@ -272,38 +284,51 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
   return {.datagrams = received_, .more = more};
 }
 
+/// Adds a control message to `header`.
+template <class T>
+void UdpSocket::Impl::append(int level, int type, const T& value, SendSlot& slot, msghdr& header) {
+  header.msg_control = slot.control.data();
+  auto* message =
+      reinterpret_cast<cmsghdr*>(slot.control.data() + header.msg_controllen);  // NOLINT
+  *message = {.cmsg_len = CMSG_LEN(sizeof value), .cmsg_level = level, .cmsg_type = type};
+  std::memcpy(CMSG_DATA(message), &value, sizeof value);
+  header.msg_controllen += CMSG_SPACE(sizeof value);
+}
+
+void UdpSocket::Impl::mark(const Transmit& datagram, SendSlot& slot, msghdr& header) {
+  if (datagram.ecn != Ecn::kNotEct) {
+    const bool v4 = datagram.to.is_ipv4();
+    append(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS,
+           static_cast<int>(datagram.ecn), slot, header);
+  }
+}
+
 void UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& header) {
   const Ip* const asked = asked_.find(to);
   if (asked == nullptr) {
     return;
   }
   const Ip& own = *asked;
-  const auto write = [&](int level, int type, const auto& info) {
-    header.msg_control = slot.control.data();
-    header.msg_controllen = CMSG_SPACE(sizeof info);
-    cmsghdr* message = CMSG_FIRSTHDR(&header);
-    *message = {.cmsg_len = CMSG_LEN(sizeof info), .cmsg_level = level, .cmsg_type = type};
-    std::memcpy(CMSG_DATA(message), &info, sizeof info);
-  };
   if (ipv4_only_) {
     in_pktinfo info{};
     std::memcpy(&info.ipi_spec_dst, &own[12], sizeof info.ipi_spec_dst);
-    write(IPPROTO_IP, IP_PKTINFO, info);
+    append(IPPROTO_IP, IP_PKTINFO, info, slot, header);
   } else {
     in6_pktinfo info{};
     std::memcpy(&info.ipi6_addr, own.data(), sizeof info.ipi6_addr);
     info.ipi6_ifindex = to.scope;
-    write(IPPROTO_IPV6, IPV6_PKTINFO, info);
+    append(IPPROTO_IPV6, IPV6_PKTINFO, info, slot, header);
   }
 }
 
-/// How many of the first form one message for the kernel: to one address, of one size, except the
-/// last, which may be smaller.
+/// How many of the first form one message for the kernel: to one address, with one mark, of one
+/// size, except the last, which may be smaller.
 size_t UdpSocket::Impl::run_length(std::span<const Transmit> datagrams) const {
   const Transmit& first = datagrams.front();
   size_t bytes = first.bytes.size();
   size_t length = 1;
   while (may_cut_ && length < datagrams.size() && datagrams[length].to == first.to &&
+         datagrams[length].ecn == first.ecn &&
          datagrams[length - 1].bytes.size() == first.bytes.size() &&
          !datagrams[length].bytes.empty() && datagrams[length].bytes.size() <= first.bytes.size()) {
     bytes += datagrams[length].bytes.size();
@@ -313,17 +338,6 @@ size_t UdpSocket::Impl::run_length(std::span<const Transmit> datagrams) const {
     ++length;
   }
   return length;
-}
-
-void UdpSocket::Impl::cut(size_t size, SendSlot& slot, msghdr& header) {
-  const auto segment = narrow<uint16_t>(size);
-  header.msg_control = slot.control.data();
-  auto* message =
-      reinterpret_cast<cmsghdr*>(slot.control.data() + header.msg_controllen);  // NOLINT
-  *message = {
-      .cmsg_len = CMSG_LEN(sizeof segment), .cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT};
-  std::memcpy(CMSG_DATA(message), &segment, sizeof segment);
-  header.msg_controllen += CMSG_SPACE(sizeof segment);
 }
 
 /// Fills headers for the front of `datagrams`, up to the first that this socket cannot address;
@@ -354,8 +368,9 @@ size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
               .msg_controllen = 0,
               .msg_flags = 0};
     pin_source(datagram.to, slot, header);
+    mark(datagram, slot, header);
     if (slot.datagrams > 1) {
-      cut(datagram.bytes.size(), slot, header);
+      append(SOL_UDP, UDP_SEGMENT, narrow<uint16_t>(datagram.bytes.size()), slot, header);
     }
     i += slot.datagrams;
   }

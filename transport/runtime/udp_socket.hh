@@ -54,6 +54,7 @@ struct ReceivedDatagram {
   TimePoint arrival{};
   /// In the socket's buffers: valid until the next receive_batch.
   std::span<const std::byte> bytes;
+  Ecn ecn = Ecn::kNotEct;  ///< of the IP packet
   bool truncated = false;  ///< it was longer than `datagram_max`
 };
 

@@ -32,6 +32,7 @@ struct Copy {
   TimePoint arrival{};
   std::string text;
   bool truncated = false;
+  Ecn ecn = Ecn::kNotEct;
 };
 
 /// What has arrived, waiting up to ten seconds for `count` datagrams.
@@ -46,7 +47,7 @@ std::vector<Copy> receive(UdpSocket& socket, size_t count, size_t batch_max = kB
     const ReceiveBatch batch = socket.receive_batch(batch_max);
     EXPECT_LE(batch.datagrams.size(), batch_max * merged_max);
     for (const ReceivedDatagram& datagram : batch.datagrams) {
-      Copy copy{datagram.from, datagram.arrival, {}, datagram.truncated};
+      Copy copy{datagram.from, datagram.arrival, {}, datagram.truncated, datagram.ecn};
       copy.text.resize(datagram.bytes.size());
       std::memcpy(copy.text.data(), datagram.bytes.data(), datagram.bytes.size());
       copies.push_back(copy);
@@ -224,6 +225,52 @@ TEST_P(UdpSocketOver, MergedDatagramsArriveAsTheyWereSent) {
         << i;
     EXPECT_EQ(received[i].truncated, sent.size() > 1200) << i;
     EXPECT_TRUE(i == 0 || received[i].arrival >= received[i - 1].arrival) << i;
+  }
+}
+
+TEST_P(UdpSocketOver, TheEcnFieldArrivesWithEachDatagram) {
+  UdpSocket left = bound();
+  for (const bool merges : {false, true}) {
+    UdpSocket right = bound({.takes_merged = merges});
+    const std::vector<Ecn> fields{Ecn::kEct1, Ecn::kEct1, Ecn::kNotEct, Ecn::kCe,
+                                  Ecn::kCe,   Ecn::kEct0, Ecn::kNotEct};
+    std::vector<Transmit> datagrams;
+    for (const Ecn ecn : fields) {
+      datagrams.push_back({.to = right.local_address(),
+                           .bytes = std::vector<std::byte>(500),
+                           .wire_size = {},
+                           .ecn = ecn});
+    }
+    EXPECT_EQ(left.send_batch(datagrams).sent, fields.size());
+    std::vector<Ecn> arrived;
+    for (const Copy& copy : receive(right, fields.size(), kBatchMax, 64)) {
+      arrived.push_back(copy.ecn);
+    }
+    EXPECT_EQ(arrived, fields);
+  }
+}
+
+// An answer has the address that was asked in its control messages, and the mark after it.
+TEST(UdpSocket, MarksLeaveWithAnswersOfBothFamilies) {
+  const MonotonicClock clock;
+  UdpSocket both{clock};
+  for (const char* loopback : {"127.0.0.1:0", "[::1]:0"}) {
+    if (loopback[0] == '[' && !has_ipv6()) {
+      continue;
+    }
+    UdpSocket one{clock, {.bind = address(loopback)}};
+    Address to = address(loopback);
+    to.port = both.local_address().port;
+    one.send_batch(std::vector<Transmit>{{to, bytes_of("ask"), {}, Ecn::kCe}});
+    const auto asked = receive(both, 1);
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_EQ(asked[0].ecn, Ecn::kCe);
+    const Transmit answer{asked[0].from, bytes_of("answer"), {}, Ecn::kEct1};
+    EXPECT_EQ(both.send_batch(std::vector<Transmit>{answer, answer}).sent, 2U);
+    for (const Copy& copy : receive(one, 2)) {
+      EXPECT_EQ(copy.from, to);
+      EXPECT_EQ(copy.ecn, Ecn::kEct1);
+    }
   }
 }
 

@@ -14,6 +14,10 @@ constexpr DataSize kForecastReserve{52};
 // Losses are reported repeatedly for this long, in case the forecasts that report them are lost
 // themselves.
 constexpr Duration kLossReportInterval = 1s;
+// An end that nobody tells that its marks are read stops asking for them.
+constexpr Duration kEcnTest = 500ms;
+// Feedback may be lost: that the field arrives is said this many times.
+constexpr int kEcnTimesTold = 20;
 // mosh's smoothing of the round-trip time (RFC 6298 §2).
 constexpr int kRttGain = 8;
 
@@ -159,6 +163,7 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
     recent_.pop_front();
   }
   recent_.emplace_back(now, next_sequence_);
+  first_sent_ = first_sent_.value_or(now);
   wire::Header header;
   if (!more_follow) {
     const Duration silence = control_->heartbeat_interval(now, options_.heartbeat_interval);
@@ -181,6 +186,13 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
   return header;
 }
 
+Ecn Endpoint::ecn(TimePoint now) const {
+  const bool tests = now - first_sent_.value_or(now) < kEcnTest;
+  return control_->answers_marks() && (ecn_confirmed_ || tests) ? Ecn::kEct1 : Ecn::kNotEct;
+}
+
+bool Endpoint::tell_ecn() { return ecn_told_ && (*ecn_told_)++ < kEcnTimesTold; }
+
 wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& feedback) {
   history_.decide_before(now, control_->decided_before(now));
   history_.forget_decided_before(now - kLossReportInterval);
@@ -190,10 +202,11 @@ wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& f
                             .arrivals = {},
                             .decided_before = history_.decided_before(),
                             .lost_complete_from = history_.lost_complete_from(),
-                            .lost = {}};
+                            .lost = {},
+                            .sees_ecn = tell_ecn()};
   frame.arrivals.reserve(feedback.arrivals.size());
   for (const control::ArrivalStamp& stamp : feedback.arrivals) {
-    frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at)});
+    frame.arrivals.push_back({stamp.sequence, to_wire(stamp.at), stamp.marked});
   }
   for (const control::SequenceRange& range : history_.lost()) {
     if (range.from >= frame.lost_complete_from) {
@@ -204,7 +217,8 @@ wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& f
 }
 
 Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
-                                                        std::span<const std::byte> datagram) {
+                                                        std::span<const std::byte> datagram,
+                                                        Ecn ecn) {
   check(now >= last_now_, "Endpoint: time went back");
   last_now_ = now;
   window_.reset();
@@ -225,7 +239,11 @@ Result<Unit, wire::WireError> Endpoint::handle_datagram(TimePoint now,
                                  .asks_for_feedback = !parsed->messages.empty(),
                                  .sent_ms = header.timestamp_ms != wire::kNoTimestamp
                                                 ? std::optional{header.timestamp_ms}
-                                                : std::nullopt});
+                                                : std::nullopt,
+                                 .marked = ecn == Ecn::kCe});
+  if (ecn == Ecn::kEct1 || ecn == Ecn::kCe) {
+    ecn_told_ = ecn_told_.value_or(0);
+  }
   stats_.datagrams_late += arrival == control::DeliveryHistory::Arrival::kLate ? 1 : 0;
   if (arrival == control::DeliveryHistory::Arrival::kDuplicate) {
     ++stats_.datagrams_duplicate;
@@ -268,7 +286,9 @@ void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecas
       .made_at = from_wire(forecast.time_100us), .counts = forecast.counts, .arrivals = {}};
   feedback.arrivals.reserve(forecast.arrivals.size());
   for (const wire::ArrivalStamp& stamp : forecast.arrivals) {
-    feedback.arrivals.push_back({stamp.sequence, from_wire(stamp.time_100us)});
+    feedback.arrivals.push_back({stamp.sequence, from_wire(stamp.time_100us), stamp.marked});
+    // A path that marks everything says nothing with it.
+    ecn_confirmed_ = ecn_confirmed_ || (forecast.sees_ecn && !stamp.marked);
   }
   control_->handle_feedback(now, feedback, next_sequence_, forecast.received_or_lost);
   decide_sent(forecast);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/base/ecn.hh"
 #include "transport/base/fifo.hh"
 #include "transport/base/result.hh"
 #include "transport/base/spare_buffers.hh"
@@ -85,12 +86,18 @@ class Endpoint {
   MessageId send_copy(TimePoint now, FlowId flow, std::span<const std::byte> bytes,
                       Leave leave = Leave::kWithinWindow);
 
-  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram);
+  /// `ecn`: of the IP packet that it came in.
+  Result<Unit, wire::WireError> handle_datagram(TimePoint now, std::span<const std::byte> datagram,
+                                                Ecn ecn = Ecn::kNotEct);
   void handle_timeout(TimePoint now);
   std::optional<std::vector<std::byte>> poll_transmit(TimePoint now);
   /// Whether poll_transmit has something now: messages sent before it is polled may share the
   /// datagram.
   bool has_transmit(TimePoint now);
+  /// For the IP packets of what poll_transmit gives now. Queues may mark them if the control
+  /// answers marks and the path keeps the field: at first for half a second, then only if the peer
+  /// has said so (as in RFC 9000 §13.4.2).
+  Ecn ecn(TimePoint now) const;
   std::optional<MessageReceived> poll_message();
   std::optional<MessageOutcome> poll_outcome();
   TimePoint poll_timeout() const;
@@ -126,6 +133,7 @@ class Endpoint {
   /// A forecast under Sprout; under Cress the same frame holds times of arrivals.
   void handle_forecast(TimePoint now, const wire::ForecastFrame& forecast);
   void decide_sent(const wire::ForecastFrame& forecast);
+  bool tell_ecn();
 
   EndpointOptions options_;
   std::unique_ptr<control::Control> control_;
@@ -146,6 +154,8 @@ class Endpoint {
   mutable std::optional<std::pair<TimePoint, DataSize>> window_;
   std::optional<TimePoint> fed_back_at_;  // or there was nothing to report
   uint64_t next_sequence_ = 0;
+  std::optional<TimePoint> first_sent_;
+  bool ecn_confirmed_ = false;
   Fifo<std::pair<TimePoint, uint64_t>> recent_;  // sent within the throwaway interval
   Fifo<SentMessage> undecided_;                  // at most kUndecidedMax
   static constexpr size_t kUndecidedMax = 1U << 16U;
@@ -153,6 +163,7 @@ class Endpoint {
   // Receiving.
   control::DeliveryHistory history_;
   uint64_t newest_sequence_ = 0;
+  std::optional<int> ecn_told_;  // how often, since a datagram came with the field
   std::optional<uint64_t> newest_forecast_time_100us_;
   std::optional<std::pair<TimePoint, uint16_t>> newest_timestamp_;
 };

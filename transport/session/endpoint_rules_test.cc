@@ -28,6 +28,7 @@ struct Script {
   TimePoint next_change = kNever;
   TimePoint feedback_due = kNever;
   std::optional<control::Feedback> feedback;
+  bool answers_marks = true;
 
   int windows_read = 0;
   std::vector<control::ArrivedDatagram> arrived;
@@ -78,6 +79,7 @@ class ScriptControl final : public control::Control {
   TimePoint next_change(TimePoint /*now*/) const override { return script_.next_change; }
   Duration spacing(TimePoint /*now*/, DataSize /*size*/) const override { return script_.spacing; }
   Duration reordering_max() const override { return script_.reordering_max; }
+  bool answers_marks() const override { return script_.answers_marks; }
 
  private:
   Script& script_;
@@ -152,14 +154,15 @@ class EndpointRules : public testing::Test {
   }
   void deliver(TimePoint now, uint64_t sequence,
                const std::optional<wire::ForecastFrame>& forecast = {},
-               const std::vector<FlowId>& flows = {}, wire::Header header = {}) {
+               const std::vector<FlowId>& flows = {}, wire::Header header = {},
+               Ecn ecn = Ecn::kNotEct) {
     wire::DatagramBuilder builder{DataSize{1200}};
     ASSERT_TRUE(!forecast || builder.add_forecast(*forecast));
     for (const FlowId flow : flows) {
       builder.add_message(flow, std::vector<std::byte>(10));
     }
     header.sequence = wire::WireSeq::wrap(sequence);
-    ASSERT_TRUE(endpoint_.handle_datagram(now, builder.finish(header)).has_value());
+    ASSERT_TRUE(endpoint_.handle_datagram(now, builder.finish(header), ecn).has_value());
   }
   Outcomes outcomes() {
     Outcomes all;
@@ -395,6 +398,96 @@ TEST_F(EndpointRules, ControlGetsTheArrivals) {
   EXPECT_TRUE(script_.arrived[0].asks_for_feedback);
   EXPECT_EQ(script_.arrived[1].sent_ms, std::nullopt);
   EXPECT_FALSE(script_.arrived[1].asks_for_feedback);
+}
+
+TEST_F(EndpointRules, ControlGetsTheMarksOfArrivals) {
+  deliver(kTimeZero, 0, {}, {}, {}, Ecn::kEct1);
+  deliver(kTimeZero, 100, {}, {}, {}, Ecn::kCe);
+  deliver(kTimeZero, 200);
+  ASSERT_EQ(script_.arrived.size(), 3U);
+  EXPECT_FALSE(script_.arrived[0].marked);
+  EXPECT_TRUE(script_.arrived[1].marked);
+  EXPECT_FALSE(script_.arrived[2].marked);
+}
+
+// A report of two arrivals, of which these are marked, by a peer that sees the field or not.
+wire::ForecastFrame report_of_marks(bool sees_ecn, bool first, bool second) {
+  wire::ForecastFrame report = news(10, 0);
+  report.arrivals = {{0, 5, first}, {154, 6, second}};
+  report.sees_ecn = sees_ecn;
+  return report;
+}
+
+TEST_F(EndpointRules, AsksForMarksHalfASecondUnlessThePeerSeesThem) {
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 1h), Ecn::kEct1) << "nothing has been sent";
+  send_one_by_one(2);
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 500ms - 1ns), Ecn::kEct1);
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 500ms), Ecn::kNotEct);
+  deliver(kTimeZero + 1s, 0, report_of_marks(false, false, false));
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 1s), Ecn::kNotEct);
+  deliver(kTimeZero + 1s, 100, report_of_marks(true, false, false));
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 1h), Ecn::kEct1) << "late is not too late";
+}
+
+TEST_F(EndpointRules, APathThatMarksEverythingConfirmsNothing) {
+  send_one_by_one(2);
+  deliver(kTimeZero, 0, report_of_marks(true, true, true));
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 500ms), Ecn::kNotEct);
+  deliver(kTimeZero + 1s, 100, report_of_marks(true, true, false));
+  EXPECT_EQ(endpoint_.ecn(kTimeZero + 1s), Ecn::kEct1);
+}
+
+TEST_F(EndpointRules, ControlGetsTheMarksOfAReport) {
+  send_one_by_one(2);
+  deliver(kTimeZero, 0, report_of_marks(true, false, true));
+  ASSERT_EQ(script_.fed.size(), 1U);
+  ASSERT_EQ(script_.fed[0].feedback.arrivals.size(), 2U);
+  EXPECT_FALSE(script_.fed[0].feedback.arrivals[0].marked);
+  EXPECT_TRUE(script_.fed[0].feedback.arrivals[1].marked);
+}
+
+TEST_F(EndpointRules, AControlThatDoesNotAnswerMarksAsksForNone) {
+  script_.answers_marks = false;
+  send_one_by_one(2);
+  deliver(kTimeZero, 0, report_of_marks(true, false, false));
+  EXPECT_EQ(endpoint_.ecn(kTimeZero), Ecn::kNotEct);
+}
+
+TEST_F(EndpointRules, TwentyReportsSayThatTheFieldArrives) {
+  for (const Ecn first : {Ecn::kEct1, Ecn::kCe}) {
+    Script script;
+    script.feedback = control::Feedback{.made_at = kTimeZero, .counts = {}, .arrivals = {}};
+    Endpoint endpoint{kTimeZero, {}, std::make_unique<ScriptControl>(script)};
+    uint64_t sequence = 0;
+    TimePoint now = kTimeZero;
+    const auto says = [&](Ecn ecn) {
+      now += 1s;
+      wire::Header header;
+      header.sequence = wire::WireSeq::wrap(sequence += 100);
+      EXPECT_TRUE(
+          endpoint.handle_datagram(now, wire::DatagramBuilder{DataSize{1200}}.finish(header), ecn));
+      const auto bytes = endpoint.poll_transmit(now);
+      return bytes && wire::parse_datagram(*bytes)->forecast->sees_ecn;
+    };
+    for (const Ecn none : {Ecn::kNotEct, Ecn::kEct0}) {
+      EXPECT_FALSE(says(none));
+    }
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(says(i == 0 ? first : Ecn::kNotEct)) << i;
+    }
+    EXPECT_FALSE(says(Ecn::kEct1)) << "once more would say nothing new";
+  }
+}
+
+TEST_F(EndpointRules, ReportsSayWhichArrivalsWereMarked) {
+  script_.feedback =
+      control::Feedback{.made_at = kTimeZero + 1s,
+                        .counts = {},
+                        .arrivals = {{1, kTimeZero + 1s, true}, {2, kTimeZero + 1s, false}}};
+  const auto left = transmit(kTimeZero + 1s);
+  ASSERT_TRUE(left && left->forecast && left->forecast->arrivals.size() == 2);
+  EXPECT_TRUE(left->forecast->arrivals[0].marked);
+  EXPECT_FALSE(left->forecast->arrivals[1].marked);
 }
 
 TEST_F(EndpointRules, SequenceGrowsByPayloadAndFifty) {

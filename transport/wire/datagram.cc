@@ -51,7 +51,21 @@ std::optional<std::vector<LostRange>> parse_lost(const proto::DeliveryForecast& 
   return ranges;
 }
 
-/// The arrivals, ascending; nullopt if one is below 0 or after the report.
+/// Sets `marked` in `arrivals`, which are the newest first; false if a place does not exist or
+/// comes twice.
+bool parse_marked(const proto::DeliveryForecast& message, std::vector<ArrivalStamp>& arrivals) {
+  size_t next = 0;
+  for (const uint32_t down : message.marked()) {
+    if (down >= arrivals.size() - next) {
+      return false;
+    }
+    arrivals[next + down].marked = true;
+    next += down + 1;
+  }
+  return true;
+}
+
+/// The arrivals, ascending; nullopt if one is below 0 or after the report, or a mark is of none.
 std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryForecast& message) {
   if (message.arrivals_size() % 2 != 0 ||
       message.arrivals_size() > static_cast<int>(2 * kArrivalsMax)) {
@@ -67,7 +81,10 @@ std::optional<std::vector<ArrivalStamp>> parse_arrivals(const proto::DeliveryFor
       return std::nullopt;
     }
     above -= down;
-    arrivals.push_back({above, message.time_100us() - age_100us});
+    arrivals.push_back({.sequence = above, .time_100us = message.time_100us() - age_100us});
+  }
+  if (!parse_marked(message, arrivals)) {
+    return std::nullopt;
   }
   std::reverse(arrivals.begin(), arrivals.end());
   return arrivals;
@@ -92,7 +109,8 @@ std::optional<ForecastFrame> parse_forecast(std::span<const std::byte> body) {
                       .arrivals = {},
                       .decided_before = message.received_or_lost() - message.decided_lag(),
                       .lost_complete_from = 0,
-                      .lost = {}};
+                      .lost = {},
+                      .sees_ecn = message.sees_ecn()};
   if (message.complete_lag() > frame.decided_before) {
     return std::nullopt;
   }
@@ -130,13 +148,19 @@ std::string encode_forecast(const ForecastFrame& forecast) {
   message.mutable_arrivals()->Reserve(static_cast<int>(2 * forecast.arrivals.size()));
   above = forecast.arrivals.empty() ? 0 : forecast.arrivals.back().sequence;
   message.set_newest_arrival(above);
+  uint32_t unmarked = 0;  // since the last that is marked
   for (auto stamp = forecast.arrivals.rbegin(); stamp != forecast.arrivals.rend(); ++stamp) {
     check(stamp->sequence <= above && stamp->time_100us <= forecast.time_100us,
           "encode_forecast: arrivals out of order");
     message.add_arrivals(above - stamp->sequence);
     message.add_arrivals(forecast.time_100us - stamp->time_100us);
     above = stamp->sequence;
+    if (stamp->marked) {
+      message.add_marked(unmarked);
+    }
+    unmarked = stamp->marked ? 0 : unmarked + 1;
   }
+  message.set_sees_ecn(forecast.sees_ecn);
   return message.SerializeAsString();
 }
 

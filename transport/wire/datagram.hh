@@ -83,6 +83,7 @@ struct LostRange {
 struct ArrivalStamp {
   uint64_t sequence = 0;  ///< of the peer's byte sequence, before the datagram
   uint64_t time_100us = 0;
+  bool marked = false;  ///< by a queue: congestion experienced (RFC 3168)
   friend bool operator==(ArrivalStamp, ArrivalStamp) = default;
 };
 
@@ -98,6 +99,9 @@ struct ForecastFrame {
   uint64_t lost_complete_from = 0;     ///< <= decided_before
   std::vector<LostRange>
       lost;  ///< ascending, disjoint and not adjacent, within [lost_complete_from, decided_before)
+  /// Datagrams came in IP packets that said ECT(1) or CE: the path keeps the field and this end
+  /// reads it.
+  bool sees_ecn = false;
   friend bool operator==(const ForecastFrame&, const ForecastFrame&) = default;
 };
 

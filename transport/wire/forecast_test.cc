@@ -157,6 +157,36 @@ TEST(WireForecast, ArrivalStaysWithinSequenceAndTime) {
   EXPECT_FALSE(accepts(with_arrivals({{0, 91}})));
 }
 
+TEST(WireForecast, MarksAreThoseOfTheirArrivals) {
+  Message message = with_arrivals({{0, 5}, {100, 90}, {1, 0}});
+  message.add_marked(0);
+  message.add_marked(1);
+  message.set_sees_ecn(true);
+  const auto forecast = parsed(message);
+  ASSERT_TRUE(forecast);
+  EXPECT_EQ(forecast->arrivals,
+            (std::vector<ArrivalStamp>{{399, 90, true}, {400, 0}, {500, 85, true}}));
+  EXPECT_TRUE(forecast->sees_ecn);
+  DatagramBuilder builder{DataSize{1200}};
+  ASSERT_TRUE(builder.add_forecast(*forecast));
+  EXPECT_EQ(parse_datagram(builder.finish({}))->forecast, forecast);
+}
+
+TEST(WireForecast, AMarkOfNoArrivalIsRefused) {
+  const auto accepts_marks = [](const Pairs& arrivals, const std::vector<uint32_t>& marked) {
+    Message message = with_arrivals(arrivals);
+    message.mutable_marked()->Add(marked.begin(), marked.end());
+    return accepts(message);
+  };
+  EXPECT_TRUE(accepts_marks({{0, 5}, {1, 5}}, {1}));
+  EXPECT_FALSE(accepts_marks({{0, 5}, {1, 5}}, {2}));
+  EXPECT_TRUE(accepts_marks({{0, 5}, {1, 5}}, {0, 0}));
+  EXPECT_FALSE(accepts_marks({{0, 5}, {1, 5}}, {0, 1}));
+  EXPECT_FALSE(accepts_marks({{0, 5}, {1, 5}}, {0, 0, 0}));
+  EXPECT_FALSE(accepts_marks({{0, 5}, {1, 5}}, {UINT32_MAX}));
+  EXPECT_FALSE(accepts_marks({}, {0}));
+}
+
 TEST(WireForecast, ArrivalsAreBoundedAndComeInPairs) {
   Message message = with_arrivals(Pairs(kArrivalsMax, {1, 1}));
   ASSERT_TRUE(accepts(message));

@@ -33,7 +33,7 @@ TimePoint CressCall::next_capture() const {
 
 void CressCall::handle_datagram(TimePoint now, const Address& /*from*/,
                                 std::span<const std::byte> bytes) {
-  (void)call_.handle_datagram(now, bytes);  // the endpoint counts bad ones itself
+  (void)call_.handle_datagram(now, bytes, ecn_);  // the endpoint counts bad ones itself
 }
 
 void CressCall::handle_timeout(TimePoint now) {
@@ -54,7 +54,8 @@ std::optional<Transmit> CressCall::poll_transmit(TimePoint now) {
   const DataSize size{static_cast<int64_t>(bytes->size())};
   return Transmit{.to = {},
                   .bytes = *std::move(bytes),
-                  .wire_size = size + wire::kTagSize + sim::kUdpIpOverhead};
+                  .wire_size = size + wire::kTagSize + sim::kUdpIpOverhead,
+                  .ecn = call_.endpoint().ecn(now)};
 }
 
 TimePoint CressCall::poll_timeout() const {

@@ -19,6 +19,7 @@ class CressCall final : public CallHost {
 
   void handle_datagram(TimePoint now, const Address& from,
                        std::span<const std::byte> bytes) override;
+  void handle_ecn(Ecn ecn) override { ecn_ = ecn; }
   void handle_timeout(TimePoint now) override;
   std::optional<Transmit> poll_transmit(TimePoint now) override;
   TimePoint poll_timeout() const override;
@@ -35,6 +36,7 @@ class CressCall final : public CallHost {
   TimePoint start_;
   Microphone microphone_;
   app::Call call_;
+  Ecn ecn_ = Ecn::kNotEct;  // of the datagram that comes next
   uint64_t next_picture_ = 0;
   DataSize delivered_;
 };

@@ -28,6 +28,10 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 constexpr double kRateInSilence = 0.5;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
+// In a queue that marks, others share our place in it: leave room for them. Faster keeps a call of
+// gcc's next to it from its half, slower delays the picture (docs/results/conditions.md).
+constexpr double kPacingOfForecast = 0.8;
+constexpr DataRate kPacingLeast = DataRate::kilobits_per_second(300);
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // The usual rate forgets half of what it was in this much busy time.
 constexpr Duration kUsualHalfLife = 500ms;
@@ -45,7 +49,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
     --at;
   }
   if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
-    arrivals_.insert(at, {{datagram.sequence, now}, 0});
+    arrivals_.insert(at, {{datagram.sequence, now, datagram.marked}, 0});
     ++untold_;
   }
   if (arrivals_.size() > kArrivalsMax) {
@@ -111,10 +115,12 @@ Duration CressControl::pace(TimePoint now) const {
 
 void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
   history_.on_sent(now, sequence, payload);
-  queue_.on_sent(now, history_.outstanding().back().size);
+  const DataSize size = history_.outstanding().back().size;
+  queue_.on_sent(now, size);
+  marks_.on_sent(now, size);
   if (const auto base = history_.base_delay()) {
     backlog_ = drained(backlog_, now + *base);
-    backlog_.bytes += static_cast<double>(history_.outstanding().back().size.bytes());
+    backlog_.bytes += static_cast<double>(size.bytes());
   }
 }
 
@@ -136,12 +142,15 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
 
 void CressControl::watch_queue(TimePoint now) {
   const Duration jitter = history_.reordering().spread();
-  const Duration transit = history_.base_delay().value_or(Duration{}) + jitter;
-  for (const auto& [sent, at] : history_.arrived()) {
-    queue_.handle_arrival(now, sent.at + transit, at, sent.size, now - sent.at, jitter);
+  const Duration transit = history_.base_delay().value_or(Duration{});
+  bool is_congested = history_.lost() > 0;
+  for (const auto& [sent, at, marked] : history_.arrived()) {
+    const TimePoint expected = sent.at + transit;
+    queue_.handle_arrival(now, expected + jitter, at, sent.size, now - sent.at, jitter);
+    is_congested |= marks_.handle_arrival(now, expected, at, marked, now - sent.at, jitter);
   }
-  if (history_.lost() > 0) {
-    queue_.handle_lost(now);
+  if (is_congested) {
+    queue_.handle_congestion(now);
   }
   if (queue_.is_shared()) {
     history_.keep_base_delay(now);
@@ -228,7 +237,12 @@ DataSize CressControl::window(TimePoint now) const {
   if (is_shared(now)) {
     return queue_.window(now);
   }
-  const TimePoint reaches_link = now + *base;
+  const DataSize window = forecast_window(now, *base);
+  return marks_.is_shared() ? std::min(window, marks_.window(now)) : window;
+}
+
+DataSize CressControl::forecast_window(TimePoint now, Duration base) const {
+  const TimePoint reaches_link = now + base;
   const Backlog queue = drained(backlog_, reaches_link);
   const double before = queue.at == reaches_link ? queue.delivered : deliveries(reaches_link);
   const double room = deliveries(reaches_link + options_.delay_target) - before - queue.bytes;
@@ -259,7 +273,8 @@ std::optional<DataRate> CressControl::forecast_rate() const {
   if (!history_.base_delay()) {
     return std::nullopt;
   }
-  return DataRate::from(forecast_total(), options_.forecast_life);
+  const DataRate rate = DataRate::from(forecast_total(), options_.forecast_life);
+  return marks_.is_shared() ? std::min(rate, marks_.rate()) : rate;
 }
 
 std::optional<DataRate> CressControl::usual_rate() const {
@@ -286,10 +301,17 @@ Duration CressControl::patience(TimePoint now) const {
 }
 
 // A burst into a queue that is full is lost as a whole; spread out, it finds the places that free
-// up.
+// up. Into a queue that marks it brings marks, ours and those of others.
 Duration CressControl::spacing(TimePoint now, DataSize size) const {
-  return is_shared(now) ? (size + options_.datagram_overhead) / (queue_.rate() * kPacingGain)
-                        : Duration{};
+  const DataSize whole = size + options_.datagram_overhead;
+  if (is_shared(now)) {
+    return whole / (queue_.rate() * kPacingGain);
+  }
+  if (marks_.is_shared()) {
+    return whole / (marks_.rate() * kPacingGain);
+  }
+  const DataRate rate = forecast_rate().value_or(DataRate{}) * kPacingOfForecast;
+  return marks_.marks(now) ? whole / std::max(rate, kPacingLeast) : Duration{};
 }
 
 Duration CressControl::reordering_max() const {

@@ -4,6 +4,7 @@
 #include "transport/control/control.hh"
 #include "transport/control/cress/exposure_history.hh"
 #include "transport/control/cress/gamma_belief.hh"
+#include "transport/control/cress/marked_queue.hh"
 #include "transport/control/cress/shared_queue.hh"
 #include "transport/control/cress/transit_watch.hh"
 #include "transport/control/cress/way_back.hh"
@@ -93,6 +94,7 @@ class CressControl final : public Control {
   bool is_shared(TimePoint now) const override;
   Duration spacing(TimePoint now, DataSize size) const override;
   Duration reordering_max() const override;
+  bool answers_marks() const override { return true; }
   uint64_t decided_before(TimePoint now) const override { return overtaking_.decided_before(now); }
 
   const GammaBelief& belief() const { return belief_; }
@@ -125,6 +127,8 @@ class CressControl final : public Control {
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
+  /// What the forecast allows, whoever else fills the link.
+  DataSize forecast_window(TimePoint now, Duration base) const;
   /// Recomputes what depends on deliveries() after a new report.
   void look_ahead();
 
@@ -149,6 +153,7 @@ class CressControl final : public Control {
   WayBack way_back_;
   ExposureHistory history_;
   SharedQueue queue_;
+  MarkedQueue marks_;
   DataSize forecast_total_;
   Backlog backlog_;
 };

@@ -141,9 +141,9 @@ class CressSender {
     control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = arrivals}, 0, 0);
   }
   /// Of the next datagram alone.
-  void hear_of_one(TimePoint now, TimePoint arrived) {
-    control.handle_feedback(now, {.made_at = arrived, .counts = {}, .arrivals = {{told_, arrived}}},
-                            0, 0);
+  void hear_of_one(TimePoint now, TimePoint arrived, bool marked = false) {
+    control.handle_feedback(
+        now, {.made_at = arrived, .counts = {}, .arrivals = {{told_, arrived, marked}}}, 0, 0);
     told_ += 10'000;
   }
   void hear_of_nothing(TimePoint now, TimePoint made_at) {
@@ -455,6 +455,48 @@ TEST(CressSender, HeartbeatsOfAFlowAreAtLeast40MillisecondsApart) {
 
 // The tables of docs/results.md were measured with these; after a change they must be measured
 // again.
+/// A datagram of 1000 bytes each millisecond for two seconds; of those in the second one each
+/// `each`-th is marked. It arrives after 20 ms and `wait`.
+TimePoint run_with_marks(CressSender& sender, int each, Duration wait = {}) {
+  sender.begin();
+  TimePoint now = kBegin + 1s;
+  for (int i = 0; i < 2000; ++i, now += 1ms) {
+    sender.send(now);
+    sender.hear_of_one(now + 40ms, now + 20ms + wait, i >= 1000 && i % each == 0);
+  }
+  return now + 40ms;
+}
+
+TEST(CressSender, MarksOfOthersBoundWindowAndRate) {
+  CressSender free{fast_link()};
+  CressSender marked{fast_link()};
+  const TimePoint now = run_with_marks(free, 10'000);
+  run_with_marks(marked, 5);
+  EXPECT_LT(marked.control.window(now), DataSize{free.control.window(now).bytes() / 2});
+  EXPECT_LT(*marked.control.forecast_rate(), *free.control.forecast_rate() * 0.5);
+  EXPECT_FALSE(marked.control.is_shared(now)) << "the forecast goes on";
+  EXPECT_EQ(free.control.spacing(now, DataSize{1000}), Duration{});
+  EXPECT_EQ(marked.control.spacing(now, DataSize{1000}),
+            DataSize{1044} / (*marked.control.forecast_rate() * 1.5));
+}
+
+TEST(CressSender, OurOwnMarksSpreadOurBursts) {
+  CressSender sender{fast_link()};
+  const TimePoint now = run_with_marks(sender, 1, 2ms);
+  EXPECT_EQ(sender.control.spacing(now, DataSize{1000}),
+            DataSize{1044} / (*sender.control.forecast_rate() * 0.8));
+  EXPECT_EQ(sender.control.spacing(now + 1s, DataSize{1000}), Duration{}) << "a second ago";
+}
+
+TEST_F(CressReceiver, ReportsMarks) {
+  receiver_.handle_arrival(kBegin, {.sequence = 1, .payload = DataSize{100}, .marked = true});
+  receiver_.handle_arrival(kBegin, {.sequence = 2, .payload = DataSize{100}});
+  const auto feedback = receiver_.poll_feedback(kBegin);
+  ASSERT_TRUE(feedback && feedback->arrivals.size() == 2);
+  EXPECT_TRUE(feedback->arrivals[0].marked);
+  EXPECT_FALSE(feedback->arrivals[1].marked);
+}
+
 TEST(CressControl, SettingsAreThoseThatWereMeasured) {
   const CressControl::Options usual;
   EXPECT_EQ(usual.caution_normal, -0.674);

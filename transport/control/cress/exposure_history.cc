@@ -48,11 +48,11 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
     const bool is_open = !outstanding_.empty() && stamp.sequence >= outstanding_.front().sequence;
     const Sent* sent = find(is_open ? outstanding_ : overtaken_, stamp.sequence);
     if (sent != nullptr && !sent->arrived && stamp.at <= made_at) {
-      arrived_.push_back({*sent, stamp.at});
+      arrived_.push_back({*sent, stamp.at, stamp.marked});
     }
   }
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
-  for (const auto& [sent, at] : arrived_) {
+  for (const auto& [sent, at, marked] : arrived_) {
     least_delay_.add(now, at - sent.at);
     reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
@@ -105,7 +105,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   };
   double burst = 0;  // delivered at this instant, not yet reported
   for (size_t i = 0; i < arrived_.size(); ++i) {
-    const auto& [sent, at] = arrived_[i];
+    const auto& [sent, at, marked] = arrived_[i];
     if (burst == 0) {
       pass(std::min(reaches_link(sent), at), false, 0);
     }

@@ -76,6 +76,7 @@ class ExposureHistory {
   struct Arrived {
     Sent sent;
     TimePoint at{};
+    bool marked = false;  ///< congestion experienced
   };
   /// What the newest report said for the first time, in the order of arrival.
   const std::vector<Arrived>& arrived() const { return arrived_; }

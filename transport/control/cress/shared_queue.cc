@@ -21,16 +21,7 @@ constexpr Duration kWaitMax = 1200ms;
 constexpr Duration kRefusal = 10s;
 // A packet a round trip, and a fifth at a loss: as responsive as two of TCP's, because a call that
 // gives way for as long as TCP does stands still meanwhile (tools/conditions.py).
-constexpr double kIncrease = 1.0;
 constexpr double kDecrease = 0.8;
-constexpr double kPacket = 1500;
-// 300 kbit/s: a picture that moves.
-constexpr double kShareMin = 300e3 / 8;
-constexpr double kShareMax = 1e9 / 8;
-// Unused rate may be used within this time.
-constexpr Duration kCreditMax = 90ms;
-// It grows only while this share of it is used.
-constexpr double kUsed = 0.7;
 constexpr size_t kRecentMax = 64;
 
 }  // namespace
@@ -73,59 +64,20 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
     recent_.pop_front();
   }
   if (!is_shared_ && splits_ >= kSplitsMin && now >= refused_until_) {
-    begin(now);
+    is_shared_ = true;
+    splits_ = 0;
+    share_.begin(now);
   }
   if (is_shared_) {
-    increase(now);
+    share_.raise(now, round_trip_);
   }
 }
 
-void SharedQueue::begin(TimePoint now) {
-  is_shared_ = true;
-  splits_ = 0;
-  const double before = *std::ranges::max_element(sent_);
-  rate_ = std::clamp(before, kShareMin, kShareMax);
-  credit_ = 0;
-  credit_at_ = raised_at_ = now;
-}
-
-void SharedQueue::increase(TimePoint now) {
-  const double elapsed = to_seconds(now - raised_at_);
-  raised_at_ = now;
-  const double round_trip = std::max(to_seconds(round_trip_), 0.01);
-  if (std::max(sent_[0], sent_[1]) >= kUsed * rate_) {
-    rate_ = std::min(rate_ + kIncrease * kPacket * elapsed / (round_trip * round_trip), kShareMax);
-  }
-}
-
-void SharedQueue::handle_lost(TimePoint now) {
+void SharedQueue::handle_congestion(TimePoint now) {
   if (is_shared_ && now - lowered_at_ > round_trip_) {
     lowered_at_ = now;
-    rate_ = std::max(rate_ * kDecrease, kShareMin);
+    share_.lower(kDecrease);
   }
-}
-
-double SharedQueue::credit(TimePoint now) const {
-  const double most = rate_ * to_seconds(kCreditMax);
-  return std::min(credit_ + rate_ * to_seconds(now - credit_at_), most);
-}
-
-void SharedQueue::on_sent(TimePoint now, DataSize size) {
-  const auto bytes = static_cast<double>(size.bytes());
-  while (now - second_ >= 1s) {
-    std::shift_right(sent_.begin(), sent_.end(), 1);
-    sent_[0] = 0;
-    second_ = now - second_ > kSeconds * 1s ? now : second_ + 1s;
-  }
-  sent_[0] += bytes;
-  if (is_shared_) {
-    credit_ = credit(now) - bytes;
-    credit_at_ = now;
-  }
-}
-
-DataSize SharedQueue::window(TimePoint now) const {
-  return DataSize{static_cast<int64_t>(std::max(credit(now), 0.0))};
 }
 
 }  // namespace cress::control

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <array>
-
 #include "transport/base/fifo.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/control/cress/share_rate.hh"
 
 namespace cress::control {
 
@@ -12,8 +11,7 @@ namespace cress::control {
 /// opportunities of kOpportunitySize, so small datagrams of ours that wait in its queue together
 /// arrive together. Where they arrive one by one, datagrams of others stand between them: that a
 /// sender with little in the network can see at once. As long as the queue does not empty, the
-/// rate then follows loss as TCP's does (additive increase, multiplicative decrease,
-/// RFC 5681 §3.1): a flow that yields to a queue that others fill gets nothing.
+/// rate then follows loss (ShareRate): a flow that yields to a queue that others fill gets nothing.
 /// Threads: none inside; one owner. Peer data: any values are safe.
 class SharedQueue {
  public:
@@ -22,15 +20,16 @@ class SharedQueue {
   /// queue together may arrive this far apart.
   void handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
                       Duration round_trip, Duration jitter = {});
-  void handle_lost(TimePoint now);
-  void on_sent(TimePoint now, DataSize size);
+  /// A datagram was lost, or marked instead (RFC 3168 §5).
+  void handle_congestion(TimePoint now);
+  void on_sent(TimePoint now, DataSize size) { share_.on_sent(now, size); }
 
   /// Others keep the queue from emptying.
   bool is_shared() const { return is_shared_; }
   /// Our share of the link while it is.
-  DataRate rate() const { return DataRate::from(DataSize{static_cast<int64_t>(rate_)}, 1s); }
+  DataRate rate() const { return share_.rate(); }
   /// What may be sent now while it is.
-  DataSize window(TimePoint now) const;
+  DataSize window(TimePoint now) const { return share_.window(now); }
   /// How long the newest arrival waited in the queue.
   Duration waited() const { return waited_; }
 
@@ -42,9 +41,6 @@ class SharedQueue {
   };
 
   bool is_split(const Arrival& arrival, Duration together) const;
-  void begin(TimePoint now);
-  void increase(TimePoint now);
-  double credit(TimePoint now) const;
 
   Fifo<Arrival> recent_;
   int splits_ = 0;  // in a row
@@ -53,16 +49,8 @@ class SharedQueue {
   Duration waited_{};
   Duration round_trip_{};
 
-  // In bytes a second.
-  double rate_ = 0;
-  double credit_ = 0;
-  TimePoint credit_at_ = kTimeZero;
-  TimePoint raised_at_ = kTimeZero;
   TimePoint lowered_at_ = kTimeZero - 1h;
-  // Sent in the running second and in those before.
-  static constexpr size_t kSeconds = 5;
-  TimePoint second_ = kTimeZero;
-  std::array<double, kSeconds> sent_{};
+  ShareRate share_;
 };
 
 }  // namespace cress::control

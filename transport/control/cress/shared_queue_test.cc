@@ -114,14 +114,14 @@ TEST_F(SharedQueueTest, LossTakesTwentyPercentOnceARoundTrip) {
   send(2s, DataRate::kilobits_per_second(2000));
   share();
   const double before = kbps();
-  queue_.handle_lost(now_);
+  queue_.handle_congestion(now_);
   EXPECT_NEAR(kbps(), before * 0.8, 1);
-  queue_.handle_lost(now_ + 100ms);
+  queue_.handle_congestion(now_ + 100ms);
   EXPECT_NEAR(kbps(), before * 0.8, 1);
-  queue_.handle_lost(now_ + 101ms);
+  queue_.handle_congestion(now_ + 101ms);
   EXPECT_NEAR(kbps(), before * 0.64, 1);
   for (int i = 2; i < 50; ++i) {
-    queue_.handle_lost(now_ + i * 101ms);
+    queue_.handle_congestion(now_ + i * 101ms);
   }
   EXPECT_EQ(kbps(), 300);
 }

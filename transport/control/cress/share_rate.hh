@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "transport/base/time.hh"
+#include "transport/base/units.hh"
+
+namespace cress::control {
+
+/// Our share of a queue in which others are, as a rate that follows congestion as TCP's does
+/// (additive increase, multiplicative decrease, RFC 5681 §3.1). A plain value. Threads: none
+/// inside; one owner. `now` never goes back.
+class ShareRate {
+ public:
+  /// Begins with what was sent lately.
+  void begin(TimePoint now) {
+    rate_ = std::clamp(sent_lately(), kLeast, kMost);
+    credit_ = 0;
+    credit_at_ = raised_at_ = now;
+  }
+  /// By a packet a round trip since the last call, where the rate is used.
+  void raise(TimePoint now, Duration round_trip) {
+    const double elapsed = to_seconds(now - raised_at_);
+    raised_at_ = now;
+    const double trip = std::max(to_seconds(round_trip), 0.01);
+    if (std::max(sent_[0], sent_[1]) >= kUsed * rate_) {
+      rate_ = std::min(rate_ + kPacket * elapsed / (trip * trip), kMost);
+    }
+  }
+  /// To `share` (0..1) of what it is.
+  void lower(double share) { rate_ = std::max(rate_ * share, kLeast); }
+
+  void on_sent(TimePoint now, DataSize size) {
+    const auto bytes = static_cast<double>(size.bytes());
+    while (now - second_ >= 1s) {
+      std::shift_right(sent_.begin(), sent_.end(), 1);
+      sent_[0] = 0;
+      second_ = now - second_ > kSeconds * 1s ? now : second_ + 1s;
+    }
+    sent_[0] += bytes;
+    credit_ = credit(now) - bytes;
+    credit_at_ = now;
+  }
+
+  /// What was sent in the best of the last seconds would still grow, if it fell by `share` (0..1)
+  /// each round trip.
+  bool would_grow(double share, Duration round_trip) const {
+    return share * sent_lately() * to_seconds(round_trip) < kPacket;
+  }
+  DataRate rate() const { return DataRate::from(DataSize{static_cast<int64_t>(rate_)}, 1s); }
+  /// What may be sent now.
+  DataSize window(TimePoint now) const {
+    return DataSize{static_cast<int64_t>(std::max(credit(now), 0.0))};
+  }
+
+ private:
+  static constexpr double kPacket = 1500;
+  // 300 kbit/s: a picture that moves.
+  static constexpr double kLeast = 300e3 / 8;
+  static constexpr double kMost = 1e9 / 8;
+  // Unused rate may be used within this time.
+  static constexpr Duration kCreditMax = 90ms;
+  // It grows only while this share of it is used.
+  static constexpr double kUsed = 0.7;
+  static constexpr size_t kSeconds = 5;
+
+  double sent_lately() const { return *std::ranges::max_element(sent_); }
+  double credit(TimePoint now) const {
+    const double most = rate_ * to_seconds(kCreditMax);
+    return std::min(credit_ + rate_ * to_seconds(now - credit_at_), most);
+  }
+
+  // In bytes a second.
+  double rate_ = 0;
+  double credit_ = 0;
+  TimePoint credit_at_ = kTimeZero;
+  TimePoint raised_at_ = kTimeZero;
+  // Sent in the running second and in those before.
+  TimePoint second_ = kTimeZero;
+  std::array<double, kSeconds> sent_{};
+};
+
+}  // namespace cress::control
