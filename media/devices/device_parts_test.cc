@@ -89,6 +89,18 @@ TEST(DeviceParts, FrameEndExcludesSamplesWaitingBehindIt) {
   EXPECT_FALSE(framer.poll_frame());
 }
 
+TEST(DeviceParts, SamplesBeforeAGapAreNotInTheFrameAfterIt) {
+  AudioFramer framer;
+  framer.add(std::vector<int16_t>(kAudioFrameSamples - 1, 7), kTimeZero + 1s);
+  framer.forget();
+  framer.add(std::vector<int16_t>(kAudioFrameSamples, 9), kTimeZero + 2s);
+  const auto frame = framer.poll_frame();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->ended, kTimeZero + 2s);
+  EXPECT_EQ(frame->samples.front(), 9);
+  EXPECT_FALSE(framer.poll_frame());
+}
+
 bool is_ready(int fd) {
   pollfd poll{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&poll, 1, 0) == 1;

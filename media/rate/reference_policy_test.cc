@@ -435,6 +435,17 @@ TEST(ReferencePolicy, AReportOfAFrameIsOneOfItsAncestors) {
   EXPECT_FALSE(policy.is_decoded(3)) << "what was lost does not come back";
 }
 
+TEST(ReferencePolicy, WithoutReportsTheNewerOfTwoCandidatesIsRead) {
+  ReferencePolicy policy;
+  for (uint32_t id = 0; id < 3; ++id) {
+    const ReferenceChoice choice = policy.next();
+    EXPECT_EQ(choice.key_frame || choice.candidate_for, id < 2) << id;
+    policy.handle_sent(id, choice);
+  }
+  policy.handle_lost(2);
+  EXPECT_EQ(policy.next().reference_id, 1U) << "and not the key frame";
+}
+
 TEST(ReferencePolicy, APlanReadsOneBufferAndWritesWhatTheChoiceSays) {
   ReferenceChoice choice{.reads = ReferenceBuffer::kGolden,
                          .candidate_for = ReferenceBuffer::kAlternate};

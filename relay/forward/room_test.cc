@@ -407,6 +407,14 @@ TEST(Room, FullOrClosedRoomSendsAFarewell) {
   EXPECT_EQ(world.departures()[0].number, world.number(third));
   EXPECT_EQ(world.room().members(), 2U);
 
+  // Of one that is not in, and of nobody.
+  world.room().kick(world.now(), world.number(third));
+  world.room().kick(world.now(), room::kNobody);
+  world.drain_room();
+  world.run_until(kTimeZero + 1200ms);
+  EXPECT_EQ(world.member(third).farewell()->reason, room::FarewellReason::kFull);
+  EXPECT_EQ(world.departures().size(), 1U);
+
   world.room().kick(world.now(), world.number(0));
   world.drain_room();
   world.run_until(kTimeZero + 2s);
