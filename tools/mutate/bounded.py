@@ -44,6 +44,7 @@ def run(command, environment, bounds):
           tempfile.NamedTemporaryFile() as processes):
         processes.write(struct.pack("II", 0, bounds.processes))
         processes.flush()
+        os.chmod(folder, 0o711)  # a test gives a file to another user, who reads it
         environment = dict(environment, TMPDIR=folder, TEST_TMPDIR=folder, CRESS_MUTANT_PROCESSES=processes.name)
         environment[RUN] = mark.partition("=")[2]
         child = subprocess.Popen(limited, env=environment, stdin=subprocess.DEVNULL, stdout=output,
