@@ -63,7 +63,7 @@ class Conditions(unittest.TestCase):
 
     def test_print_runs_nothing(self):
         printed = self.run_tool("--print").stdout
-        self.assertEqual(printed.count(" --one-way "), 17)
+        self.assertEqual(printed.count(" --one-way "), 18)
         self.assertIn("--rate 6Mbit/s --queue droptail:64 --cross cubic:4@12s+40s", printed)
 
     def test_a_failed_run_is_one_line(self):
@@ -71,7 +71,7 @@ class Conditions(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (1, "cress-eval: what is wrong\n"))
 
     def test_wrong_numbers_are_refused(self):
-        for arguments in (["--only", "18"], ["--only", "x"], ["--seed", "1,"]):
+        for arguments in (["--only", "19"], ["--only", "x"], ["--seed", "1,"]):
             self.assertEqual(self.run_tool(*arguments).returncode, 2, arguments)
 
 
