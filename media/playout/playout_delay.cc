@@ -119,8 +119,11 @@ void PlayoutDelay::follow_rise(Duration delay) {
 // What the fastest of the running frames is expected to need at their end, if that rises; what it
 // needs so far, if it falls.
 std::optional<Duration> PlayoutDelay::risen() const {
-  if (!followed_ || (running_ && *running_ < *followed_)) {
-    return followed_ ? running_ : std::nullopt;
+  if (!followed_) {
+    return std::nullopt;
+  }
+  if (running_ && *running_ < *followed_) {
+    return running_;
   }
   return *followed_ + 2 * std::clamp(*followed_ - before_, Duration{}, kRiseMax);
 }

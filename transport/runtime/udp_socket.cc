@@ -378,7 +378,8 @@ size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
 }
 
 /// An error at a datagram is not always that datagram's: the network may have reported it for an
-/// earlier one, or a source address may have disappeared from this machine.
+/// earlier one, or a source address may have disappeared from this machine. The second attempt asks
+/// for nothing beyond sending, no mark either.
 bool UdpSocket::Impl::may_retry(msghdr& header, int error) {
   const bool of_an_earlier_one = drain_errors() > 0;
   const bool of_its_source = header.msg_control != nullptr && error != EMSGSIZE;

@@ -301,7 +301,7 @@ Duration CressControl::patience(TimePoint now) const {
 }
 
 // A burst into a queue that is full is lost as a whole; spread out, it finds the places that free
-// up. Into a queue that marks it brings marks, ours and those of others.
+// up. A queue that marks would mark a burst, and what others send behind it.
 Duration CressControl::spacing(TimePoint now, DataSize size) const {
   const DataSize whole = size + options_.datagram_overhead;
   if (is_shared(now)) {

@@ -1,5 +1,7 @@
 #include "transport/control/cress/marked_queue.hh"
 
+#include <algorithm>
+
 namespace cress::control {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "transport/control/cress/shared_queue.hh"
 
-#include <algorithm>
-
 #include "transport/control/cress/exposure_history.hh"
 
 namespace cress::control {
