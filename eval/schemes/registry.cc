@@ -190,6 +190,9 @@ std::unique_ptr<control::Control> make_cress_control(std::string_view scheme,
     options.caution_normal = -0.1;
     options.delay_target = 45ms;
   }
+  if (scheme != "cress") {
+    options.caution_when_silent = options.caution_normal;  // one degree on every link
+  }
   return std::make_unique<control::CressControl>(options);
 }
 

@@ -294,3 +294,32 @@ def cress_generated(lab):
                      *(" ".join(row[key].split()) for key in ("utilization", "self", "kbps", "delay", "age"))])
     return markdown(["generated link, down", "flow: utilization", "self-inflicted ms", "camera: kbit/s",
                      "frame delay p95, ms", "age p95, ms"], rows)
+
+
+# Links that are often silent, drawn from seeds.
+
+
+@table("sparse-flows", cost="2 s")
+def sparse_flows(lab):
+    rows = lab.test_lines("eval-harness", "SparseLinks.*", r"; cress (?P<cress>[\d.]+) at +(?P<cress_ms>\d+) ms, "
+                          r"sprout-ewma (?P<ewma>[\d.]+) at +(?P<ewma_ms>\d+) ms$", 20)
+    cress, cress_ms, ewma, ewma_ms = (mean(float(row[name]) for row in rows)
+                                      for name in ("cress", "cress_ms", "ewma", "ewma_ms"))
+    no_more = sum(float(row["cress_ms"]) <= float(row["ewma_ms"]) for row in rows)
+    return markdown(["mean of twenty links", "utilization", "self-inflicted ms"],
+                    [["sprout-ewma", share(ewma), number(ewma_ms)], ["cress", share(cress), number(cress_ms)],
+                     ["ratio", f"{cress / ewma:.2f}", f"{cress_ms / ewma_ms:.2f}"], ["aimed at", "≥ 0.9", "≤ 1"],
+                     ["links with no more delay than sprout-ewma", "", f"{no_more} of {len(rows)}"]])
+
+
+@table("sparse-calls", kind="long", cost="4 min")
+def sparse_calls(lab):
+    names = ("frames", "frozen", "p50", "p95")
+    rows = lab.test_lines("eval-harness", "SparseLinksMeasured.*", r"^call of (?P<who>\w+), .*: +(?P<frames>\d+) frames, "
+                          r"frozen +(?P<frozen>\d+) s, p50 +(?P<p50>\d+) ms, p95 +(?P<p95>\d+) ms$", 40)
+    calls = {who: [row for row in rows if row["who"] == who] for who in ("omniscient", "cress")}
+    least = min(float(cress["frames"]) / float(all_known["frames"])
+                for cress, all_known in zip(calls["cress"], calls["omniscient"]))
+    means = [[who, *(number(mean(float(row[name]) for row in those)) for name in names)] for who, those in calls.items()]
+    return markdown(["mean of twenty links", "frames displayed of 3300", "frozen, s", "median, ms", "p95, ms"],
+                    [*means, ["ratio, the least of one link", f"{least:.2f}", "", "", ""], ["aimed at", "≥ 0.9", "", "", ""]])

@@ -39,6 +39,12 @@ def simulated(cells):
            met(all(delays)), "flows-sprout"]
     yield flow(cells, "cress-cautious", .84, 105)
     yield flow(cells, "cress-bold", .92, 150)
+    ratio = [cells.get("sparse-flows", "ratio", column) for column in ("utilization", "self-inflicted ms")]
+    yield ["Twenty links that are often silent: utilization and delay over Sprout-EWMA's", f"{ratio[0]} at {ratio[1]}",
+           "≥ 0.9 at ≤ 1", met(value(ratio[0]) >= .9 and value(ratio[1]) <= 1), "sparse-flows"]
+    least = cells.get("sparse-calls", "ratio, the least of one link", "frames displayed of 3300")
+    yield ["Calls over these links: frames displayed over those of a call that knows the link, the least", least, "≥ 0.9",
+           met(value(least) >= .9), "sparse-calls"]
     mean = "mean of eight, five starts"
     for column, aim, is_met in (("kbit/s", "≥ 1550", lambda x: x >= 1550), ("frame delay p95, ms", "≤ 165", lambda x: x <= 165),
                                 ("age p95, ms", "≤ 650", lambda x: x <= 650)):

@@ -35,6 +35,10 @@ constexpr DataRate kPacingLeast = DataRate::kilobits_per_second(300);
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // The usual rate forgets half of what it was in this much busy time.
 constexpr Duration kUsualHalfLife = 500ms;
+// Caution goes from what it usually is to what it is on silent links between these shares. Recorded
+// LTE links stay below the first, most of the time.
+constexpr double kSilentLeast = 0.1;
+constexpr double kSilentMost = 0.22;
 // Frame header and flow of a message (docs/protocol/wire.md).
 constexpr DataSize kMessageFraming{4};
 
@@ -171,11 +175,13 @@ void CressControl::learn(const Exposure& exposure) {
   }
   if (!exposure.busy) {
     belief_.pass_idle(exposure.elapsed);
+    silences_.pass_idle(exposure.elapsed);
     return;
   }
   missed_packets_ += belief_.mean_rate() * to_seconds(exposure.elapsed);
   missed_packets_most_ = std::max(missed_packets_most_, missed_packets_);
   missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
+  silences_.pass_busy(exposure.elapsed, exposure.packets > 0);
   belief_.pass_busy(exposure.elapsed);
   belief_.observe(exposure.packets);
   if (exposure.packets > 0) {
@@ -186,13 +192,20 @@ void CressControl::learn(const Exposure& exposure) {
   }
 }
 
+double CressControl::caution() const {
+  const double silent =
+      std::clamp((silences_.share() - kSilentLeast) / (kSilentMost - kSilentLeast), 0.0, 1.0);
+  const double more = std::max(0.0, options_.caution_when_silent - options_.caution_normal);
+  return options_.caution_normal + silent * more;
+}
+
 double CressControl::deliveries(TimePoint at) const {
   if (missed_packets_ >= options_.outage_packets) {
     return 0;
   }
   const Duration horizon = std::clamp(at - history_.reported_until(), Duration{}, forecast_life());
   const Duration sure = std::min(horizon, options_.forecast_life);
-  const double packets = belief_.deliveries(sure, options_.caution_normal);
+  const double packets = belief_.deliveries(sure, caution());
   const double of_silence =
       horizon > sure ? kRateInSilence * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
   return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());

@@ -6,6 +6,7 @@
 #include "transport/control/cress/gamma_belief.hh"
 #include "transport/control/cress/marked_queue.hh"
 #include "transport/control/cress/shared_queue.hh"
+#include "transport/control/cress/silences.hh"
 #include "transport/control/cress/transit_watch.hh"
 #include "transport/control/cress/way_back.hh"
 
@@ -25,6 +26,10 @@ class CressControl final : public Control {
     GammaBelief::Options belief{};
     /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
+    /// The same on a link that is silent for a fifth of its time or more (Silences); it begins to
+    /// count at a tenth. Caution gains nothing there: data waits for the silences to end, not for
+    /// our queue. Only values above caution_normal have an effect.
+    double caution_when_silent = caution_normal;
     /// Data sent now shall have left the bottleneck, with high probability, this long after it
     /// could have arrived there.
     Duration delay_target = 60ms;
@@ -120,6 +125,8 @@ class CressControl final : public Control {
   /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
+  /// Standard normal quantile of the forecast, by how often the link is silent.
+  double caution() const;
   /// Do others fill the queue? Then the forecast rests: all time is busy, whatever we send.
   void watch_queue(TimePoint now);
   /// How long after the newest report the forecast remains valid.
@@ -152,6 +159,7 @@ class CressControl final : public Control {
   std::optional<double> usual_packets_;  // a second; see usual_rate
   WayBack way_back_;
   ExposureHistory history_;
+  Silences silences_;
   SharedQueue queue_;
   MarkedQueue marks_;
   DataSize forecast_total_;
@@ -162,6 +170,7 @@ class CressControl final : public Control {
 /// fills more of recorded links, at more delay than is aimed at (docs/experiments/0018).
 inline CressControl::Options flow_control() {
   return {.belief = {.busy_half_life = 170ms, .burstiness_min = 1.5},
+          .caution_when_silent = 0.5,
           .forecast_life = 220ms,
           .report_interval = 8ms,
           .heartbeats_per_age = 16};

@@ -11,6 +11,7 @@
 #include "transport/control/cress/gamma_belief.hh"
 #include "transport/control/cress/recent_least.hh"
 #include "transport/control/cress/reordering.hh"
+#include "transport/control/cress/silences.hh"
 #include "transport/control/cress/transit_watch.hh"
 #include "transport/control/cress/way_back.hh"
 
@@ -560,6 +561,46 @@ TEST(TransitWatch, LeastTransitIsForgottenAfterTwoSpansOf5Seconds) {
     }
   }
   EXPECT_TRUE(watch.is_clear(kTimeZero + 10'600ms)) << "50 ms have become the least";
+}
+
+TEST(Silences, CountFrom200Milliseconds) {
+  Silences silences;
+  silences.pass_busy(199ms, true);
+  EXPECT_EQ(silences.share(), 0);
+  silences.pass_busy(100ms, false);
+  EXPECT_EQ(silences.share(), 0) << "not over";
+  silences.pass_busy(100ms, true);
+  EXPECT_NEAR(silences.share(), 0.2 / 10.4, 1e-3) << "of ten seconds without, and its own";
+}
+
+TEST(Silences, IdleTimeIsNoSilence) {
+  Silences silences;
+  silences.pass_idle(5s);
+  silences.pass_busy(10ms, true);
+  EXPECT_EQ(silences.share(), 0);
+}
+
+TEST(Silences, OneCountsFor300MillisecondsAtMost) {
+  Silences once;
+  once.pass_busy(300ms, true);
+  Silences in_a_tunnel;
+  in_a_tunnel.pass_busy(40s, false);
+  in_a_tunnel.pass_busy(40s, true);
+  EXPECT_DOUBLE_EQ(once.share(), in_a_tunnel.share());
+}
+
+TEST(Silences, TheShareIsThatOfTheLastMinute) {
+  Silences silences;
+  for (int i = 0; i < 200; ++i) {
+    silences.pass_busy(300ms, true);
+    silences.pass_idle(700ms);
+  }
+  EXPECT_NEAR(silences.share(), 0.3, 0.01);
+  for (int i = 0; i < 10; ++i) {
+    silences.pass_busy(300ms, true);
+    silences.pass_idle(5700ms);
+  }
+  EXPECT_NEAR(silences.share(), 0.12, 0.02) << "half of it is older than half a minute";
 }
 
 TEST(WayBack, DelayOfHalfTheSilenceIsHarmless) {

@@ -497,9 +497,50 @@ TEST_F(CressReceiver, ReportsMarks) {
   EXPECT_FALSE(feedback->arrivals[1].marked);
 }
 
+/// What is forecast after a minute on a link that has an opportunity every 10 ms, but none in the
+/// last `silence` of each second.
+DataSize forecast_with_silences(CressControl::Options options, Duration silence) {
+  CressControl control{options};
+  const DataSize payload = kOpportunitySize - options.datagram_overhead;
+  uint64_t sent = 0;
+  uint64_t arrived = 0;
+  for (TimePoint now = kBegin; now < kBegin + 60s; now += 10ms) {
+    while (sent < arrived + 100) {
+      control.on_sent(now, sent++, payload);
+    }
+    const bool silent = (now - kBegin) % Duration{1s} >= 1s - silence;
+    std::vector<ArrivalStamp> arrivals;
+    if (!silent) {
+      arrivals.push_back({.sequence = arrived++, .at = now});
+    }
+    control.handle_feedback(now, {.made_at = now, .counts = {}, .arrivals = arrivals}, sent, 0);
+  }
+  // The first half second of the next second, so that both know the same of the rate.
+  for (int i = 0; i < 50; ++i) {
+    const TimePoint now = kBegin + 60s + i * 10ms;
+    const ArrivalStamp arrival{.sequence = arrived++, .at = now};
+    control.on_sent(now, sent++, payload);
+    control.handle_feedback(now, {.made_at = now, .counts = {}, .arrivals = {arrival}}, sent, 0);
+  }
+  return control.forecast_total();
+}
+
+TEST(CressControl, CautionIsLessWhereTheLinkIsOftenSilent) {
+  const CressControl::Options flow = flow_control();
+  CressControl::Options as_ever = flow;
+  as_ever.caution_when_silent = flow.caution_normal;
+  CressControl::Options always = flow;
+  always.caution_normal = flow.caution_when_silent;
+  EXPECT_EQ(forecast_with_silences(flow, 90ms), forecast_with_silences(as_ever, 90ms));
+  EXPECT_EQ(forecast_with_silences(flow, 400ms), forecast_with_silences(always, 400ms));
+  EXPECT_GT(forecast_with_silences(flow, 400ms),
+            forecast_with_silences(as_ever, 400ms) + kOpportunitySize);
+}
+
 TEST(CressControl, SettingsAreThoseThatWereMeasured) {
   const CressControl::Options usual;
   EXPECT_EQ(usual.caution_normal, -0.674);
+  EXPECT_EQ(usual.caution_when_silent, -0.674) << "in calls one degree of caution on every link";
   EXPECT_EQ(usual.delay_target, 60ms);
   EXPECT_EQ(usual.outage_packets, 15);
   EXPECT_EQ(usual.datagram_overhead, DataSize{44});
@@ -519,6 +560,7 @@ TEST(CressControl, SettingsAreThoseThatWereMeasured) {
   EXPECT_EQ(usual.belief.prior_packets, 1);
   const CressControl::Options flow = flow_control();
   EXPECT_EQ(flow.belief.busy_half_life, 170ms);
+  EXPECT_EQ(flow.caution_when_silent, 0.5);
   EXPECT_EQ(flow.forecast_life, 220ms);
   EXPECT_EQ(flow.forecast_life_max, 220ms);
   EXPECT_EQ(flow.report_interval, 8ms);
