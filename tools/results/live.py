@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from lab import Failed
-from tables import markdown, number, table, wrap
+from tables import markdown, mean, number, table, wrap
 
 RUNS = 3
 
@@ -102,6 +102,32 @@ def relay_insiders(lab):
     return said + "\n" + markdown(
         ["kind", "p50 / p99 / p99.9 of audio quiet, ms", "under attack", "p99 grows", "p95 of frames quiet, attacked, ms",
          "it grows", "memory, MB", "beyond limits"], rows)
+
+
+@table("live-conditions", kind="live", cost="35 min")
+def live_conditions(lab):
+    began, where, before_others = time.strftime("%Y-%m-%d"), machine(), first()
+    names = ("displayed", "frozen", "p95", "video", "concealed", "tcp")
+    pattern = (r"^(?P<condition>\w.*\S) +displayed +(?P<displayed>\d+), frozen +(?P<frozen>[\d.]+) s, p95 +(?P<p95>\d+) ms, "
+               r"video +(?P<video>\d+) kbit/s, concealed +(?P<concealed>[\d.]+) %, TCP +(?P<tcp>\d+) kbit/s$")
+    command = ["eval-cellsim-test", "--gtest_filter=*LiveConditionsMeasured*"]
+    seen = {}
+    for _ in range(RUNS):
+        done = subprocess.run([*before_others, str(lab.bin / command[0]), *command[1:]], cwd=lab.root, text=True,
+                              capture_output=True, check=False)
+        for match in re.finditer(pattern, done.stdout, re.MULTILINE):
+            seen.setdefault(match["condition"], []).append([float(match[name]) for name in names])
+    if not seen or any(len(runs) != RUNS for runs in seen.values()):
+        raise Failed(f"{' '.join(command)} printed {sum(map(len, seen.values()))} lines in {RUNS} runs")
+    digits = (0, 1, 0, 0, 1, 0)
+    rows = []
+    for condition, runs in seen.items():
+        cells = [number(mean(values), digit) for values, digit in zip(zip(*runs), digits)]
+        cells[0] += f" ({number(min(run[0] for run in runs))} to {number(max(run[0] for run in runs))})"
+        rows.append([condition, *cells])
+    return f"Measured {began}, {where}; means of {RUNS} runs.\n\n" + markdown(
+        ["condition", "displayed of 1500 (least to most)", "frozen, s", "p95, ms", "video, kbit/s", "concealed, %",
+         "TCP, kbit/s"], rows)
 
 
 live("relay-joins", "cress-eval relay-load --rooms 2 --members 10 --video-kbps 100 --churn 1000 --empties --duration 73s "
