@@ -88,7 +88,7 @@ TEST(LinkModel, ALongerTraceBeginsLikeAShorterOne) {
 TEST(LinkModel, MeanRateIsTheOneAskedForWhateverElseIsSet) {
   Rng rng{4};
   double worst = 0;
-  for (uint64_t round = 0; round < 12; ++round) {
+  for (uint64_t round = 0; round < 8; ++round) {
     LinkModelParameters p = random_parameters(rng);
     p.slow_time = 2s;  // so that an hour is many independent rates
     p.slow_spread = std::min(p.slow_spread, 0.7);

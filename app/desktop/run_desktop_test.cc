@@ -120,8 +120,8 @@ class RunDesktopTest : public ::testing::Test {
   ui::Screenshot shoot(const std::string& name = "") {
     ui::Screenshot shot = window_->screenshot(clock_.now(), call_->view());
     if (!name.empty()) {
-      ui::save_png(shot, std::filesystem::path(CRESS_BIN) / "screenshots" /
-                             ("desktop_" + name + "_" + name_ + ".png"));
+      ui::save_bmp(shot, std::filesystem::path(CRESS_BIN) / "screenshots" /
+                             ("desktop_" + name + "_" + name_ + ".bmp"));
     }
     return shot;
   }
@@ -251,7 +251,7 @@ std::string synthetic_clip(uint64_t seed) {
   return "file:" + path.string();
 }
 
-// docs/images/call.png is this test's screenshots/desktop_two_people_1040x640.png.
+// docs/images/call.png is made of this test's screenshots/desktop_two_people_1040x640.bmp.
 TEST_F(RunDesktopTest, TwoPeopleSeeEachOtherAndTheLinkState) {
   DesktopCallOptions lea = test_listener("Lea");
   lea.camera = synthetic_clip(5);
@@ -343,7 +343,7 @@ TEST_F(RunDesktopTest, ARoomIsJoinedUsedAndLeftByHand) {
   window_.reset();
 }
 
-// docs/images/room.png is this test's screenshots/desktop_six_people_1040x640.png.
+// docs/images/room.png is made of this test's screenshots/desktop_six_people_1040x640.bmp.
 TEST_F(RunDesktopTest, SixPeopleSeeEachOtherInARoom) {
   const room::RelayHost relay;
   std::vector<std::unique_ptr<Desk>> others;

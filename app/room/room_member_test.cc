@@ -569,9 +569,9 @@ TEST(RoomMember, NobodyIsDistrustedBehindLossAndOutages) {
   Seat& ada = room.join({.name = "Ada", .seed = 1});
   Seat& ben = room.join({.name = "Ben", .loss = 0.1, .seed = 2, .outage = 3s});
   Seat& cem = room.join({.name = "Cem", .down = DataRate::kilobits_per_second(300), .seed = 3});
-  room.run_until(kTimeZero + 15s);
+  room.run_until(kTimeZero + 10s);
   Seat& dia = room.join({.name = "Dia", .loss = 0.1, .seed = 4, .outage = 5s});
-  room.run_until(kTimeZero + 45s);
+  room.run_until(kTimeZero + 25s);
   for (const Seat* seat : {&ada, &ben, &cem, &dia}) {
     for (const OtherMember& other : seat->member->others()) {
       EXPECT_TRUE(other.is_live);

@@ -91,7 +91,7 @@ TEST_F(RoomWindowTest, ChatAndPanelLeaveEverybodyInSight) {
         view.self = {.name = std::string(64, 'W'), .muted = true, .camera_off = true};
         run(100ms, view);
         push_click(find(side)->rect.center());
-        run(200ms, view);
+        settle(view);
         const std::string name = "room_" + side + "_" + std::to_string(people) + "_" +
                                  std::to_string(width) + "x" + std::to_string(height);
         shoot(view, name);
@@ -105,7 +105,7 @@ TEST_F(RoomWindowTest, ChatAndPanelLeaveEverybodyInSight) {
         EXPECT_NE(find("hang-up"), nullptr) << name;
         EXPECT_NE(find("mute"), nullptr) << name;
         push_click(find(side == "chat" ? "chat-close" : "panel-close")->rect.center());
-        run(200ms, view);
+        settle(view);
       }
     }
   }

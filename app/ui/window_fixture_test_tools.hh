@@ -201,6 +201,14 @@ class WindowTest : public ::testing::Test {
       collect();
     }
   }
+  /// Until what moves has come to its place: only the first and the last moment are drawn.
+  void settle(const CallView& view) {
+    for (const Duration step : {33ms, 500ms}) {
+      now_ += step;
+      window_->draw(now_, view);
+      collect();
+    }
+  }
   // Runs until `done` or for 8 s of real time.
   bool run_until(const CallView& view, const std::function<bool()>& done) {
     for (int i = 0; i < 800; ++i) {
@@ -227,7 +235,7 @@ class WindowTest : public ::testing::Test {
     Screenshot shot = window_->screenshot(now_, view);
     collect();
     if (!name.empty()) {
-      save_png(shot, std::filesystem::path(CRESS_BIN) / "screenshots" / (name + ".png"));
+      save_bmp(shot, std::filesystem::path(CRESS_BIN) / "screenshots" / (name + ".bmp"));
     }
     return shot;
   }

@@ -132,7 +132,7 @@ TEST_F(WindowTest, EachScreenIsWholeAtEachSize) {
       if (!c.open.empty()) {
         ASSERT_NE(find(c.open), nullptr) << c.name;
         push_click(find(c.open)->rect.center());
-        run(200ms, view);
+        settle(view);
       }
       const std::string name = c.name + "_" + std::to_string(width) + "x" + std::to_string(height);
       const Screenshot shot = shoot(view, name);

@@ -2,6 +2,7 @@
 
 #include <SDL.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -97,68 +99,16 @@ class VirtualDisplay {
   bool up_ = false;
 };
 
-/// PNG's CRC-32 of one byte.
-inline constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc >> 1U) ^ (0xedb88320U & (0U - (crc & 1U)));
-    }
-    table.at(byte) = crc;
-  }
-  return table;
-}();
-
-// A PNG whose data is stored, not compressed: good enough for inspection.
-inline void save_png(const Screenshot& shot, const std::filesystem::path& path) {
-  std::string out("\x89PNG\r\n\x1a\n", 8);
-  const auto number = [](std::string& to, uint32_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      to += static_cast<char>(value >> static_cast<unsigned>(shift) & 0xffU);
-    }
-  };
-  const auto chunk = [&](const std::string& body) {
-    number(out, static_cast<uint32_t>(body.size() - 4));
-    uint32_t crc = 0xffffffffU;
-    for (const char c : body) {
-      crc = (crc >> 8U) ^ kCrcOfByte[(crc ^ static_cast<unsigned char>(c)) & 0xffU];
-    }
-    out += body;
-    number(out, ~crc);
-  };
-  std::string head = "IHDR";
-  number(head, static_cast<uint32_t>(shot.width));
-  number(head, static_cast<uint32_t>(shot.height));
-  head += std::string("\x08\x06\0\0\0", 5);
-  chunk(head);
-  std::string raw;
-  const size_t row = static_cast<size_t>(shot.width) * 4;
-  for (size_t y = 0; y < static_cast<size_t>(shot.height); ++y) {
-    raw += '\0';
-    raw.append(reinterpret_cast<const char*>(shot.rgba.data()) + y * row, row);
-  }
-  std::string data = std::string("IDAT\x78\x01");
-  uint32_t low = 1;
-  uint32_t high = 0;
-  for (size_t from = 0; from < raw.size(); from += 65'535) {
-    const size_t size = std::min<size_t>(65'535, raw.size() - from);
-    data += from + size == raw.size() ? '\x01' : '\0';
-    data += static_cast<char>(size & 0xffU);
-    data += static_cast<char>(size >> 8U);
-    data += static_cast<char>(~size & 0xffU);
-    data += static_cast<char>(~size >> 8U & 0xffU);
-    data.append(raw, from, size);
-  }
-  for (const char c : raw) {
-    low = (low + static_cast<unsigned char>(c)) % 65'521;
-    high = (high + low) % 65'521;
-  }
-  number(data, high << 16U | low);
-  chunk(data);
-  chunk("IEND");
+/// To be looked at.
+inline void save_bmp(const Screenshot& shot, const std::filesystem::path& path) {
   std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << out;
+  std::vector<uint8_t> pixels(shot.rgba.begin(), shot.rgba.end());
+  const std::unique_ptr<SDL_Surface, decltype(&SDL_FreeSurface)> surface{
+      SDL_CreateRGBSurfaceWithFormatFrom(pixels.data(), shot.width, shot.height, 32, shot.width * 4,
+                                         SDL_PIXELFORMAT_RGBA32),
+      &SDL_FreeSurface};
+  ASSERT_NE(surface, nullptr) << SDL_GetError();
+  ASSERT_EQ(SDL_SaveBMP(surface.get(), path.c_str()), 0) << SDL_GetError();
 }
 
 struct Pixel {

@@ -95,8 +95,9 @@ std::string golden_lines(const RunOutput& output) {
          "\n";
 }
 
-// One test, because the runs take most of its time: each is compared with the recorded one and with
-// another seed's; flows, and calls by other codecs than the recorded, with a second run too.
+// One test, because the runs take most of its time: each is compared with the recorded one; flows,
+// and one call, with another seed's; flows, and calls by other codecs than the recorded, with a
+// second run too.
 TEST(Run, SameSeedSameBytesAsRecordedForEveryFlow) {
   const schemes::SchemeContext context;
   const schemes::SchemeContext other_context;
@@ -123,9 +124,10 @@ TEST(Run, SameSeedSameBytesAsRecordedForEveryCall) {
     if (!is_recorded) {
       EXPECT_EQ(bytes_of(output), bytes_of(run(spec, other_context))) << spec.scheme;
     }
-    spec.seed = 2;
-    EXPECT_NE(bytes_of(output), bytes_of(run(spec, context)))
-        << spec.scheme << ": the seed does nothing";
+    if (spec.scheme == "cress") {  // the schemes' own are in the flows above
+      spec.seed = 2;
+      EXPECT_NE(bytes_of(output), bytes_of(run(spec, context))) << "the seed does nothing";
+    }
   }
   if (!is_recorded) {
     GTEST_SKIP() << "golden calls were recorded with other codecs than " << media::codec_versions();
