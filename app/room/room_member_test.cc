@@ -576,7 +576,7 @@ TEST(RoomMember, NobodyIsDistrustedBehindLossAndOutages) {
     for (const OtherMember& other : seat->member->others()) {
       EXPECT_TRUE(other.is_live);
       EXPECT_FALSE(other.is_distrusted) << other.person.name;
-      EXPECT_GT(other.sound_played, 300U);
+      EXPECT_GT(other.sound_played, 200U);
     }
     EXPECT_EQ(seat->member->stats().proofs_refused, 0U);
   }
