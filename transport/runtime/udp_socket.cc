@@ -1,9 +1,5 @@
 #include "transport/runtime/udp_socket.hh"
 
-#include <linux/errqueue.h>
-#include <netinet/in.h>
-#include <netinet/ip.h>
-#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,6 +13,7 @@
 #include "transport/base/check.hh"
 #include "transport/base/take_front.hh"
 #include "transport/runtime/asked_addresses.hh"
+#include "transport/runtime/control_messages.hh"
 #include "transport/runtime/file_descriptor.hh"
 #include "transport/runtime/socket_address.hh"
 #include "transport/runtime/udp_open.hh"
@@ -24,15 +21,6 @@
 namespace cress::runtime {
 namespace {
 
-// A receive stamp, a destination address, the count of drops, the size of merged datagrams and the
-// traffic class (of IPv4 a byte, of IPv6 an int), with room for one that we did not request.
-constexpr size_t kReceiveControlSize =
-    CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(in6_pktinfo)) +
-    CMSG_SPACE(sizeof(in_pktinfo)) + CMSG_SPACE(sizeof(uint32_t)) + 2 * CMSG_SPACE(sizeof(int));
-constexpr size_t kSendControlSize =
-    CMSG_SPACE(sizeof(in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t));
-// The two low bits of an IP header's traffic class (RFC 3168 §5).
-constexpr int kEcnBits = 3;
 // Limits of one message that the kernel cuts into datagrams of one size (UDP_SEGMENT): it must fit
 // an IP packet, and the kernel cuts no more than 64.
 constexpr size_t kSegmentedBytesMax = 60'000;
@@ -41,13 +29,6 @@ constexpr size_t kMergedBytesMax = 65'536;
 static_assert(kBatchMax <= 64);
 // A socket error and the address of the host that reported it.
 constexpr size_t kErrorControlSize = 512;
-
-template <class T>
-T payload_of(const cmsghdr& message) {
-  T value;
-  std::memcpy(&value, CMSG_DATA(&message), sizeof value);
-  return value;
-}
 
 PathError::Kind kind_of(uint32_t error) {
   switch (error) {
@@ -97,7 +78,6 @@ class UdpSocket::Impl {
   int fd() const { return fd_.get(); }
 
  private:
-  using Ip = std::array<uint8_t, 16>;
   struct Slot {
     sockaddr_storage name{};
     iovec part{};
@@ -106,26 +86,16 @@ class UdpSocket::Impl {
   struct SendSlot {
     SocketAddress to;
     size_t datagrams = 1;
-    alignas(cmsghdr) std::array<std::byte, kSendControlSize> control{};
-  };
-  struct Told {  // by the control messages of one datagram
-    std::optional<Duration> stamp;
-    std::optional<Ip> asked;
-    size_t merged_size = 0;  // of each except the last; 0: not merged
-    Ecn ecn = Ecn::kNotEct;  // the same of all that are merged
+    SentControl control;
   };
 
   Impl(OpenedUdp opened, const MonotonicClock& clock, const UdpSocketOptions& options);
-  Told read_control(const msghdr& header);
+  void count_drops(uint32_t counter);
   void take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes, Ecn ecn,
             bool is_cut);
   size_t run_length(std::span<const Transmit> datagrams) const;
   size_t prepare(std::span<const Transmit> datagrams);
   void send_prepared(size_t count, SendReport& report);
-  void pin_source(const Address& to, SendSlot& slot, msghdr& header);
-  static void mark(const Transmit& datagram, SendSlot& slot, msghdr& header);
-  template <class T>
-  static void append(int level, int type, const T& value, SendSlot& slot, msghdr& header);
   bool may_retry(msghdr& header, int error);
   size_t drain_errors();
 
@@ -187,38 +157,14 @@ DataSize UdpSocket::Impl::receive_buffer() const {
   return DataSize{bytes / 2};
 }
 
-UdpSocket::Impl::Told UdpSocket::Impl::read_control(const msghdr& header) {
-  Told told;
-  // CMSG_NXTHDR wants a pointer to non-const, and changes nothing.
-  auto* all = const_cast<msghdr*>(&header);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  for (const cmsghdr* message = CMSG_FIRSTHDR(all); message != nullptr;
-       message = CMSG_NXTHDR(all, const_cast<cmsghdr*>(message))) {  // NOLINT
-    if (message->cmsg_level == SOL_SOCKET && message->cmsg_type == SCM_TIMESTAMPNS) {
-      const auto stamp = payload_of<timespec>(*message);
-      told.stamp = std::chrono::seconds{stamp.tv_sec} + Duration{stamp.tv_nsec};
-    } else if (message->cmsg_level == SOL_SOCKET && message->cmsg_type == SO_RXQ_OVFL) {
-      // Datagrams that arrived on two processors at once may be queued in another order than that
-      // in which they read the count: an older count is not new, and not 2^32 drops.
-      const auto counter = payload_of<uint32_t>(*message);
-      const auto more = static_cast<int32_t>(counter - drops_counter_);
-      if (more > 0) {
-        dropped_by_kernel_ += static_cast<uint32_t>(more);
-        drops_counter_ = counter;
-      }
-    } else if (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_PKTINFO) {
-      const auto info = payload_of<in6_pktinfo>(*message);
-      std::memcpy(told.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
-    } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_PKTINFO) {
-      told.asked = from_ipv4(payload_of<in_pktinfo>(*message).ipi_spec_dst, 0).ip;
-    } else if (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_TCLASS) {
-      told.ecn = Ecn{narrow<uint8_t>(payload_of<int>(*message) & kEcnBits)};
-    } else if (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_TOS) {
-      told.ecn = Ecn{narrow<uint8_t>(payload_of<uint8_t>(*message) & kEcnBits)};
-    } else if (message->cmsg_level == SOL_UDP && message->cmsg_type == UDP_GRO) {
-      told.merged_size = narrow<size_t>(std::max(payload_of<int>(*message), 0));
-    }
+// Datagrams that arrived on two processors at once may be queued in another order than that in
+// which they read the count: an older count is not new, and not 2^32 drops.
+void UdpSocket::Impl::count_drops(uint32_t counter) {
+  const auto more = static_cast<int32_t>(counter - drops_counter_);
+  if (more > 0) {
+    dropped_by_kernel_ += static_cast<uint32_t>(more);
+    drops_counter_ = counter;
   }
-  return told;
 }
 
 void UdpSocket::Impl::take(const Address& from, TimePoint arrival, std::span<const std::byte> bytes,
@@ -260,7 +206,10 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     const mmsghdr& header = receive_headers_[i];
     const auto from = from_sockaddr(slots_[i].name);
-    const Told told = read_control(header.msg_hdr);
+    const ReceivedControl told = read_control(header.msg_hdr);
+    if (told.dropped) {
+      count_drops(*told.dropped);
+    }
     if (!from) {
       continue;
     }
@@ -282,43 +231,6 @@ ReceiveBatch UdpSocket::Impl::receive(size_t count_max) {
     arrivals_.not_before(before);
   }
   return {.datagrams = received_, .more = more};
-}
-
-/// Adds a control message to `header`.
-template <class T>
-void UdpSocket::Impl::append(int level, int type, const T& value, SendSlot& slot, msghdr& header) {
-  header.msg_control = slot.control.data();
-  auto* message =
-      reinterpret_cast<cmsghdr*>(slot.control.data() + header.msg_controllen);  // NOLINT
-  *message = {.cmsg_len = CMSG_LEN(sizeof value), .cmsg_level = level, .cmsg_type = type};
-  std::memcpy(CMSG_DATA(message), &value, sizeof value);
-  header.msg_controllen += CMSG_SPACE(sizeof value);
-}
-
-void UdpSocket::Impl::mark(const Transmit& datagram, SendSlot& slot, msghdr& header) {
-  if (datagram.ecn != Ecn::kNotEct) {
-    const bool v4 = datagram.to.is_ipv4();
-    append(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS,
-           static_cast<int>(datagram.ecn), slot, header);
-  }
-}
-
-void UdpSocket::Impl::pin_source(const Address& to, SendSlot& slot, msghdr& header) {
-  const Ip* const asked = asked_.find(to);
-  if (asked == nullptr) {
-    return;
-  }
-  const Ip& own = *asked;
-  if (ipv4_only_) {
-    in_pktinfo info{};
-    std::memcpy(&info.ipi_spec_dst, &own[12], sizeof info.ipi_spec_dst);
-    append(IPPROTO_IP, IP_PKTINFO, info, slot, header);
-  } else {
-    in6_pktinfo info{};
-    std::memcpy(&info.ipi6_addr, own.data(), sizeof info.ipi6_addr);
-    info.ipi6_ifindex = to.scope;
-    append(IPPROTO_IPV6, IPV6_PKTINFO, info, slot, header);
-  }
 }
 
 /// How many of the first form one message for the kernel: to one address, with one mark, of one
@@ -367,10 +279,13 @@ size_t UdpSocket::Impl::prepare(std::span<const Transmit> datagrams) {
               .msg_control = nullptr,
               .msg_controllen = 0,
               .msg_flags = 0};
-    pin_source(datagram.to, slot, header);
-    mark(datagram, slot, header);
+    slot.control.begin(header);
+    if (const IpBytes* const asked = asked_.find(datagram.to)) {
+      slot.control.add_source(*asked, datagram.to.scope, ipv4_only_);
+    }
+    slot.control.add_mark(datagram.ecn, datagram.to.is_ipv4());
     if (slot.datagrams > 1) {
-      append(SOL_UDP, UDP_SEGMENT, narrow<uint16_t>(datagram.bytes.size()), slot, header);
+      slot.control.add_cut(narrow<uint16_t>(datagram.bytes.size()));
     }
     i += slot.datagrams;
   }
@@ -468,16 +383,13 @@ size_t UdpSocket::Impl::drain_errors() {
     }
     for (cmsghdr* message = CMSG_FIRSTHDR(&header); message != nullptr;
          message = CMSG_NXTHDR(&header, message)) {
-      const bool is_error =
-          (message->cmsg_level == IPPROTO_IP && message->cmsg_type == IP_RECVERR) ||
-          (message->cmsg_level == IPPROTO_IPV6 && message->cmsg_type == IPV6_RECVERR);
+      const auto error = network_error(*message);
       const auto to = from_sockaddr(name);
-      if (!is_error || !to) {
+      if (!error || !to) {
         continue;
       }
-      const auto error = payload_of<sock_extended_err>(*message);
-      from_network += error.ee_origin == SO_EE_ORIGIN_LOCAL ? 0 : 1;
-      const PathError::Kind kind = kind_of(error.ee_errno);
+      from_network += error->ee_origin == SO_EE_ORIGIN_LOCAL ? 0 : 1;
+      const PathError::Kind kind = kind_of(error->ee_errno);
       if (path_errors_.size() == kPathErrorsMax) {
         ++path_errors_dropped_;
         continue;
@@ -485,7 +397,7 @@ size_t UdpSocket::Impl::drain_errors() {
       path_errors_.push_back(
           {.to = *to,
            .kind = kind,
-           .path_mtu = DataSize{kind == PathError::Kind::kTooLarge ? error.ee_info : 0}});
+           .path_mtu = DataSize{kind == PathError::Kind::kTooLarge ? error->ee_info : 0}});
     }
   }
   return from_network;
