@@ -23,8 +23,9 @@ struct PlayoutWait {
   Duration after_uneven = Duration::max();
 };
 
-/// What a preference means (docs/experiments/0015-motion-for-sharpness.md and 0016). Without one, a
-/// frame may fill the window, as with kSharp.
+/// What a preference means; the numbers are in preference.cc, how they were found in
+/// docs/experiments/0015-motion-for-sharpness.md, 0016 and 0018. Without one, a frame may fill the
+/// window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
@@ -40,7 +41,7 @@ struct MotionTrade {
   /// The unit of these bytes is what the link usually carries in this time, at least 1500 bytes.
   Duration small_frame_unit{};
   bool by_square = false;
-  /// As rarely as that as soon as audio itself has to wait for the window.
+  /// small_frame_interval_max as soon as audio itself has to wait for the window.
   bool spares_sound = false;
   PlayoutWait playout{};
 };

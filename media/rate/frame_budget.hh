@@ -8,7 +8,8 @@
 
 namespace cress::media {
 
-/// The budget of one frame: the window minus what is already queued (docs/protocol/media.md).
+/// The budget of one frame: what it may use of the window, minus what is already queued and what
+/// its messages and parity add. What audio needs is not in it: the caller gives a window without.
 struct FrameBudgetInput {
   /// Bytes that the forecast says will arrive in time, counted as the transport counts them.
   DataSize window{};

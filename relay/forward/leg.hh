@@ -141,6 +141,7 @@ class Leg {
   void clear(Source* source, Stream& stream);
   void push_repeat(TimePoint now, Stream& stream, const CachedFrame& frame, uint16_t index);
   void mark(const Stream& stream);
+  /// What frames leave to audio: as much as the audio of the 60 ms before these took.
   DataSize sound_reserve(TimePoint now);
 
   size_t slot_;

@@ -30,6 +30,7 @@ struct PathError {
 /// reads no clock; the code that steps it passes in the time:
 ///
 ///   handle_*        an outside event; poll_transmit until it is empty afterwards
+///   verbs           what the application wants, by each machine's own names; likewise afterwards
 ///   poll_*          outputs
 ///   poll_timeout    when to call handle_timeout next
 ///

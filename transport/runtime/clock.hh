@@ -4,9 +4,9 @@
 
 namespace cress::runtime {
 
-/// The only reader of CLOCK_MONOTONIC: the time of a run, counted from the clock's construction
-/// (kTimeZero). It does not advance while the machine is suspended. Threads: any; const. One clock
-/// serves a whole program.
+/// The clock of all code that drives machines (CLOCK_MONOTONIC): the time of a run, counted from
+/// the clock's construction (kTimeZero). It does not advance while the machine is suspended.
+/// Threads: any; const. One clock serves a whole program.
 class MonotonicClock {
  public:
   MonotonicClock();

@@ -46,6 +46,7 @@ struct ConnectionOptions {
   /// listener's own; empty: none. Needs `secret`.
   std::vector<Address> relays{};
   PeerOptions peer{};
+  /// The programs for people choose another: the window asks, headless ends refuse.
   Replacement replacement = Replacement::kAdmit;
   /// 32 random bytes that this end keeps over restarts, so that it can prove to be the same; empty:
   /// it proves that as long as this object lives. Unused with `credential`: a leg to a relay proves

@@ -10,8 +10,9 @@ namespace cress::control {
 /// letting datagrams wait, so that a forecast sees the whole link where others need their share of
 /// it. Marks that our own datagrams ahead in the queue explain say only that we send in bursts;
 /// others say that somebody else fills the link. Their fraction α then lowers our rate as it lowers
-/// DCTCP's window (RFC 8257 §3.3): by α/2 each round trip. Threads: none inside; one owner. Peer
-/// data: any values are safe.
+/// DCTCP's window (RFC 8257 §3.3): by α/2 each round trip. While others fill the queue without
+/// marks, SharedQueue decides alone. The numbers: docs/method.md, "The Cress forecast", step 8.
+/// Threads: none inside; one owner. Peer data: any values are safe.
 class MarkedQueue {
  public:
   /// A datagram arrived at `at`; without waiting it would have at `expected` (both the receiver's

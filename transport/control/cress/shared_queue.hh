@@ -12,7 +12,8 @@ namespace cress::control {
 /// arrive together. Where they arrive one by one, datagrams of others stand between them: that a
 /// sender with little in the network can see at once. As long as the queue does not empty, the
 /// rate then follows loss (ShareRate): a flow that yields to a queue that others fill gets nothing.
-/// Threads: none inside; one owner. Peer data: any values are safe.
+/// The numbers: docs/method.md, "The Cress forecast", step 7. Threads: none inside; one owner. Peer
+/// data: any values are safe.
 class SharedQueue {
  public:
   /// A datagram arrived at `at`; without waiting it would have at `expected` (both the receiver's
