@@ -16,6 +16,11 @@ foreach(folder ${cress_folders})
   endif()
 endforeach()
 
+# Clocks besides MonotonicClock, and random numbers that no seed gives: docs/ARCHITECTURE.md, "Who reads a clock".
+set(other_clocks "std::chrono::(steady|system|high_resolution)_clock|clock_gettime|gettimeofday|std::time\\(|random_device")
+set(readers app/commands.cc eval/encoder_command.cc eval/progress.hh eval/sweep_command.cc eval/swarm/swarm_main.cc
+  relay/relay_main.cc transport/runtime/clock.cc transport/runtime/event_loop.cc)
+
 set(seen 0)
 file(GLOB_RECURSE files RELATIVE ${root}
   ${root}/transport/*.hh ${root}/transport/*.cc ${root}/media/*.hh ${root}/media/*.cc
@@ -30,6 +35,11 @@ foreach(file ${files})
   set(may ${folder} ${cress_may_${folder}})
   if(file MATCHES "_(test|fuzz|bench)\\.cc$|_test_tools\\.(hh|cc)$")
     list(APPEND may ${cress_tests_may_${folder}})
+  elseif(NOT file IN_LIST readers)
+    file(STRINGS ${root}/${file} clocks REGEX "${other_clocks}")
+    if(clocks)
+      message(SEND_ERROR "${file} reads a clock, or random numbers without a seed: time is passed in")
+    endif()
   endif()
   file(STRINGS ${root}/${file} includes REGEX "^#include \"")
   foreach(line ${includes})
