@@ -266,7 +266,8 @@ int execute(CLI::App& app, Arguments& arguments, std::istream& in, std::ostream&
 
 int run_command_line(int argc, const char* const* argv, std::istream& in, std::ostream& out,
                      std::ostream& err, const std::function<void()>& was_read) {
-  CLI::App app{"A video call that stays live on links that change their mind."};
+  CLI::App app{
+      "A video call that stays live on mobile links whose rate changes from second to second."};
   app.footer(kExamples);
   app.set_version_flag("--version", "cress-call " CRESS_VERSION);
   Arguments arguments;

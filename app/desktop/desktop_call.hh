@@ -84,10 +84,9 @@ inline constexpr uint32_t kRoomPicturesMax = 16;
 /// call -> ended -> start. Network, coding and devices live in a thread of its own that never waits
 /// for drawing, for a name server or for a disk.
 /// Errors: the constructor throws std::runtime_error where the system gives no event loop;
-/// afterwards all is told in the view, in plain words. A camera or microphone that is not there is
-/// said, and the call goes on without.
-/// Threads: one inside, besides those of the devices and of name look-ups; all functions from one
-/// thread (the window's). Needs a media::GstRuntime.
+/// afterwards all is reported in the view, in plain words. A camera or microphone that is not there
+/// is said, and the call goes on without. Threads: one inside, besides those of the devices and of
+/// name look-ups; all functions from one thread (the window's). Needs a media::GstRuntime.
 class DesktopCall {
  public:
   /// `clock` is borrowed and must outlive it.
@@ -103,7 +102,7 @@ class DesktopCall {
     // kNever is further away than a wait may last.
     board_.wait(std::clamp<Duration>(until - clock_.now(), 0s, 1h));
   }
-  /// ui::Quit was asked for, and good-bye has been said (or kQuitMax is over).
+  /// ui::Quit was asked for, and the close has been sent (or kQuitMax is over).
   bool has_quit() const { return has_quit_; }
 
  private:

@@ -57,7 +57,7 @@ ui::Member* find_member(ui::Room& room, uint32_t number) {
   return at == room.others.end() ? nullptr : &*at;
 }
 
-RoomScene::RoomScene(std::string name, Tell tell) : tell_(std::move(tell)) {
+RoomScene::RoomScene(std::string name, Notify notify) : notify_(std::move(notify)) {
   room_.name = std::move(name);
 }
 
@@ -80,7 +80,7 @@ void RoomScene::handle(TimePoint now, const room::RoomEvent& event,
       break;
     case room::RoomEvent::Kind::kFarewell:
       if (event.farewell.reason == room::FarewellReason::kDraining) {
-        tell_(ui::Tone::kNote, "The relay is being restarted; you will be back in a moment.");
+        notify_(ui::Tone::kNote, "The relay is being restarted; you will be back in a moment.");
       }
       break;
     case room::RoomEvent::Kind::kKeyChanged:
@@ -100,7 +100,7 @@ void RoomScene::handle_welcome(TimePoint now) {
   if (!std::exchange(was_in_, true)) {
     return;
   }
-  tell_(ui::Tone::kGood, "Back in the room.");
+  notify_(ui::Tone::kGood, "Back in the room.");
   for (ui::Member& member : room_.others) {
     if (member.number < kFormer) {
       const uint32_t number = next_former_++;
@@ -127,22 +127,22 @@ void RoomScene::handle_there(const room::OtherMember& other, bool is_news) {
   }
   room_.others.push_back({.number = other.number, .person = person});
   if (is_news) {
-    tell_(ui::Tone::kNote, name_of(person) + " joined.");
+    notify_(ui::Tone::kNote, name_of(person) + " joined.");
   }
 }
 
 void RoomScene::warn(const room::RoomEvent& event) {
   const ui::Member* member = find_member(room_, event.member);
   const std::string name = member != nullptr ? name_of(member->person) : "A member";
-  tell_(ui::Tone::kTrouble,
-        event.kind == room::RoomEvent::Kind::kKeyChanged
-            ? name + " is back with another key: ask for the code, it may be somebody else."
-            : "Somebody sent in " + name + "'s name. " + name + " is no longer shown or played.");
+  notify_(ui::Tone::kTrouble,
+          event.kind == room::RoomEvent::Kind::kKeyChanged
+              ? name + " is back with another key: ask for the code, it may be somebody else."
+              : "Somebody sent in " + name + "'s name. " + name + " is no longer shown or played.");
 }
 
 void RoomScene::handle_left(const room::RoomEvent& event) {
   if (const ui::Member* member = find_member(room_, event.member)) {
-    tell_(ui::Tone::kNote, words_for(name_of(member->person), event.left));
+    notify_(ui::Tone::kNote, words_for(name_of(member->person), event.left));
     remove(event.member);
   }
 }
@@ -166,7 +166,7 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
       continue;
     }
     if (person.shares_screen && !member->person.shares_screen) {
-      tell_(ui::Tone::kNote, name_of(person) + " shares a screen.");
+      notify_(ui::Tone::kNote, name_of(person) + " shares a screen.");
     }
     if (person.camera_off && !person.shares_screen) {
       member->picture = {};  // must not reappear when the camera is on again
@@ -185,7 +185,7 @@ void RoomScene::update(TimePoint now, const room::LiveRoomSample& sample) {
     if (former == room_.others.end()) {
       break;
     }
-    tell_(ui::Tone::kNote, name_of(former->person) + " is not back.");
+    notify_(ui::Tone::kNote, name_of(former->person) + " is not back.");
     remove(former->number);
   }
   room_.key_code = sample.key_code;

@@ -23,8 +23,8 @@ class RoomScene {
   /// these.
   static constexpr uint32_t kFormer = 1U << 16U;
 
-  using Tell = std::function<void(ui::Tone tone, const std::string& words)>;
-  RoomScene(std::string name, Tell tell);
+  using Notify = std::function<void(ui::Tone tone, const std::string& words)>;
+  RoomScene(std::string name, Notify notify);
 
   /// `sample`: taken at the event.
   void handle(TimePoint now, const room::RoomEvent& event, const room::LiveRoomSample& sample);
@@ -47,7 +47,7 @@ class RoomScene {
   void remove(uint32_t number);
   void choose_large();
 
-  Tell tell_;
+  Notify notify_;
   ui::Room room_;
   bool was_in_ = false;
   TimePoint welcome_at_{};

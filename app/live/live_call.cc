@@ -83,10 +83,10 @@ void LiveCall::take_events(TimePoint now) {
     handle_session_event(now, *event);
     if (const auto* waits = std::get_if<secure::NewcomerWaits>(&*event)) {
       newcomer_ = waits->code;
-      tell(LiveEvent::Kind::kNewcomerWaits, kNewcomerWords + newcomer_);
+      notify(LiveEvent::Kind::kNewcomerWaits, kNewcomerWords + newcomer_);
     } else if (std::holds_alternative<secure::NewcomerGone>(*event)) {
       newcomer_.clear();
-      tell(LiveEvent::Kind::kNewcomerGone, kGoneWords);
+      notify(LiveEvent::Kind::kNewcomerGone, kGoneWords);
     }
     const auto* closed = std::get_if<secure::Closed>(&*event);
     if (closed == nullptr || is_ending()) {
@@ -95,7 +95,7 @@ void LiveCall::take_events(TimePoint now) {
     if (closed->reason == secure::CloseReason::kReplaced && !call_.connection().has_ended()) {
       // The returning peer is admitted, and the call continues with it. It may be anybody with the
       // link.
-      tell(LiveEvent::Kind::kNotice, kReplacedWords);
+      notify(LiveEvent::Kind::kNotice, kReplacedWords);
     } else {
       end(now, secure::describe(closed->reason));
       call_.hang_up(now);  // a listener would wait for the next peer

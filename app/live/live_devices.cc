@@ -119,23 +119,23 @@ void LiveDevices::take_events(Device& device, Watched& watched) {
     switch (event->kind) {
       case media::DeviceEvent::Kind::kStarted:
         if (std::exchange(watched.lost, false)) {
-          tell(DeviceNews::Kind::kBack, event->words);
+          notify(DeviceNews::Kind::kBack, event->words);
         }
         watched.retry_at = kNever;
         break;
       case media::DeviceEvent::Kind::kLost:
       case media::DeviceEvent::Kind::kEnded:
         if (!std::exchange(watched.lost, true)) {
-          tell(DeviceNews::Kind::kLost, event->words);
+          notify(DeviceNews::Kind::kLost, event->words);
         }
         watched.retry_at = clock_.now() + kDeviceRetry;
         break;
       case media::DeviceEvent::Kind::kRefused:
         watched.retry_at = kNever;
-        tell(DeviceNews::Kind::kRefused, event->words);
+        notify(DeviceNews::Kind::kRefused, event->words);
         break;
       case media::DeviceEvent::Kind::kNotice:
-        tell(DeviceNews::Kind::kNotice, event->words);
+        notify(DeviceNews::Kind::kNotice, event->words);
         break;
     }
   }
@@ -177,7 +177,7 @@ void LiveDevices::feed_speaker() {
   take_events(*speaker_, speaker_watch_);
 }
 
-void LiveDevices::tell(DeviceNews::Kind kind, const std::string& words) {
+void LiveDevices::notify(DeviceNews::Kind kind, const std::string& words) {
   if (outputs_.news) {
     outputs_.news({kind, words});
   }

@@ -102,7 +102,7 @@ class LiveDevices {
   void take_events(Device& device, Watched& watched);
   template <class Device>
   void retry(Device& device, Watched& watched);
-  void tell(DeviceNews::Kind kind, const std::string& words);
+  void notify(DeviceNews::Kind kind, const std::string& words);
 
   const runtime::MonotonicClock& clock_;
   runtime::EventLoop& loop_;

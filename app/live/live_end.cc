@@ -16,7 +16,7 @@ namespace {
 // How often rates are read and lost devices are retried.
 constexpr Duration kTick = 100ms;
 // A close without an answer is over by then.
-constexpr Duration kGoodbyeMax = 1s;
+constexpr Duration kCloseMax = 1s;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
       driver_({clock, loop, socket_, *machine_}),
       decoder_(loop, kDecodingMax),
       ticks_(loop, [this] { tick(); }),
-      goodbye_(loop, [this] { tell_end(); }),
+      close_timer_(loop, [this] { report_end(); }),
       map_towards_(options.map_towards),
       devices_(clock, loop, options.devices, device_outputs()) {}
 
@@ -96,7 +96,7 @@ LiveDevicesOutputs LiveEnd::device_outputs() {
       outputs_.played(played);
     }
   };
-  outputs.news = [this](const DeviceNews& news) { tell(event_kind(news.kind), news.words); };
+  outputs.news = [this](const DeviceNews& news) { notify(event_kind(news.kind), news.words); };
   return outputs;
 }
 
@@ -136,18 +136,18 @@ void LiveEnd::choose_camera(const std::string& id) {
 void LiveEnd::handle_session_event(TimePoint now, const secure::Event& event) {
   if (const auto* connected = std::get_if<secure::Connected>(&event)) {
     meter_.handle_connected(now);
-    tell(LiveEvent::Kind::kConnected,
-         machine_->connection().is_relayed()
-             ? "Connected through the relay"
-             : words_.connected + runtime::format_address(connected->peer));
+    notify(LiveEvent::Kind::kConnected,
+           machine_->connection().is_relayed()
+               ? "Connected through the relay"
+               : words_.connected + runtime::format_address(connected->peer));
   } else if (std::holds_alternative<secure::Unreachable>(event)) {
-    tell(LiveEvent::Kind::kUnreachable, words_.unreachable);
+    notify(LiveEvent::Kind::kUnreachable, words_.unreachable);
   } else if (std::holds_alternative<secure::Reachable>(event)) {
-    tell(LiveEvent::Kind::kReachable, "The network is back");
+    notify(LiveEvent::Kind::kReachable, "The network is back");
   } else if (const auto* path = std::get_if<secure::PathChanged>(&event)) {
-    tell(LiveEvent::Kind::kPathChanged, machine_->connection().is_relayed()
-                                            ? "The call goes through the relay"
-                                            : words_.moved + runtime::format_address(path->peer));
+    notify(LiveEvent::Kind::kPathChanged, machine_->connection().is_relayed()
+                                              ? "The call goes through the relay"
+                                              : words_.moved + runtime::format_address(path->peer));
   }
 }
 
@@ -195,11 +195,12 @@ void LiveEnd::drained(TimePoint now) {
     meter_.handle_endpoint(*endpoint);
   }
   if (end_reason_ && machine_->is_finished()) {
-    goodbye_.arm(now);  // not inside this call: the receiver of the event may destroy this object
+    close_timer_.arm(
+        now);  // not inside this call: the receiver of the event may destroy this object
   }
 }
 
-void LiveEnd::tell(LiveEvent::Kind kind, std::string words) {
+void LiveEnd::notify(LiveEvent::Kind kind, std::string words) {
   if (outputs_.event && !end_told_) {
     outputs_.event({kind, clock_.now(), std::move(words)});
   }
@@ -208,16 +209,16 @@ void LiveEnd::tell(LiveEvent::Kind kind, std::string words) {
 void LiveEnd::end(TimePoint now, const std::string& reason) {
   if (!end_reason_) {
     end_reason_ = reason;
-    goodbye_.arm(now + kGoodbyeMax);
+    close_timer_.arm(now + kCloseMax);
     if (mapping_) {
       mapping_->remove();
     }
   }
 }
 
-void LiveEnd::tell_end() {
+void LiveEnd::report_end() {
   if (!end_told_) {
-    tell(LiveEvent::Kind::kEnded, end_reason_.value_or(""));
+    notify(LiveEvent::Kind::kEnded, end_reason_.value_or(""));
     end_told_ = true;
   }
 }

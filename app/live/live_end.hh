@@ -103,8 +103,8 @@ class LiveEnd {
   void handle_session_event(TimePoint now, const secure::Event& event);
   /// Returns the display time: the machine's own time does not include this thread's delay.
   TimePoint note_shown(TimePoint captured);
-  void tell(LiveEvent::Kind kind, std::string words);
-  /// Ends it; the first reason is the one reported, once the close has been sent or kGoodbyeMax is
+  void notify(LiveEvent::Kind kind, std::string words);
+  /// Ends it; the first reason is the one reported, once the close has been sent or kCloseMax is
   /// over.
   void end(TimePoint now, const std::string& reason);
   bool is_ending() const { return end_reason_.has_value(); }
@@ -119,7 +119,7 @@ class LiveEnd {
   void drained(TimePoint now);
   void exchange_with_decoder(TimePoint now);
   void set_person(app::PersonState person);
-  void tell_end();
+  void report_end();
   void tick();
 
   const runtime::MonotonicClock& clock_;
@@ -139,7 +139,7 @@ class LiveEnd {
   runtime::Worker decoder_;  // ends before the driver and the machine do
   std::deque<std::shared_ptr<app::DecodeWork>> decoding_;  // at most kDecodingMax, in order
   runtime::EventLoop::Timer ticks_;
-  runtime::EventLoop::Timer goodbye_;
+  runtime::EventLoop::Timer close_timer_;
   std::optional<Address> map_towards_;
   std::unique_ptr<mapping::RouterMapping> mapping_;
   std::unique_ptr<runtime::NetworkWatch> network_;

@@ -61,7 +61,7 @@ void LiveRoom::handle_leg_event(TimePoint now, const LegEvent& event) {
     }
     handle_session_event(now, *session);
   } else if (std::holds_alternative<RoomRejoining>(event)) {
-    tell(LiveEvent::Kind::kUnreachable, "The relay is away; the way back is being looked for");
+    notify(LiveEvent::Kind::kUnreachable, "The relay is away; the path to it is being looked for");
   } else if (const auto* over = std::get_if<RoomOver>(&event)) {
     end(now, describe(*over));
   }

@@ -64,50 +64,51 @@ class HostileRelay {
         send(now, session::kVideoFlow, input.take(input.next()));
         break;
       case 3:
-        tell(now, room::Welcome{.number = number, .members_max = input.next(4)});
+        notify(now, room::Welcome{.number = number, .members_max = input.next(4)});
         break;
       case 4:
-        tell(now, room::MemberNews{number, {input.next(), input.take(input.next())}});
+        notify(now, room::MemberNews{number, {input.next(), input.take(input.next())}});
         break;
       case 5:
-        tell(now, room::MemberNews{number, {1, helper_.make_card(input.take(input.next() % 80))}});
+        notify(now,
+               room::MemberNews{number, {1, helper_.make_card(input.take(input.next() % 80))}});
         break;
       case 6:
-        tell(now, room::MemberLeft{number});
+        notify(now, room::MemberLeft{number});
         break;
       case 7:
-        tell(now, room::SpeakerNews{input.next(), number});
-        tell(now,
-             room::VideoRate{input.next(), DataRate::kilobits_per_second(int64_t{input.next(2)})});
+        notify(now, room::SpeakerNews{input.next(), number});
+        notify(now, room::VideoRate{input.next(),
+                                    DataRate::kilobits_per_second(int64_t{input.next(2)})});
         break;
       case 8:
         send_sound(now, number, input);
         break;
       case 9:
-        tell(now, room::MemberShare{number, input.take(input.next() % 64)});
-        tell(now, room::MemberProof{number, {.bytes = input.take(input.next())}});
+        notify(now, room::MemberShare{number, input.take(input.next() % 64)});
+        notify(now, room::MemberProof{number, {.bytes = input.take(input.next())}});
         break;
       case 10:
         send_frame(now, number, input);
         break;
       case 11:
-        tell(now, room::MemberChat{number, {.line = input.take(input.next())}});
-        tell(now, room::MemberChat{helper_.member(),
-                                   {.line = helper_.seal_chat(now, input.take(input.next()))}});
+        notify(now, room::MemberChat{number, {.line = input.take(input.next())}});
+        notify(now, room::MemberChat{helper_.member(),
+                                     {.line = helper_.seal_chat(now, input.take(input.next()))}});
         break;
       default:
         if (input.next() == 0) {
-          tell(now, room::Farewell{.again_in = input.next() * 1ms});
+          notify(now, room::Farewell{.again_in = input.next() * 1ms});
         }
     }
   }
 
   void exchange(TimePoint now, RoomMember& member) {
     while (const auto share = helper_.poll_share()) {
-      tell(now, room::MemberShare{helper_.member(), share->bytes});
+      notify(now, room::MemberShare{helper_.member(), share->bytes});
     }
     if (const auto proof = helper_.poll_proof(now)) {
-      tell(now, room::MemberProof{helper_.member(), {.bytes = proof->bytes}});
+      notify(now, room::MemberProof{helper_.member(), {.bytes = proof->bytes}});
     }
     while (const auto bytes = endpoint_.poll_transmit(now)) {
       (void)member.handle_datagram(now, *bytes);
@@ -133,7 +134,7 @@ class HostileRelay {
     bytes.resize(std::min(bytes.size(), static_cast<size_t>(endpoint_.message_max().bytes())));
     endpoint_.send(now, flow, std::move(bytes), session::Leave::kNow);
   }
-  void tell(TimePoint now, const room::RoomMessage& message) {
+  void notify(TimePoint now, const room::RoomMessage& message) {
     send(now, session::kControlFlow, room::build_room_message(message));
   }
   void send_sound(TimePoint now, MemberNumber number, Input& input) {

@@ -269,19 +269,20 @@ class LyingRelay {
     }
   }
   void welcome() {
-    tell(room::Welcome{.number = 1, .members_max = 8});
+    notify(room::Welcome{.number = 1, .members_max = 8});
     exchange();
   }
 
   void introduce_helper() {
-    tell(room::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
+    notify(
+        room::MemberNews{2, {1, helper_.make_card(app::encode(app::PersonState{.name = "Two"}))}});
     exchange();
     for (const auto& card : cards_) {
       (void)helper_.handle_card(1, card);
     }
     exchange();
   }
-  void tell(const room::RoomMessage& message) {
+  void notify(const room::RoomMessage& message) {
     endpoint_.send(now_, session::kControlFlow, room::build_room_message(message),
                    session::Leave::kNow);
   }
@@ -306,7 +307,7 @@ class LyingRelay {
   void exchange() {
     for (int round = 0; round < 3; ++round) {
       while (const auto share = helper_.poll_share()) {
-        tell(room::MemberShare{2, share->bytes});
+        notify(room::MemberShare{2, share->bytes});
       }
       now_ += 1ms;
       member_->handle_timeout(now_);
@@ -428,7 +429,7 @@ TEST(RoomMember, FramesInAnothersNameAreFoundAndThenNoneIsDisplayed) {
   EXPECT_FALSE(relay.member().others().front().is_distrusted);
   const auto proof = relay.helper().poll_proof(relay.now() + 2s);
   ASSERT_TRUE(proof);
-  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
+  relay.notify(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
   relay.exchange();
   EXPECT_TRUE(relay.member().others().front().is_distrusted);
   relay.send_frame(relay.seal(relay.code(2)));
@@ -454,7 +455,7 @@ TEST(RoomMember, FrameInTheDecoderWhenItsSenderIsDistrustedIsNotDisplayed) {
   ASSERT_NE(work, nullptr);
   const auto proof = relay.helper().poll_proof(relay.now() + 2s);
   ASSERT_TRUE(proof);
-  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
+  relay.notify(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = proof->bytes}});
   relay.exchange();
   ASSERT_TRUE(relay.member().others().front().is_distrusted);
   work->run();
@@ -482,7 +483,7 @@ TEST(RoomMember, ALineBeforeTheProofOfPresenceIsReadAfterIt) {
   LyingRelay relay;
   relay.introduce_helper();
   for (uint32_t serial = 1; serial <= 20; ++serial) {
-    relay.tell(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
+    relay.notify(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
     relay.exchange();
   }
   EXPECT_TRUE(chat_of(relay.member()).empty());
@@ -497,36 +498,37 @@ TEST(RoomMember, HostileLinesAreCleanedOrRefused) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
-  const auto tell = [&](MemberNumber writer, std::vector<std::byte> line) {
-    relay.tell(room::MemberChat{writer, {.serial = 1, .line = std::move(line)}});
+  const auto notify = [&](MemberNumber writer, std::vector<std::byte> line) {
+    relay.notify(room::MemberChat{writer, {.serial = 1, .line = std::move(line)}});
     relay.exchange();
     return chat_of(relay.member());
   };
   const auto line = line_of(relay, "one\n\x1B[31mtwo \xE2\x80\xAEthree\xFF ");
-  EXPECT_EQ(tell(2, line), std::vector<std::string>{"one [31mtwo three"});
-  EXPECT_EQ(tell(2, line), std::vector<std::string>{}) << "repeated";
-  EXPECT_EQ(tell(2, line_of(relay, " \x01 ")), std::vector<std::string>{}) << "nothing to be seen";
-  EXPECT_EQ(tell(2, {}), std::vector<std::string>{});
-  EXPECT_EQ(tell(2, std::vector<std::byte>(997, std::byte{9})), std::vector<std::string>{});
-  EXPECT_EQ(tell(7, line_of(relay, "of nobody")), std::vector<std::string>{});
+  EXPECT_EQ(notify(2, line), std::vector<std::string>{"one [31mtwo three"});
+  EXPECT_EQ(notify(2, line), std::vector<std::string>{}) << "repeated";
+  EXPECT_EQ(notify(2, line_of(relay, " \x01 ")), std::vector<std::string>{})
+      << "nothing to be seen";
+  EXPECT_EQ(notify(2, {}), std::vector<std::string>{});
+  EXPECT_EQ(notify(2, std::vector<std::byte>(997, std::byte{9})), std::vector<std::string>{});
+  EXPECT_EQ(notify(7, line_of(relay, "of nobody")), std::vector<std::string>{});
   EXPECT_EQ(relay.member().stats().chats_refused, 4U);
-  EXPECT_EQ(tell(2, line_of(relay, "and on")), std::vector<std::string>{"and on"});
+  EXPECT_EQ(notify(2, line_of(relay, "and on")), std::vector<std::string>{"and on"});
 }
 
 TEST(RoomMember, ALineThatOvertookIsHeldAndReadBeforeItsWriterLeaves) {
   LyingRelay relay;
   relay.introduce_helper();
   relay.introduce_helper();
-  const auto tell = [&](uint32_t serial, std::string_view text) {
-    relay.tell(room::MemberChat{2, {serial, line_of(relay, text)}});
+  const auto notify = [&](uint32_t serial, std::string_view text) {
+    relay.notify(room::MemberChat{2, {serial, line_of(relay, text)}});
     relay.exchange();
     return chat_of(relay.member());
   };
-  EXPECT_TRUE(tell(2, "second").empty());
+  EXPECT_TRUE(notify(2, "second").empty());
   EXPECT_LE(relay.member().poll_timeout(), relay.now() + ChatOrder::kHeldMax);
-  EXPECT_EQ(tell(1, "first"), (std::vector<std::string>{"first", "second"}));
-  EXPECT_TRUE(tell(4, "fourth").empty());
-  relay.tell(room::MemberLeft{.number = 2});
+  EXPECT_EQ(notify(1, "first"), (std::vector<std::string>{"first", "second"}));
+  EXPECT_TRUE(notify(4, "fourth").empty());
+  relay.notify(room::MemberLeft{.number = 2});
   relay.exchange();
   const auto events = events_of(relay.member());
   ASSERT_EQ(events.size(), 2U);
@@ -539,7 +541,7 @@ TEST(RoomMember, LinesBeyondALimitAreDroppedBeforeTheyAreOpened) {
   relay.introduce_helper();
   relay.introduce_helper();
   for (uint32_t serial = 1; serial <= 60; ++serial) {
-    relay.tell(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
+    relay.notify(room::MemberChat{2, {serial, line_of(relay, std::to_string(serial))}});
     relay.exchange();
   }
   const auto lines = chat_of(relay.member());
@@ -556,8 +558,8 @@ TEST(RoomMember, AProofThatItsSenderDidNotSignChangesNothing) {
   const auto forged = secure::build_frame_proof(
       {.kind = secure::MediaKind::kVideo, .first = 0, .frames = {secure::FrameHash{}}},
       secure::SigningKey{}, {});
-  relay.tell(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = forged}});
-  relay.tell(room::MemberProof{7, {.serial = 1, .of_video = true, .bytes = forged}});
+  relay.notify(room::MemberProof{2, {.serial = 1, .of_video = true, .bytes = forged}});
+  relay.notify(room::MemberProof{7, {.serial = 1, .of_video = true, .bytes = forged}});
   relay.exchange();
   EXPECT_EQ(relay.member().stats().proofs_refused, 2U);
   relay.send_frame(relay.seal(relay.code(1)));
@@ -663,9 +665,9 @@ TEST(RoomMember, MembersWithoutAValidCardAreUnidentified) {
   LyingRelay relay;
   secure::Secret other_room;
   secure::RoomKeys stranger{other_room, 3};
-  relay.tell(room::MemberNews{3, {1, stranger.make_card({})}});
-  relay.tell(room::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
-  relay.tell(room::MemberNews{5, {}});                                 // has sent none
+  relay.notify(room::MemberNews{3, {1, stranger.make_card({})}});
+  relay.notify(room::MemberNews{4, {1, relay.helper().make_card({})}});  // of another number
+  relay.notify(room::MemberNews{5, {}});                                 // has sent none
   relay.exchange();
   EXPECT_EQ(relay.member().stats().cards_refused, 2U);
   std::vector<MemberNumber> unidentified;
@@ -676,20 +678,20 @@ TEST(RoomMember, MembersWithoutAValidCardAreUnidentified) {
   }
   EXPECT_EQ(unidentified, (std::vector<MemberNumber>{3, 4, 5}));
   EXPECT_FALSE(relay.member().poll_event() && relay.member().poll_event()) << "the welcome alone";
-  relay.tell(room::MemberLeft{4});
+  relay.notify(room::MemberLeft{4});
   relay.exchange();
   EXPECT_EQ(relay.member().others().size(), 2U);
 }
 
 TEST(RoomMember, MediaGoesToIdentifiedMembersAlone) {
   LyingRelay relay;
-  relay.tell(room::MemberNews{3, {}});
+  relay.notify(room::MemberNews{3, {}});
   relay.introduce_helper();
   EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{}) << "its card greets nobody: a replay?";
   relay.introduce_helper();
   ASSERT_TRUE(relay.member().others().front().is_live);
   EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{2});
-  relay.tell(room::MemberLeft{2});
+  relay.notify(room::MemberLeft{2});
   relay.exchange();
   EXPECT_EQ(relay.audience(), std::vector<MemberNumber>{});
 }
@@ -711,7 +713,8 @@ TEST(RoomMember, MemberWithAnothersNameHidesNobody) {
 TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
   LyingRelay relay;
   const auto rate_after = [&](uint32_t revision, int64_t kbps) {
-    relay.tell(room::VideoRate{.revision = revision, .rate = DataRate::kilobits_per_second(kbps)});
+    relay.notify(
+        room::VideoRate{.revision = revision, .rate = DataRate::kilobits_per_second(kbps)});
     relay.exchange();
     return relay.member().video_rate_max();
   };
@@ -720,7 +723,7 @@ TEST(RoomMember, AnOlderRateOrSpeakerOfTheRelayChangesNothing) {
   EXPECT_EQ(rate_after(2, 200), DataRate::kilobits_per_second(500));
   EXPECT_EQ(rate_after(3, 300), DataRate::kilobits_per_second(300));
   const auto speaker_after = [&](uint32_t revision, MemberNumber number) {
-    relay.tell(room::SpeakerNews{.revision = revision, .number = number});
+    relay.notify(room::SpeakerNews{.revision = revision, .number = number});
     relay.exchange();
     return relay.member().speaker();
   };
@@ -735,11 +738,11 @@ TEST(RoomMember, KeysOfAPastEpochAreErasedByTimeInAQuietRoom) {
     LyingRelay relay;
     RoomMember& member = relay.member();
     relay.introduce_helper();
-    relay.tell(room::MemberLeft{.number = 2, .epoch = 1});
+    relay.notify(room::MemberLeft{.number = 2, .epoch = 1});
     relay.exchange();
     ASSERT_EQ(member.epoch(), 1U);
     if (is_removed) {
-      relay.tell(room::Farewell{.reason = room::FarewellReason::kKicked});
+      relay.notify(room::Farewell{.reason = room::FarewellReason::kKicked});
       relay.exchange();
     }
     EXPECT_EQ(member.past_epochs(), 1U);
@@ -759,9 +762,9 @@ TEST(RoomMember, KeysOfAPastEpochAreErasedByTimeInAQuietRoom) {
 
 TEST(RoomMember, OnlyTheFirstFarewellCounts) {
   LyingRelay relay;
-  relay.tell(room::Farewell{.reason = room::FarewellReason::kFull});
-  relay.tell(room::Farewell{.reason = room::FarewellReason::kKicked});
-  relay.tell(room::VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(500)});
+  relay.notify(room::Farewell{.reason = room::FarewellReason::kFull});
+  relay.notify(room::Farewell{.reason = room::FarewellReason::kKicked});
+  relay.notify(room::VideoRate{.revision = 1, .rate = DataRate::kilobits_per_second(500)});
   relay.exchange();
   ASSERT_TRUE(relay.member().farewell());
   EXPECT_EQ(relay.member().farewell()->reason, room::FarewellReason::kFull);

@@ -49,7 +49,7 @@ class CrossFlows {
   const std::vector<CrossFlow> flows_;  // one each
   Arrived* arrived_ = nullptr;          // of each flow, shared with its processes
   std::vector<pid_t> processes_;
-  std::optional<runtime::FileDescriptor> go_;  // tells the sources when: see begin
+  std::optional<runtime::FileDescriptor> go_;  // says when the sources begin: see begin
 };
 
 /// What the kernel's TCP may use here, and kWebTraffic; throws std::invalid_argument otherwise.

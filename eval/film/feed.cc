@@ -62,7 +62,7 @@ struct ProducedFeed::Shared {
     changed.notify_all();
   }
 
-  void tell(Wish what) {
+  void notify(Wish what) {
     const std::scoped_lock lock{mutex};
     wish = what;
     waiting.clear();
@@ -77,7 +77,7 @@ ProducedFeed::ProducedFeed(Make make) : shared_(std::make_unique<Shared>()) {
 
 ProducedFeed::~ProducedFeed() {
   if (shared_->thread.joinable()) {
-    shared_->tell(Shared::Wish::kStop);
+    shared_->notify(Shared::Wish::kStop);
     shared_->thread.join();
   }
 }
@@ -99,7 +99,7 @@ std::optional<ShownPicture> ProducedFeed::poll() {
 
 void ProducedFeed::finish() {
   if (shared_->thread.joinable()) {
-    shared_->tell(Shared::Wish::kRunOn);
+    shared_->notify(Shared::Wish::kRunOn);
     shared_->thread.join();
   }
   if (shared_->error) {

@@ -26,7 +26,7 @@ constexpr std::array kRecipes = {
     Recipe{"intro", "both tables of the Sprout paper's introduction", want_fig7, figure_intro},
     Recipe{"loss", "Sprout under 5 and 10 % random loss", want_loss, figure_loss},
     Recipe{"tunnel", "Cubic and Skype through SproutTunnel", want_nothing, figure_tunnel},
-    Recipe{"verus", "Verus with R = 2, 4, 6 beside Sprout and Cubic", want_verus, figure_verus},
+    Recipe{"verus", "Verus with R = 2, 4, 6 next to Sprout and Cubic", want_verus, figure_verus},
     Recipe{"red", "Cubic over RED, its parameters swept", want_red, figure_red},
     Recipe{"distributions", "Sprout over invented links of equal mean, by interarrival",
            want_distributions, figure_distributions},

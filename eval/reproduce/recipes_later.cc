@@ -82,7 +82,7 @@ void want_verus(const Lab& lab, RunBook& book) {
 
 Figure figure_verus(const Lab& lab, const RunBook& book) {
   Figure figure{.name = "verus",
-                .title = "Verus by its R, beside Sprout and Cubic, means over eight links",
+                .title = "Verus by its R, next to Sprout and Cubic, means over eight links",
                 .source = std::string{paper::kVerus} +
                           ", abstract: Cubic's delay is more than 10 times Verus's at comparable "
                           "throughput; run again by Zhang and Dutz, 2017 (no number taken over)",
@@ -128,11 +128,12 @@ void want_red(const Lab& lab, RunBook& book) {
 }
 
 Figure figure_red(const Lab& lab, const RunBook& book) {
-  Figure figure{.name = "red",
-                .title = "Cubic over RED, its parameters swept, beside Verus; means of eight links",
-                .source = "the comparison is Zhang and Dutz's, 2017 (no number taken over)",
-                .notes = lab.notes,
-                .table = {.columns = kMeansColumns}};
+  Figure figure{
+      .name = "red",
+      .title = "Cubic over RED, its parameters swept, next to Verus; means of eight links",
+      .source = "the comparison is Zhang and Dutz's, 2017 (no number taken over)",
+      .notes = lab.notes,
+      .table = {.columns = kMeansColumns}};
   figure.notes.emplace_back(
       "red:MIN,MAX,P: thresholds in packets of 1500 bytes, largest chance to drop between them.");
   std::vector<Mark> marks;

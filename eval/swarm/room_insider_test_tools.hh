@@ -57,7 +57,7 @@ class RoomInsider : public InsiderSession {
     for (const auto& [other, known] : keys_.others()) {
       audience.members.push_back(other);
     }
-    tell(now, audience);
+    notify(now, audience);
   }
   void send_picture(TimePoint now) {
     send_frame(now,
@@ -94,7 +94,7 @@ class RoomInsider : public InsiderSession {
         break;
       case 11:
       case 12:
-        tell(now, any_message(input));
+        notify(now, any_message(input));
         break;
       case 13:
         send(now, static_cast<session::FlowId>(input.below(3)), input.bytes(1100));
@@ -120,7 +120,7 @@ class RoomInsider : public InsiderSession {
   };
   static constexpr size_t kSealedMax = 128;
 
-  void tell(TimePoint now, const room::RoomMessage& message) {
+  void notify(TimePoint now, const room::RoomMessage& message) {
     send(now, session::kControlFlow, room::build_room_message(message));
   }
 
@@ -134,7 +134,7 @@ class RoomInsider : public InsiderSession {
       token_ = welcome->token;
       epoch_ = welcome->epoch;
       if (replaces_) {
-        tell(now, *std::exchange(replaces_, {}));
+        notify(now, *std::exchange(replaces_, {}));
       }
       introduce(now);
     } else if (const auto* news = std::get_if<room::MemberNews>(&*message)) {
@@ -189,7 +189,7 @@ class RoomInsider : public InsiderSession {
     return card;
   }
   void send_card(TimePoint now, const InsiderKeys::CardChoice& card) {
-    tell(now, room::Card{.revision = ++card_revision_, .sealed = keys_.card(card)});
+    notify(now, room::Card{.revision = ++card_revision_, .sealed = keys_.card(card)});
   }
 
   room::Share any_share(FuzzInput& input) {
@@ -201,7 +201,7 @@ class RoomInsider : public InsiderSession {
     return {to, keys_.share(to, any_epoch(input), counter)};
   }
   void send_share(TimePoint now, room::Share share) {
-    tell(now, room::Shares{.serial = ++serial_, .shares = {std::move(share)}});
+    notify(now, room::Shares{.serial = ++serial_, .shares = {std::move(share)}});
   }
 
   void send_proof(TimePoint now, FuzzInput& input) {
@@ -232,7 +232,7 @@ class RoomInsider : public InsiderSession {
     if (input.one_in(8)) {
       message.bytes = input.bytes(room::kProofSizeMax);
     }
-    tell(now, message);
+    notify(now, message);
   }
 
   // ---- frames

@@ -88,8 +88,8 @@ class LiveCamera::Device {
   GstPipelinePtr build_shared();
   void handle_failed(const std::string& why);
   void set_shape(GstElement* pipeline, PictureSize size, bool borders) const;
-  void tell(DeviceEvent::Kind kind, std::string words) {
-    outbox_.tell({kind, clock_(), std::move(words)});
+  void notify(DeviceEvent::Kind kind, std::string words) {
+    outbox_.notify({kind, clock_(), std::move(words)});
   }
   void feed_y4m(GstElement* pipeline);
   void handle_need(GstAppSrc* feed);
@@ -173,7 +173,7 @@ LivePipelineOptions LiveCamera::Device::pipeline_options() {
   return {
       .build = [this] { return build(); },
       .on_failed = [this](const std::string& why) { handle_failed(why); },
-      .on_ended = [this] { tell(DeviceEvent::Kind::kEnded, name_ + " has come to its end."); },
+      .on_ended = [this] { notify(DeviceEvent::Kind::kEnded, name_ + " has come to its end."); },
       .loop = id_.kind == DeviceId::Kind::kFile && !is_y4m(id_.rest),
       .gives = "pictures",
       .patience = options_.patience,
@@ -182,12 +182,12 @@ LivePipelineOptions LiveCamera::Device::pipeline_options() {
 
 void LiveCamera::Device::handle_failed(const std::string& why) {
   if (portal_ == nullptr) {
-    tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
+    notify(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
     return;
   }
   portal_->end();  // nothing is shared any more, and the desktop displays that
-  tell(DeviceEvent::Kind::kRefused,
-       name_ + (announced_ ? " is no longer shared: " : " is not shared: ") + why + ".");
+  notify(DeviceEvent::Kind::kRefused,
+         name_ + (announced_ ? " is no longer shared: " : " is not shared: ") + why + ".");
 }
 
 std::string LiveCamera::Device::description() const {
@@ -374,8 +374,8 @@ void LiveCamera::Device::handle_sample(GstAppSink* sink) {
   // Never back, whatever a driver's stamps are.
   last_captured_ = std::max(last_captured_, clock_() - age_of(GST_ELEMENT(sink), sample.get()));
   if (!announced_.exchange(true)) {
-    tell(DeviceEvent::Kind::kStarted, name_ + " gives " + std::to_string(picture->width) + " x " +
-                                          std::to_string(picture->height) + " pictures.");
+    notify(DeviceEvent::Kind::kStarted, name_ + " gives " + std::to_string(picture->width) + " x " +
+                                            std::to_string(picture->height) + " pictures.");
   }
   pipeline_.beat();
   outbox_.put({std::move(picture), last_captured_});

@@ -52,7 +52,7 @@ class DeviceOutbox {
     items_.push_back(std::move(item));
     ready_.set();
   }
-  void tell(DeviceEvent event) {
+  void notify(DeviceEvent event) {
     const std::scoped_lock lock{mutex_};
     if (events_.size() == kEventsMax) {
       events_.pop_front();

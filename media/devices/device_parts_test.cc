@@ -135,7 +135,7 @@ TEST(DeviceParts, AnOutboxKeepsTheNewestEventsAndIsReadableForThem) {
   for (size_t i = 0; i < DeviceOutbox<int>::kEventsMax + 1; ++i) {
     DeviceEvent event;
     event.words = std::to_string(i);
-    outbox.tell(event);
+    outbox.notify(event);
   }
   outbox.forget_items();
   EXPECT_TRUE(is_ready(outbox.fd()));

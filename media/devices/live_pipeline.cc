@@ -114,7 +114,7 @@ void LivePipeline::keep() {
     } else if (message) {
       handle(*message);
     } else {
-      look();
+      watch_flow();
     }
     lock.lock();
   }
@@ -213,7 +213,7 @@ void LivePipeline::rewind() {
   }
 }
 
-void LivePipeline::look() {
+void LivePipeline::watch_flow() {
   if (pipeline_ == nullptr || options_.gives.empty()) {
     return;
   }

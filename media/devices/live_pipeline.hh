@@ -70,7 +70,7 @@ class LivePipeline {
   void close();
   void fail(const std::string& words);
   void rewind();
-  void look();
+  void watch_flow();
   bool seek_to_begin(unsigned flags);
 
   const LivePipelineOptions options_;

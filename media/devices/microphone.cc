@@ -128,8 +128,8 @@ class LiveMicrophone::Device {
   void feed_from(std::unique_ptr<AudioSource> source, GstElement* pipeline);
   void handle_need(GstAppSrc* feed);
   void handle_sample(GstAppSink* sink);
-  void tell(DeviceEvent::Kind kind, std::string words) {
-    outbox_.tell({kind, clock_(), std::move(words)});
+  void notify(DeviceEvent::Kind kind, std::string words) {
+    outbox_.notify({kind, clock_(), std::move(words)});
   }
 
   LiveMicrophoneOptions options_;
@@ -172,9 +172,9 @@ LivePipelineOptions LiveMicrophone::Device::pipeline_options() {
       .build = [this] { return build(); },
       .on_failed =
           [this](const std::string& why) {
-            tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
+            notify(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
           },
-      .on_ended = [this] { tell(DeviceEvent::Kind::kEnded, name_ + " has come to its end."); },
+      .on_ended = [this] { notify(DeviceEvent::Kind::kEnded, name_ + " has come to its end."); },
       .gives = "sound",
       .patience = options_.patience,
   };
@@ -196,9 +196,9 @@ bool LiveMicrophone::Device::is_processed(const VoiceProcessing& processing) {
       processing.echo_cancellation || processing.noise_suppression || processing.gain_control;
   if (wanted && !has_voice_processor()) {
     if (!std::exchange(warned_, true)) {
-      tell(DeviceEvent::Kind::kNotice,
-           "Echo and noise are not removed: GStreamer's webrtcdsp is missing. Use headphones, or "
-           "install the package gstreamer1.0-plugins-bad.");
+      notify(DeviceEvent::Kind::kNotice,
+             "Echo and noise are not removed: GStreamer's webrtcdsp is missing. Use headphones, or "
+             "install the package gstreamer1.0-plugins-bad.");
     }
     return false;
   }
@@ -220,8 +220,8 @@ GstPipelinePtr LiveMicrophone::Device::build() {
     const bool hears_speaker = processing.echo_cancellation && options_.echo_probe != nullptr &&
                                options_.echo_probe->claim(this);
     if (processing.echo_cancellation && !hears_speaker && !std::exchange(warned_, true)) {
-      tell(DeviceEvent::Kind::kNotice,
-           "Echo is not removed: there is no speaker to listen to. Use headphones.");
+      notify(DeviceEvent::Kind::kNotice,
+             "Echo is not removed: there is no speaker to listen to. Use headphones.");
     }
     set_up_voice_processor(element_of(pipeline.get(), "processor").get(), processing,
                            hears_speaker ? options_.echo_probe->name() : "");
@@ -299,7 +299,7 @@ void LiveMicrophone::Device::handle_sample(GstAppSink* sink) {
   }
   framer_.add(samples, clock_() - age);
   if (!announced_.exchange(true)) {
-    tell(DeviceEvent::Kind::kStarted, name_ + " is heard.");
+    notify(DeviceEvent::Kind::kStarted, name_ + " is heard.");
   }
   pipeline_.beat();
   while (const std::optional<FramedSound> frame = framer_.poll_frame()) {

@@ -101,8 +101,8 @@ class LiveSpeaker::Device {
   void handle_failure(const std::string& why);
   void place(Duration now);
   void write(Duration at, const AudioFrame& frame);
-  void tell(DeviceEvent::Kind kind, std::string words) {
-    outbox_.tell({kind, clock_(), std::move(words)});
+  void notify(DeviceEvent::Kind kind, std::string words) {
+    outbox_.notify({kind, clock_(), std::move(words)});
   }
 
   LiveSpeakerOptions options_;
@@ -161,7 +161,7 @@ void LiveSpeaker::Device::handle_failure(const std::string& why) {
       return;  // not even the null sink works: GStreamer's own basic elements are missing
     }
   }
-  tell(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
+  notify(DeviceEvent::Kind::kLost, name_ + " is lost: " + why + ".");
   pipeline_.open();
 }
 
@@ -270,7 +270,7 @@ void LiveSpeaker::Device::handle_need() {
     outbox_.put({});
   }
   if (is_first) {
-    tell(DeviceEvent::Kind::kStarted, name_ + " plays.");
+    notify(DeviceEvent::Kind::kStarted, name_ + " plays.");
   }
 }
 
@@ -324,7 +324,7 @@ void LiveSpeaker::Device::write(Duration at, const AudioFrame& frame) {
     writer_->add_sound(std::max<Duration>(at - *writer_begin_, 0ms), frame);
   } catch (const std::runtime_error& e) {
     writer_.reset();
-    tell(DeviceEvent::Kind::kLost, std::string{e.what()} + ". Nothing more is recorded.");
+    notify(DeviceEvent::Kind::kLost, std::string{e.what()} + ". Nothing more is recorded.");
   }
 }
 

@@ -118,7 +118,7 @@ void ReferencePolicy::handle_sent(uint32_t frame_id, const ReferenceChoice& choi
     since_anchor_ = 1;
   }
   if (sent_.size() == kFramesMax) {
-    if (sent_.front().fate == Fate::kPending) {
+    if (sent_.front().outcome == Outcome::kPending) {
       forgotten_ = sent_.front().id;
     }
     sent_.pop_front();
@@ -135,8 +135,8 @@ void ReferencePolicy::handle_rejected(const ReferenceChoice& choice) {
 }
 
 void ReferencePolicy::handle_decoded(uint32_t frame_id) {
-  for (Sent* sent = find(frame_id); sent != nullptr && sent->fate == Fate::kPending;) {
-    sent->fate = Fate::kDecoded;
+  for (Sent* sent = find(frame_id); sent != nullptr && sent->outcome == Outcome::kPending;) {
+    sent->outcome = Outcome::kDecoded;
     sent = sent->reference_id ? find(*sent->reference_id) : nullptr;
   }
   for (std::optional<Slot>& slot : slots_) {
@@ -148,13 +148,13 @@ void ReferencePolicy::handle_decoded(uint32_t frame_id) {
 
 void ReferencePolicy::handle_lost(uint32_t frame_id) {
   if (Sent* sent = find(frame_id); sent != nullptr) {
-    if (sent->fate != Fate::kPending) {
+    if (sent->outcome != Outcome::kPending) {
       return;
     }
-    sent->fate = Fate::kLost;
+    sent->outcome = Outcome::kLost;
   } else if (forgotten_ && frame_id <= *forgotten_ && frame_id >= key_frame_id_) {
     for (Sent& pending : sent_) {
-      pending.fate = pending.fate == Fate::kPending ? Fate::kLost : pending.fate;
+      pending.outcome = pending.outcome == Outcome::kPending ? Outcome::kLost : pending.outcome;
     }
     for (std::optional<Slot>& slot : slots_) {
       if (slot && !slot->decoded) {
@@ -169,7 +169,7 @@ void ReferencePolicy::handle_lost(uint32_t frame_id) {
 
 bool ReferencePolicy::is_decoded(uint32_t frame_id) const {
   const Sent* sent = find(frame_id);
-  return sent != nullptr && sent->fate == Fate::kDecoded;
+  return sent != nullptr && sent->outcome == Outcome::kDecoded;
 }
 
 const ReferencePolicy::Sent* ReferencePolicy::find(uint32_t frame_id) const {
@@ -187,11 +187,11 @@ ReferencePolicy::Sent* ReferencePolicy::find(uint32_t frame_id) {
 void ReferencePolicy::spread_loss() {
   const auto is_lost = [&](uint32_t id) {
     const Sent* sent = find(id);
-    return sent != nullptr && sent->fate == Fate::kLost;
+    return sent != nullptr && sent->outcome == Outcome::kLost;
   };
   for (Sent& sent : sent_) {
-    if (sent.fate == Fate::kPending && sent.reference_id && is_lost(*sent.reference_id)) {
-      sent.fate = Fate::kLost;
+    if (sent.outcome == Outcome::kPending && sent.reference_id && is_lost(*sent.reference_id)) {
+      sent.outcome = Outcome::kLost;
     }
   }
   for (std::optional<Slot>& slot : slots_) {

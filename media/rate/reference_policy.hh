@@ -88,11 +88,11 @@ class ReferencePolicy {
   bool is_decoded(uint32_t frame_id) const;
 
  private:
-  enum class Fate { kPending, kDecoded, kLost };
+  enum class Outcome { kPending, kDecoded, kLost };
   struct Sent {
     uint32_t id = 0;
     std::optional<uint32_t> reference_id;  // nullopt: a key frame
-    Fate fate = Fate::kPending;
+    Outcome outcome = Outcome::kPending;
   };
   struct Slot {
     uint32_t id = 0;

@@ -208,16 +208,16 @@ void FrameCache::forget_aged(TimePoint now) {
 
 std::optional<uint32_t> FrameCache::newest_anchor() const { return newest_anchor_; }
 
-void FrameCache::reset_fates(size_t leg, Fate fate) {
+void FrameCache::reset_forwarding(size_t leg, Forwarding forwarding) {
   for (CachedFrame& frame : frames_) {
-    frame.fates.at(leg) = fate;
+    frame.forwarding.at(leg) = forwarding;
   }
 }
 
 void FrameCache::settle_fates(size_t leg) {
   for (CachedFrame& frame : frames_) {
-    if (frame.fates.at(leg) == Fate::kUndecided) {
-      frame.fates[leg] = Fate::kLeftOut;
+    if (frame.forwarding.at(leg) == Forwarding::kUndecided) {
+      frame.forwarding[leg] = Forwarding::kLeftOut;
     }
   }
 }

@@ -27,7 +27,7 @@ struct FrameCacheOptions {
 };
 
 /// Forwarding state of a frame on one leg.
-enum class Fate : uint8_t {
+enum class Forwarding : uint8_t {
   kUndecided,   ///< its reference is not complete here yet, or the leg does not request this sender
   kForwarding,  ///< all fragments that are here have been or will be forwarded to the leg
   kLeftOut,     ///< the leg does not get it, by plan
@@ -47,7 +47,7 @@ struct CachedFrame {
   DataSize held{};
   /// By index, parity after the parts: messages with the member's header; empty: not here.
   std::vector<std::vector<std::byte>> parts{};
-  std::array<Fate, kLegsMax> fates{};
+  std::array<Forwarding, kLegsMax> forwarding{};
 
   uint32_t id() const { return header.frame_id; }
   uint32_t reference_id() const { return header.frame_id - header.reference_distance; }
@@ -96,7 +96,7 @@ class FrameCache {
   /// The newest anchor that is complete here and whose bytes are held.
   std::optional<uint32_t> newest_anchor() const;
   /// Sets the state of every frame on this leg.
-  void reset_fates(size_t leg, Fate fate);
+  void reset_forwarding(size_t leg, Forwarding forwarding);
   /// Changes undecided to left out.
   void settle_fates(size_t leg);
 

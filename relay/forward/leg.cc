@@ -92,7 +92,7 @@ bool Leg::holds_back(const Source& source, const CachedFrame& anchor) const {
     return false;
   }
   const Lane& lane = streams_.at(source.slot)->essential;
-  return anchor.fates.at(slot_) != Fate::kForwarding ||
+  return anchor.forwarding.at(slot_) != Forwarding::kForwarding ||
          std::ranges::any_of(lane, [&](const Item& item) { return item.frame == anchor.id(); });
 }
 
@@ -110,30 +110,30 @@ FrameKind Leg::level(size_t source) const {
   return streams_.at(source) ? streams_[source]->level : FrameKind::kNone;
 }
 
-Fate Leg::decide(const Source& source, const CachedFrame& frame) const {
+Forwarding Leg::decide(const Source& source, const CachedFrame& frame) const {
   if (frame.kind > level(source.slot)) {
-    return Fate::kLeftOut;
+    return Forwarding::kLeftOut;
   }
   if (frame.header.key_frame) {
-    return Fate::kForwarding;
+    return Forwarding::kForwarding;
   }
   const CachedFrame* reference = source.cache.find(frame.reference_id());
   if (reference == nullptr) {
-    return Fate::kLeftOut;
+    return Forwarding::kLeftOut;
   }
-  const Fate fate = reference->fates.at(slot_);
-  if (fate == Fate::kForwarding) {
-    return reference->whole ? Fate::kForwarding : Fate::kUndecided;
+  const Forwarding forwarding = reference->forwarding.at(slot_);
+  if (forwarding == Forwarding::kForwarding) {
+    return reference->whole ? Forwarding::kForwarding : Forwarding::kUndecided;
   }
-  return fate == Fate::kUndecided ? Fate::kUndecided : Fate::kLeftOut;
+  return forwarding == Forwarding::kUndecided ? Forwarding::kUndecided : Forwarding::kLeftOut;
 }
 
 void Leg::handle_fragment(TimePoint now, Source& source, const FrameCache::Added& added) {
   CachedFrame& frame = *added.frame;
-  const Fate fate = frame.fates.at(slot_);
-  if (fate == Fate::kUndecided) {
+  const Forwarding forwarding = frame.forwarding.at(slot_);
+  if (forwarding == Forwarding::kUndecided) {
     reconsider(now, source, frame);
-  } else if (fate == Fate::kForwarding && !frame.forgotten) {
+  } else if (forwarding == Forwarding::kForwarding && !frame.forgotten) {
     push(now, source, frame, added.index);
     for (const uint16_t index : added.has_rebuilt ? source.cache.rebuilt() : kNone) {
       push(now, source, frame, index);
@@ -142,33 +142,35 @@ void Leg::handle_fragment(TimePoint now, Source& source, const FrameCache::Added
 }
 
 void Leg::reconsider(TimePoint now, Source& source, CachedFrame& frame) {
-  Fate& fate = frame.fates.at(slot_);
-  if (fate != Fate::kUndecided) {
+  Forwarding& forwarding = frame.forwarding.at(slot_);
+  if (forwarding != Forwarding::kUndecided) {
     return;
   }
-  const Fate decided = decide(source, frame);
-  if (decided == Fate::kForwarding && sparse_ == source.slot &&
+  const Forwarding decided = decide(source, frame);
+  if (decided == Forwarding::kForwarding && sparse_ == source.slot &&
       !streams_.at(source.slot)->essential.empty()) {
-    fate = Fate::kLeftOut;  // until the one in transit has arrived: feed() then takes the newest
+    forwarding =
+        Forwarding::kLeftOut;  // until the one in transit has arrived: feed() then takes the newest
     return;
   }
-  if (decided == Fate::kForwarding && waiting_ + frame.header.frame_size > options_.leg_queue_max) {
+  if (decided == Forwarding::kForwarding &&
+      waiting_ + frame.header.frame_size > options_.leg_queue_max) {
     ++overruns_;
-    fate = Fate::kMissed;
-  } else if (decided == Fate::kForwarding) {
+    forwarding = Forwarding::kMissed;
+  } else if (decided == Forwarding::kForwarding) {
     forward(now, source, frame);
   } else {
-    fate = decided;
+    forwarding = decided;
   }
-  stats_.frames_left_out += fate == Fate::kLeftOut ? 1 : 0;
-  if (frame.kind == FrameKind::kAnchor && fate != Fate::kForwarding && fate != Fate::kUndecided &&
-      level(source.slot) >= FrameKind::kAnchor) {
+  stats_.frames_left_out += forwarding == Forwarding::kLeftOut ? 1 : 0;
+  if (frame.kind == FrameKind::kAnchor && forwarding != Forwarding::kForwarding &&
+      forwarding != Forwarding::kUndecided && level(source.slot) >= FrameKind::kAnchor) {
     wants_key_frame_ |= bit(source.slot);  // until resume() finds an anchor
   }
 }
 
 void Leg::forward(TimePoint now, Source& source, CachedFrame& frame) {
-  frame.fates.at(slot_) = Fate::kForwarding;
+  frame.forwarding.at(slot_) = Forwarding::kForwarding;
   Stream& stream = stream_of(source.slot);
   if (frame.kind == FrameKind::kAnchor) {
     stream.newest_anchor = std::max(stream.newest_anchor.value_or(0), frame.id());
@@ -213,7 +215,7 @@ void Leg::mark(const Stream& stream) {
 
 // The frame will be incomplete at the other end, and frames that depend on it useless there.
 void Leg::miss(Source& source, CachedFrame& frame) {
-  frame.fates.at(slot_) = Fate::kMissed;
+  frame.forwarding.at(slot_) = Forwarding::kMissed;
   ++stats_.frames_missed;
   bool lost_anchor = frame.kind == FrameKind::kAnchor;
   const uint32_t newest = source.cache.newest().value_or(0);
@@ -221,12 +223,12 @@ void Leg::miss(Source& source, CachedFrame& frame) {
     ++id;
     CachedFrame* later = source.cache.find(id);
     if (later == nullptr || later->header.key_frame ||
-        later->fates.at(slot_) != Fate::kForwarding) {
+        later->forwarding.at(slot_) != Forwarding::kForwarding) {
       continue;
     }
     const CachedFrame* reference = source.cache.find(later->reference_id());
-    if (reference != nullptr && reference->fates.at(slot_) == Fate::kMissed) {
-      later->fates.at(slot_) = Fate::kMissed;
+    if (reference != nullptr && reference->forwarding.at(slot_) == Forwarding::kMissed) {
+      later->forwarding.at(slot_) = Forwarding::kMissed;
       ++stats_.frames_missed;
       lost_anchor = lost_anchor || later->kind == FrameKind::kAnchor;
     }
@@ -308,7 +310,7 @@ void Leg::restart(TimePoint now, Source& source) {
   stream.restarted_at = now;
   // A key frame from memory did not help: it may be sealed for those who were in the room before.
   stream.useless_until = std::exchange(stream.resumed_from, std::nullopt);
-  source.cache.reset_fates(slot_, Fate::kLeftOut);
+  source.cache.reset_forwarding(slot_, Forwarding::kLeftOut);
   wants_key_frame_ |= bit(source.slot);
 }
 
@@ -327,7 +329,7 @@ void Leg::resume(TimePoint now, Source& source) {
     if (frame == nullptr) {
       return;
     }
-    if (frame->fates.at(slot_) == Fate::kForwarding && frame->whole) {
+    if (frame->forwarding.at(slot_) == Forwarding::kForwarding && frame->whole) {
       break;
     }
     if (!frame->holds_all() || chain.size() == kChainMax) {
@@ -353,14 +355,15 @@ void Leg::resume(TimePoint now, Source& source) {
     ++id;
     CachedFrame* frame = source.cache.find(id);
     if (frame == nullptr || !is_essential(frame->kind) ||
-        frame->fates.at(slot_) != Fate::kLeftOut) {
+        frame->forwarding.at(slot_) != Forwarding::kLeftOut) {
       continue;
     }
-    const Fate fate = decide(source, *frame);
-    if (fate == Fate::kForwarding && frame->holds_all()) {
+    const Forwarding forwarding = decide(source, *frame);
+    if (forwarding == Forwarding::kForwarding && frame->holds_all()) {
       forward(now, source, *frame);
-    } else if (fate != Fate::kLeftOut && !frame->forgotten) {
-      frame->fates.at(slot_) = Fate::kUndecided;  // it is still arriving, or its reference is
+    } else if (forwarding != Forwarding::kLeftOut && !frame->forgotten) {
+      frame->forwarding.at(slot_) =
+          Forwarding::kUndecided;  // it is still arriving, or its reference is
     }
   }
 }
@@ -383,7 +386,7 @@ void Leg::clear(Source* source, Stream& stream) {
   for (Lane* lane : {&stream.essential, &stream.extra}) {
     while (!lane->empty()) {
       CachedFrame* frame = source != nullptr ? source->cache.find(lane->front().frame) : nullptr;
-      if (frame != nullptr && frame->fates.at(slot_) == Fate::kForwarding) {
+      if (frame != nullptr && frame->forwarding.at(slot_) == Forwarding::kForwarding) {
         miss(*source, *frame);
       }
       pop(*lane);
@@ -396,14 +399,14 @@ void Leg::tidy(TimePoint now, Source* source, Stream& stream, Lane& lane) {
   while (!lane.empty()) {
     const Item& item = lane.front();
     CachedFrame* frame = source != nullptr ? source->cache.find(item.frame) : nullptr;
-    const bool goes = frame != nullptr && frame->fates.at(slot_) == Fate::kForwarding &&
+    const bool goes = frame != nullptr && frame->forwarding.at(slot_) == Forwarding::kForwarding &&
                       item.index < frame->parts.size() && !frame->parts[item.index].empty();
     const bool is_wanted = is_essential(frame != nullptr ? frame->kind : FrameKind::kNone) ||
                            (frame != nullptr && frame->kind <= stream.level);
     if (goes && is_wanted && !is_too_late(now, item, *frame)) {
       return;
     }
-    if (frame != nullptr && frame->fates.at(slot_) == Fate::kForwarding) {
+    if (frame != nullptr && frame->forwarding.at(slot_) == Forwarding::kForwarding) {
       overruns_ += is_essential(frame->kind) ? 1 : 0;
       miss(*source, *frame);
     }
@@ -432,7 +435,7 @@ void Leg::feed(TimePoint now, const Sources& sources) {
   if (sparse_ && streams_.at(*sparse_)->essential.empty() && sources.at(*sparse_) != nullptr) {
     Source& source = *sources[*sparse_];
     const CachedFrame* newest = source.cache.find(source.cache.newest_anchor().value_or(0));
-    if (newest != nullptr && newest->fates.at(slot_) == Fate::kLeftOut) {
+    if (newest != nullptr && newest->forwarding.at(slot_) == Forwarding::kLeftOut) {
       resume(now, source);
     }
   }

@@ -128,7 +128,7 @@ class Leg {
   };
 
   Stream& stream_of(size_t source);
-  Fate decide(const Source& source, const CachedFrame& frame) const;
+  Forwarding decide(const Source& source, const CachedFrame& frame) const;
   void forward(TimePoint now, Source& source, CachedFrame& frame);
   void push(TimePoint now, Source& source, const CachedFrame& frame, uint16_t index);
   void miss(Source& source, CachedFrame& frame);

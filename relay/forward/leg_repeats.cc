@@ -30,7 +30,7 @@ void Leg::handle_loss(TimePoint now, const Carried& carried, const Sources& sour
   CachedFrame* frame = source != nullptr && source->number == carried.source
                            ? source->cache.find(carried.frame)
                            : nullptr;
-  if (frame == nullptr || frame->fates.at(slot_) != Fate::kForwarding ||
+  if (frame == nullptr || frame->forwarding.at(slot_) != Forwarding::kForwarding ||
       carried.index >= frame->header.count) {  // parity was only a precaution
     return;
   }

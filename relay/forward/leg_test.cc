@@ -68,7 +68,9 @@ class LegBench {
   }
 
   Source& source(size_t slot = 1) { return *sources.at(slot); }
-  Fate fate(uint32_t id, size_t slot = 1) { return source(slot).cache.find(id)->fates.at(kHere); }
+  Forwarding forwarding(uint32_t id, size_t slot = 1) {
+    return source(slot).cache.find(id)->forwarding.at(kHere);
+  }
   bool wants_key(size_t slot = 1) const { return (leg.wants_key_frame() >> slot & 1U) != 0; }
   void plan(TimePoint now, std::vector<Leg::Place> places) { leg.set_plan(now, places, sources); }
   void plan(TimePoint now, FrameKind level) { plan(now, {{1, level}}); }
@@ -177,10 +179,10 @@ TEST(LegWait, EachKindIsDroppedOnceItIsTooLate) {
     EXPECT_GT(waits, DataSize{});
     bench.leg.expire(came + it.wait_max, bench.sources);
     EXPECT_EQ(bench.leg.waiting(), waits);
-    EXPECT_EQ(bench.fate(1), Fate::kForwarding);
+    EXPECT_EQ(bench.forwarding(1), Forwarding::kForwarding);
     bench.leg.expire(came + it.wait_max + kInstant, bench.sources);
     EXPECT_EQ(bench.leg.waiting(), DataSize{});
-    EXPECT_EQ(bench.fate(1), Fate::kMissed);
+    EXPECT_EQ(bench.forwarding(1), Forwarding::kMissed);
     EXPECT_EQ(bench.stats.frames_missed, 1U);
     EXPECT_EQ(bench.leg.take_overruns(), it.overruns);
     EXPECT_EQ(bench.leg.take_overruns(), 0U);
@@ -195,7 +197,7 @@ TEST(LegWait, LateMessagesAreNotHandedOver) {
     bench.feed(kTimeZero + 250ms + (is_late ? kInstant : Duration{}));
     bench.feed(kTimeZero + 250ms + (is_late ? kInstant : Duration{}));
     EXPECT_EQ(bench.stats.fragments_out, is_late ? 1U : 2U);
-    EXPECT_EQ(bench.fate(1), is_late ? Fate::kMissed : Fate::kForwarding);
+    EXPECT_EQ(bench.forwarding(1), is_late ? Forwarding::kMissed : Forwarding::kForwarding);
   }
 }
 
@@ -211,10 +213,10 @@ TEST(LegWait, DependentsOfAMissedFrameAreMissed) {
   bench.arrive(later, {6, 6, FrameKind::kAnchor});
   bench.leg.expire(kTimeZero + 250ms + kInstant, bench.sources);
   for (const uint32_t id : {1U, 2U, 3U, 4U}) {
-    EXPECT_EQ(bench.fate(id), Fate::kMissed) << id;
+    EXPECT_EQ(bench.forwarding(id), Forwarding::kMissed) << id;
   }
-  EXPECT_EQ(bench.fate(5), Fate::kForwarding);
-  EXPECT_EQ(bench.fate(6), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(5), Forwarding::kForwarding);
+  EXPECT_EQ(bench.forwarding(6), Forwarding::kForwarding);
   EXPECT_EQ(bench.stats.frames_missed, 4U);
   EXPECT_FALSE(bench.wants_key());
 }
@@ -226,7 +228,7 @@ TEST(LegWait, AMissedAnchorAsksForAKeyFrameAndALayerDoesNot) {
     begin_with_key_frame(bench);
     bench.arrive(kTimeZero, {1, 0, kind});
     bench.leg.expire(kTimeZero + 3s, bench.sources);
-    EXPECT_EQ(bench.fate(1), Fate::kMissed);
+    EXPECT_EQ(bench.forwarding(1), Forwarding::kMissed);
     EXPECT_EQ(bench.wants_key(), kind == kAnchor);
   }
   // An anchor that needs a missed base frame is missed too.
@@ -235,7 +237,7 @@ TEST(LegWait, AMissedAnchorAsksForAKeyFrameAndALayerDoesNot) {
   bench.arrive(kTimeZero, {1, 0, kBase});
   bench.arrive(kTimeZero, {2, 1, kAnchor});
   bench.leg.expire(kTimeZero + 1s, bench.sources);
-  EXPECT_EQ(bench.fate(2), Fate::kMissed);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kMissed);
   EXPECT_TRUE(bench.wants_key());
 }
 
@@ -247,15 +249,15 @@ TEST(LegRestart, KeyFrameRequestCountsOnceASecond) {
   EXPECT_FALSE(bench.wants_key());
   bench.leg.restart(first, bench.source());
   EXPECT_TRUE(bench.wants_key());
-  EXPECT_EQ(bench.fate(0), Fate::kLeftOut);
+  EXPECT_EQ(bench.forwarding(0), Forwarding::kLeftOut);
   bench.arrive(first + 10ms, {.id = 1, .reference = 1});
   EXPECT_FALSE(bench.wants_key());
   bench.leg.restart(first + 1s - kInstant, bench.source());
   EXPECT_FALSE(bench.wants_key());
-  EXPECT_EQ(bench.fate(1), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kForwarding);
   bench.leg.restart(first + 1s, bench.source());
   EXPECT_TRUE(bench.wants_key());
-  EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kLeftOut);
 }
 
 TEST(LegRestart, RequestThatCrossedAKeyFrameIsIgnored) {
@@ -287,10 +289,10 @@ TEST(LegRestart, ACachedKeyFrameThatDidNotHelpIsNotRepeated) {
   bench.leg.restart(kTimeZero + 1s, bench.source());
   bench.leg.resume(kTimeZero + 1s, bench.source());
   EXPECT_TRUE(bench.wants_key());
-  EXPECT_EQ(bench.fate(1), Fate::kLeftOut) << "it rests on the same key frame";
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kLeftOut) << "it rests on the same key frame";
   bench.arrive(kTimeZero + 1100ms, {.id = 2, .reference = 2});
   EXPECT_FALSE(bench.wants_key());
-  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kForwarding);
 }
 
 TEST(LegRestart, SenderNotRequestedIsNotRestarted) {
@@ -310,7 +312,7 @@ TEST(LegRepeat, ABaseFrameIsRepeatedForFourTenthsOfASecond) {
     ASSERT_EQ(bench.stats.fragments_out, 2U);
     bench.lose(kTimeZero + 410ms - (is_late ? Duration{} : kInstant), 1);
     EXPECT_EQ(bench.leg.waiting(), is_late ? DataSize{} : DataSize{64 + 2 + 24 + 1000});
-    EXPECT_EQ(bench.fate(1), is_late ? Fate::kMissed : Fate::kForwarding);
+    EXPECT_EQ(bench.forwarding(1), is_late ? Forwarding::kMissed : Forwarding::kForwarding);
     bench.feed(kTimeZero + 411ms);
     bench.feed(kTimeZero + 411ms);
     EXPECT_EQ(bench.stats.fragments_repeated, is_late ? 0U : 1U);
@@ -331,7 +333,7 @@ TEST(LegRepeat, OlderThanTheNewestAnchorABaseFrameIsNotRepeated) {
       ASSERT_LT(i, 5);
     }
     bench.lose(now, lost);
-    EXPECT_EQ(bench.fate(lost), lost == 3 ? Fate::kForwarding : Fate::kMissed);
+    EXPECT_EQ(bench.forwarding(lost), lost == 3 ? Forwarding::kForwarding : Forwarding::kMissed);
   }
 }
 
@@ -347,7 +349,7 @@ TEST(LegRepeat, AnAnchorIsRepeatedUntilANewerKeyFrameWent) {
       bench.arrive(kTimeZero + 80ms, {2, 2, FrameKind::kAnchor});
     }
     bench.lose(kTimeZero + 2s, 1);
-    EXPECT_EQ(bench.fate(1), has_newer ? Fate::kMissed : Fate::kForwarding);
+    EXPECT_EQ(bench.forwarding(1), has_newer ? Forwarding::kMissed : Forwarding::kForwarding);
   }
 }
 
@@ -360,7 +362,7 @@ TEST(LegRepeat, AnAnchorThatIsNoLongerHeldIsMissed) {
   ASSERT_EQ(bench.stats.fragments_out, 2U);
   bench.source().cache.forget_aged(kTimeZero + 3s + kInstant);
   bench.lose(kTimeZero + 3s + kInstant, 1);
-  EXPECT_EQ(bench.fate(1), Fate::kMissed);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kMissed);
   EXPECT_EQ(bench.stats.fragments_repeated, 0U);
 }
 
@@ -385,7 +387,7 @@ TEST(LegRepeat, ALayerIsNeverRepeated) {
     bench.feed(kTimeZero + 70ms);
     ASSERT_EQ(bench.stats.fragments_out, 2U);
     bench.lose(kTimeZero + 80ms, 1);
-    EXPECT_EQ(bench.fate(1), Fate::kMissed);
+    EXPECT_EQ(bench.forwarding(1), Forwarding::kMissed);
     EXPECT_EQ(bench.leg.waiting(), DataSize{});
   }
 }
@@ -404,7 +406,7 @@ TEST(LegRepeat, FramesOfAFormerMemberAreNotRepeated) {
   bench.source().number = 66;
   bench.lose(kTimeZero + 20ms, 0);
   EXPECT_EQ(bench.leg.waiting(), DataSize{});
-  EXPECT_EQ(bench.fate(0), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(0), Forwarding::kForwarding);
 }
 
 TEST(LegLoss, IsAMeanOverTwoHundredMessagesWithoutThoseDropped) {
@@ -471,7 +473,7 @@ TEST(LegParity, LostParityIsNeitherRepeatedNorMissed) {
   ASSERT_EQ(bench.stats.fragments_out - before, 3U);
   bench.lose(kStartOfLeg + 60ms, before + 1);
   EXPECT_EQ(bench.leg.waiting(), DataSize{});
-  EXPECT_EQ(bench.fate(1), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kForwarding);
   bench.lose(kStartOfLeg + 60ms, before + 2);
   EXPECT_GT(bench.leg.waiting(), DataSize{});
 }
@@ -498,7 +500,7 @@ TEST(LegQueue, AFrameThatDoesNotFitIsMissedAndCountedAsOverrun) {
     bench.arrive(kTimeZero, {.id = 0, .reference = 0});
     ASSERT_EQ(bench.leg.waiting(), DataSize{1090});
     bench.arrive(kTimeZero, {1, 0, FrameKind::kAnchor, 3000});
-    EXPECT_EQ(bench.fate(1), too_much == 0 ? Fate::kForwarding : Fate::kMissed);
+    EXPECT_EQ(bench.forwarding(1), too_much == 0 ? Forwarding::kForwarding : Forwarding::kMissed);
     EXPECT_EQ(bench.leg.take_overruns(), static_cast<uint64_t>(too_much));
     EXPECT_EQ(bench.wants_key(), too_much == 1);
   }
@@ -627,8 +629,8 @@ TEST(LegOrder, AnchorsAndBaseFramesGoBeforeAllLayers) {
   EXPECT_EQ(order[1].first, 2U);
   EXPECT_EQ(order[2].first, 1U);
   EXPECT_EQ(order[3].first, 1U);
-  EXPECT_EQ(bench.fate(1, 2), Fate::kMissed);
-  EXPECT_EQ(bench.fate(1, 1), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(1, 2), Forwarding::kMissed);
+  EXPECT_EQ(bench.forwarding(1, 1), Forwarding::kForwarding);
 }
 
 TEST(LegLevel, FramesAboveItAreLeftOut) {
@@ -640,7 +642,9 @@ TEST(LegLevel, FramesAboveItAreLeftOut) {
     uint32_t id = 0;
     for (const FrameKind kind : {kAnchor, kBase, kLayer1, kLayer2}) {
       bench.arrive(kTimeZero, {++id, 0, kind});
-      EXPECT_EQ(bench.fate(id), kind <= level ? Fate::kForwarding : Fate::kLeftOut) << id;
+      EXPECT_EQ(bench.forwarding(id),
+                kind <= level ? Forwarding::kForwarding : Forwarding::kLeftOut)
+          << id;
     }
     EXPECT_EQ(bench.stats.frames_left_out, 4U - static_cast<size_t>(level));
     EXPECT_FALSE(bench.wants_key());
@@ -653,19 +657,19 @@ TEST(LegLevel, AFrameGoesOnlyOnceItsReferenceIsWholeAndWent) {
   auto key = parts_of({.id = 5, .reference = 5, .size = 2 * kPart});
   bench.arrive_part(kTimeZero, key[0]);
   bench.arrive(kTimeZero, {6, 5, FrameKind::kBase});
-  EXPECT_EQ(bench.fate(5), Fate::kForwarding);
-  EXPECT_EQ(bench.fate(6), Fate::kUndecided);
+  EXPECT_EQ(bench.forwarding(5), Forwarding::kForwarding);
+  EXPECT_EQ(bench.forwarding(6), Forwarding::kUndecided);
   bench.arrive(kTimeZero, {7, 6, FrameKind::kBase});
-  EXPECT_EQ(bench.fate(7), Fate::kUndecided);
+  EXPECT_EQ(bench.forwarding(7), Forwarding::kUndecided);
   bench.arrive_part(kTimeZero, key[1]);
   bench.leg.reconsider(kTimeZero, bench.source(), *bench.source().cache.find(6));
-  EXPECT_EQ(bench.fate(6), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(6), Forwarding::kForwarding);
   bench.leg.reconsider(kTimeZero, bench.source(), *bench.source().cache.find(7));
-  EXPECT_EQ(bench.fate(7), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(7), Forwarding::kForwarding);
   bench.arrive(kTimeZero, {9, 8, FrameKind::kBase});  // 8 never came
-  EXPECT_EQ(bench.fate(9), Fate::kLeftOut);
+  EXPECT_EQ(bench.forwarding(9), Forwarding::kLeftOut);
   bench.arrive(kTimeZero, {10, 9, FrameKind::kBase});  // likewise
-  EXPECT_EQ(bench.fate(10), Fate::kLeftOut);
+  EXPECT_EQ(bench.forwarding(10), Forwarding::kLeftOut);
   EXPECT_EQ(bench.stats.frames_left_out, 2U);
   EXPECT_FALSE(bench.wants_key());
   bench.arrive(kTimeZero, {11, 10, FrameKind::kAnchor});
@@ -706,9 +710,9 @@ TEST(LegLevel, WaitingFramesOfAnUnrequestedSenderAreDropped) {
   bench.arrive(kTimeZero, {1, 0, FrameKind::kLayer1}, 1);
   bench.plan(kTimeZero, {{2, FrameKind::kLayer2}});
   EXPECT_EQ(bench.leg.waiting(), DataSize{590});
-  EXPECT_EQ(bench.fate(0, 1), Fate::kMissed);
-  EXPECT_EQ(bench.fate(1, 1), Fate::kMissed);
-  EXPECT_EQ(bench.fate(0, 2), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(0, 1), Forwarding::kMissed);
+  EXPECT_EQ(bench.forwarding(1, 1), Forwarding::kMissed);
+  EXPECT_EQ(bench.forwarding(0, 2), Forwarding::kForwarding);
 }
 
 TEST(LegLevel, LayersThatWaitWhenItFallsAreNotSentNorOverruns) {
@@ -718,13 +722,13 @@ TEST(LegLevel, LayersThatWaitWhenItFallsAreNotSentNorOverruns) {
   bench.arrive(kTimeZero, {2, 0, FrameKind::kBase});
   bench.plan(kTimeZero, FrameKind::kLayer1);
   bench.leg.expire(kTimeZero, bench.sources);
-  EXPECT_EQ(bench.fate(1), Fate::kMissed);
-  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kMissed);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kForwarding);
   EXPECT_EQ(bench.leg.take_overruns(), 0U);
   // A base frame that has begun is finished, whatever the level is now.
   bench.plan(kTimeZero, FrameKind::kAnchor);
   bench.leg.expire(kTimeZero, bench.sources);
-  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kForwarding);
 }
 
 TEST(LegLevel, ForgottenSenderLeavesNoFramesOrRequests) {
@@ -761,7 +765,7 @@ TEST(LegResume, AChainOfEightAnchorsIsCaughtUpAndNoLongerOne) {
     bench.plan(kTimeZero, FrameKind::kAnchor);
     EXPECT_EQ(bench.wants_key(), last == 8);
     EXPECT_EQ(bench.leg.waiting(), last == 8 ? DataSize{} : DataSize{8 * 1090});
-    EXPECT_EQ(bench.fate(0), last == 8 ? Fate::kLeftOut : Fate::kForwarding);
+    EXPECT_EQ(bench.forwarding(0), last == 8 ? Forwarding::kLeftOut : Forwarding::kForwarding);
   }
 }
 
@@ -785,11 +789,11 @@ TEST(LegResume, FramesSinceTheAnchorAreSentToo) {
   bench.arrive_part(kTimeZero, half[0]);
   bench.plan(kTimeZero, FrameKind::kLayer2);
   EXPECT_FALSE(bench.wants_key());
-  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
-  EXPECT_EQ(bench.fate(3), Fate::kLeftOut);
-  EXPECT_EQ(bench.fate(4), Fate::kForwarding);
-  EXPECT_EQ(bench.fate(6), Fate::kLeftOut);
-  EXPECT_EQ(bench.fate(7), Fate::kUndecided);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kForwarding);
+  EXPECT_EQ(bench.forwarding(3), Forwarding::kLeftOut);
+  EXPECT_EQ(bench.forwarding(4), Forwarding::kForwarding);
+  EXPECT_EQ(bench.forwarding(6), Forwarding::kLeftOut);
+  EXPECT_EQ(bench.forwarding(7), Forwarding::kUndecided);
 }
 
 TEST(LegResume, WithoutAnAnchorAKeyFrameIsWanted) {
@@ -820,11 +824,11 @@ TEST(LegSparse, OneAnchorIsInTransitAtATime) {
   LegBench bench;
   bench.plan(kTimeZero, {{1, FrameKind::kAnchor, true}});
   bench.arrive(kTimeZero, {.id = 0, .reference = 0});
-  EXPECT_EQ(bench.fate(0), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(0), Forwarding::kForwarding);
   bench.arrive(kTimeZero, {1, 0, FrameKind::kAnchor});
   bench.arrive(kTimeZero, {2, 0, FrameKind::kAnchor});
-  EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
-  EXPECT_EQ(bench.fate(2), Fate::kLeftOut);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kLeftOut);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kLeftOut);
   EXPECT_FALSE(bench.wants_key());
   const Source& source = bench.source();
   EXPECT_FALSE(bench.leg.holds_back(source, *source.cache.find(0)));  // a key frame
@@ -832,8 +836,8 @@ TEST(LegSparse, OneAnchorIsInTransitAtATime) {
   bench.leg.feed(kTimeZero, bench.sources);
   EXPECT_EQ(bench.leg.waiting(), DataSize{});
   bench.leg.feed(kTimeZero + 70ms, bench.sources);
-  EXPECT_EQ(bench.fate(1), Fate::kLeftOut);
-  EXPECT_EQ(bench.fate(2), Fate::kForwarding);
+  EXPECT_EQ(bench.forwarding(1), Forwarding::kLeftOut);
+  EXPECT_EQ(bench.forwarding(2), Forwarding::kForwarding);
   // Still in its lane: no frame may refer to it yet.
   EXPECT_GT(bench.leg.waiting(), DataSize{});
   EXPECT_TRUE(bench.leg.holds_back(source, *source.cache.find(2)));

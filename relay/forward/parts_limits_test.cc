@@ -137,14 +137,14 @@ TEST(FrameCacheLimit, StatesOfALegAreSetForItAlone) {
   FrameCache cache{{}};
   EXPECT_EQ(put(cache, kTimeZero, {.id = 1}), std::nullopt);
   EXPECT_EQ(put(cache, kTimeZero, {.id = 2}), std::nullopt);
-  cache.find(1)->fates[7] = Fate::kForwarding;
+  cache.find(1)->forwarding[7] = Forwarding::kForwarding;
   cache.settle_fates(7);
-  EXPECT_EQ(cache.find(1)->fates[7], Fate::kForwarding);
-  EXPECT_EQ(cache.find(2)->fates[7], Fate::kLeftOut);
-  EXPECT_EQ(cache.find(2)->fates[8], Fate::kUndecided);
-  cache.reset_fates(8, Fate::kMissed);
-  EXPECT_EQ(cache.find(1)->fates[8], Fate::kMissed);
-  EXPECT_EQ(cache.find(1)->fates[7], Fate::kForwarding);
+  EXPECT_EQ(cache.find(1)->forwarding[7], Forwarding::kForwarding);
+  EXPECT_EQ(cache.find(2)->forwarding[7], Forwarding::kLeftOut);
+  EXPECT_EQ(cache.find(2)->forwarding[8], Forwarding::kUndecided);
+  cache.reset_forwarding(8, Forwarding::kMissed);
+  EXPECT_EQ(cache.find(1)->forwarding[8], Forwarding::kMissed);
+  EXPECT_EQ(cache.find(1)->forwarding[7], Forwarding::kForwarding);
 }
 
 DataRate in_kbps(int64_t value) { return DataRate::kilobits_per_second(value); }

@@ -109,7 +109,7 @@ std::optional<room::MemberNumber> Room::join(TimePoint now, const room::Presence
     ++stats_.refused_joins;
     newcomer.farewell = closed_ ? closed_->reason : room::FarewellReason::kFull;
     newcomer.farewell_until = now + options_.farewell_time;
-    tell(newcomer, closed_.value_or(room::Farewell{room::FarewellReason::kFull, {}}));
+    notify(newcomer, closed_.value_or(room::Farewell{room::FarewellReason::kFull, {}}));
     return number;
   }
   ++stats_.joins;
@@ -134,28 +134,28 @@ void Room::introduce(Member& newcomer) {
       present.push_back(slots_[other]->number());
     }
   });
-  tell(newcomer, room::Welcome{.number = newcomer.number(),
-                               .members_max = static_cast<uint32_t>(options_.members_max),
-                               .video_rate_max = options_.video_rate_max,
-                               .datagram_max = room::kLegDatagramMax,
-                               .room = options_.name,
-                               .present = std::move(present),
-                               .epoch = epoch_,
-                               .token = newcomer.token});
+  notify(newcomer, room::Welcome{.number = newcomer.number(),
+                                 .members_max = static_cast<uint32_t>(options_.members_max),
+                                 .video_rate_max = options_.video_rate_max,
+                                 .datagram_max = room::kLegDatagramMax,
+                                 .room = options_.name,
+                                 .present = std::move(present),
+                                 .epoch = epoch_,
+                                 .token = newcomer.token});
   if (speaker_) {
-    tell(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
+    notify(newcomer, room::SpeakerNews{speaker_revision_, slots_.at(*speaker_)->number()});
   }
   for (const auto& other : slots_) {
     if (other && other.get() != &newcomer && other->is_in()) {
-      tell(newcomer, room::MemberNews{other->number(), other->card});
-      tell(*other, room::MemberNews{newcomer.number(), {}});
-      other->source.cache.reset_fates(slot, Fate::kLeftOut);
+      notify(newcomer, room::MemberNews{other->number(), other->card});
+      notify(*other, room::MemberNews{newcomer.number(), {}});
+      other->source.cache.reset_forwarding(slot, Forwarding::kLeftOut);
     }
   }
   sources_.at(slot) = &newcomer.source;
 }
 
-void Room::tell(Member& member, const room::RoomMessage& message) {
+void Room::notify(Member& member, const room::RoomMessage& message) {
   if (member.is_gone) {
     return;
   }
@@ -166,10 +166,10 @@ void Room::tell(Member& member, const room::RoomMessage& message) {
   touch(member);
 }
 
-void Room::tell_all(const room::RoomMessage& message, const Member* except) {
+void Room::notify_all(const room::RoomMessage& message, const Member* except) {
   for (const auto& member : slots_) {
     if (member && member.get() != except && member->is_in()) {
-      tell(*member, message);
+      notify(*member, message);
     }
   }
 }
@@ -210,7 +210,7 @@ void Room::close(TimePoint now, room::Farewell farewell) {
 void Room::send_away(TimePoint now, Member& member, room::Farewell farewell) {
   member.leg.set_plan(now, {}, sources_);
   member.leg.outbox().clear();
-  tell(member, farewell);
+  notify(member, farewell);
   member.farewell = farewell.reason;
   member.farewell_until = now + options_.farewell_time;
 }
@@ -235,8 +235,8 @@ void Room::withdraw(Member& member, room::LeaveReason reason) {
     ++epoch_;
     epoch_since_ = last_now_;
   }
-  tell_all(room::MemberLeft{member.number(), reason, epoch_}, &member);
-  tell_speaker();
+  notify_all(room::MemberLeft{member.number(), reason, epoch_}, &member);
+  notify_of_speaker();
   next_step_ = std::min(next_step_, last_now_);
   steps_changed_ = true;
 }

@@ -96,8 +96,8 @@ class Room {
   Member* find(room::MemberNumber number) const;
   std::optional<size_t> free_slot() const;
   void introduce(Member& newcomer);
-  void tell(Member& member, const room::RoomMessage& message);
-  void tell_all(const room::RoomMessage& message, const Member* except);
+  void notify(Member& member, const room::RoomMessage& message);
+  void notify_all(const room::RoomMessage& message, const Member* except);
   void send_away(TimePoint now, Member& member, room::Farewell farewell);
   void withdraw(Member& member, room::LeaveReason reason);
   void remove(Member& member);
@@ -122,7 +122,7 @@ class Room {
   void report(TimePoint now, Member& member, Duration interval);
   void send_report(TimePoint now, Member& to, uint32_t newest);
   bool is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const;
-  void tell_speaker();
+  void notify_of_speaker();
   void plan(TimePoint now, Member& member);
   void plan_changed_audiences(TimePoint now);
   void follow_capacity(Member& member);

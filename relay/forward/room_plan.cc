@@ -54,7 +54,7 @@ DataRate rounded(DataRate rate) {
 
 void Room::step(TimePoint now) {
   speakers_.advance(now);
-  tell_speaker();
+  notify_of_speaker();
   for (auto& slot : slots_) {
     if (!slot) {
       continue;
@@ -76,7 +76,7 @@ void Room::step(TimePoint now) {
       follow_capacity(member);
       if (member.card_is_news && member.cards.take(now, 1)) {
         member.card_is_news = false;
-        tell_all(room::MemberNews{member.number(), member.card}, &member);
+        notify_all(room::MemberNews{member.number(), member.card}, &member);
       }
     }
     touch(member);
@@ -96,13 +96,13 @@ void Room::step(TimePoint now) {
   ++steps_;
 }
 
-void Room::tell_speaker() {
+void Room::notify_of_speaker() {
   if (speakers_.speaker() != speaker_) {
     speaker_ = speakers_.speaker();
     ++speaker_revision_;
-    tell_all(room::SpeakerNews{speaker_revision_,
-                               speaker_ ? slots_.at(*speaker_)->number() : room::kNobody},
-             nullptr);
+    notify_all(room::SpeakerNews{speaker_revision_,
+                                 speaker_ ? slots_.at(*speaker_)->number() : room::kNobody},
+               nullptr);
     steps_changed_ = true;
   }
 }
@@ -260,7 +260,7 @@ void Room::limit_rates(TimePoint now) {
     }
     source.cap = wanted;
     source.cap_lower_since = now;
-    tell(*slot, room::VideoRate{.revision = ++source.cap_revision, .rate = wanted});
+    notify(*slot, room::VideoRate{.revision = ++source.cap_revision, .rate = wanted});
     const double bytes =
         static_cast<double>(std::max(wanted, options_.thumbnail_rate).bits_per_second()) / 8 *
         options_.video_excess;

@@ -60,7 +60,7 @@ void Room::handle_shares(TimePoint now, Member& from, const room::Shares& shares
     }
     Member* const to = find(share.to);
     if (to != nullptr && to != &from && to->is_in()) {
-      tell(*to, room::MemberShare{from.number(), share.bytes});
+      notify(*to, room::MemberShare{from.number(), share.bytes});
     }
   }
 }

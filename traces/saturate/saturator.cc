@@ -17,7 +17,7 @@ constexpr int kBurstMax = 256;
 // Answers to strangers that wait to be sent.
 constexpr size_t kAnswersMax = 16;
 constexpr Duration kDrainMax = 3s;
-constexpr int kGoodbyes = 4;
+constexpr int kCloses = 4;
 constexpr Duration kSizeTrial = 3s;
 // Common sizes under 1500: PPPoE and tunnels, mobile networks; 1280 is IPv6's minimum.
 constexpr std::array kPacketSizes{DataSize{1440}, DataSize{1400}, DataSize{1340}, DataSize{1280}};
@@ -407,15 +407,15 @@ void Saturator::run_collecting() {
     closed_ = !receives() || drained || now_ - last > kDrainMax;
     progress_ = closed_ ? now_ : progress_;
   }
-  if (goodbyes_left_ > 0) {
-    if (--goodbyes_left_ == 0) {
+  if (closes_left_ > 0) {
+    if (--closes_left_ == 0) {
       enter(State::kDone);
     }
     for (Way& to : ways_) {
       to.due = to.confirmed ? 1 : 0;
     }
   } else if (is_complete() && options_.connects) {
-    goodbyes_left_ = kGoodbyes;
+    closes_left_ = kCloses;
   } else if (now_ - progress_ > kCollectStallMax || (is_complete() && now_ - heard_ > kQuiet)) {
     enter(State::kDone);  // complete as far as possible; or the final messages were lost
   }

@@ -250,7 +250,7 @@ class Saturator {
 
   // Small members, at the end to save padding.
   State state_ = State::kWaiting;
-  int goodbyes_left_ = 0;
+  int closes_left_ = 0;
   int burst_left_ = 0;
   bool wants_end_ = false;
   bool up_ = false;

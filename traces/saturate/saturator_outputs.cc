@@ -112,7 +112,7 @@ std::vector<SaturateRecord> Saturator::records_of(const RecordSender::Piece& pie
 }
 
 SaturatePhase Saturator::phase() const {
-  if (goodbyes_left_ > 0 || state_ == State::kDone) {
+  if (closes_left_ > 0 || state_ == State::kDone) {
     return SaturatePhase::kDone;
   }
   return state_ == State::kCollecting ? SaturatePhase::kCollecting : SaturatePhase::kRunning;

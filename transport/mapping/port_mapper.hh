@@ -105,7 +105,7 @@ class PortMapper final : public Machine {
   TimePoint ask_at_;
   Duration interval_{};
   int asks_ = 0;
-  /// NAT-PMP tells the address first, then the port. Port 0.
+  /// NAT-PMP asks for the address first, then the port. Port 0.
   std::optional<Address> pmp_outside_;
   struct Epoch {
     TimePoint at;

@@ -12,7 +12,8 @@ namespace cress::runtime {
 
 /// Which address of ours each peer wrote to, each in the place that its own address says; whoever
 /// comes to that place later takes it. So a flood of false senders costs neither memory nor time,
-/// and whom it drives out is known again by the next datagram. Threads: none inside; one owner.
+/// and a peer that it drives out is known again by the next datagram. Threads: none inside; one
+/// owner.
 class AskedAddresses {
  public:
   using Ip = std::array<uint8_t, 16>;

@@ -13,7 +13,7 @@ struct OpenedUdp {
 };
 
 /// A bound UDP socket with all its settings: non-blocking, no fragments, receive times, path errors
-/// and drops are told. Throws std::runtime_error: what, where, what to do.
+/// and drops are reported. Throws std::runtime_error: what, where, what to do.
 OpenedUdp open_udp(const UdpSocketOptions& options);
 
 }  // namespace cress::runtime

@@ -30,7 +30,7 @@ struct DoorStats {
   uint64_t truncated = 0;        ///< a record shorter than its header and tag
   uint64_t bad_tag = 0;          ///< not of the peer of that address, or changed in transit
   uint64_t unknown_key = 0;      ///< of a key phase that is not in use
-  uint64_t replayed = 0;         ///< or too old to tell
+  uint64_t replayed = 0;         ///< or too old to be known
   uint64_t without_session = 0;  ///< a record while nobody is connected there
   uint64_t bad_handshake = 0;    ///< a handshake datagram that belongs to none
   uint64_t cookies_sent = 0;     ///< stateless answers
@@ -44,8 +44,8 @@ struct DoorStats {
 };
 
 /// What a Connection and a Listener do alike with datagrams, before they ask who it is that sends
-/// them: kinds are told apart, hellos are answered without state (HelloGate), strangers get no more
-/// than their limits. Keeps what handshakes have to send. Threads: none inside; one owner.
+/// them: kinds are distinguished, hellos are answered without state (HelloGate), strangers get no
+/// more than their limits. Keeps what handshakes have to send. Threads: none inside; one owner.
 class Door {
  public:
   /// `stats` is borrowed and must outlive it. Over `out_max` waiting datagrams the newest is lost.

@@ -40,7 +40,7 @@ struct ListenerOptions {
   /// Asked for an identity that `lookup` does not know, where handshakes are computed: with
   /// hands_out_work in another thread. May be empty.
   PskLookup late_lookup{};
-  /// Told of each joiner whose identity neither knows, and its address. May be empty.
+  /// Notified of each joiner whose identity neither knows, and its address. May be empty.
   std::function<void(std::string_view identity, const Address& from)> refused{};
   size_t peers_max = 1024;
   /// Handshakes in progress; when one more arrives the oldest is dropped.
@@ -105,7 +105,7 @@ class HandshakeWork {
   uint64_t number_ = 0;
   std::unique_ptr<Handshake> handshake_;  // null: not begun yet, or could not begin
   std::vector<std::byte> datagram_;
-  bool was_of_it_ = false;
+  bool handshake_accepted_ = false;
 };
 
 /// Many sessions on one socket, without I/O: the counterpart of Connection for a relay. A peer is

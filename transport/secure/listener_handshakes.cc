@@ -117,7 +117,7 @@ void HandshakeWork::run() {
     if (handshake_ == nullptr) {
       handshake_ = std::make_unique<Handshake>(now_, *context_);
     }
-    was_of_it_ = handshake_->handle_datagram(now_, datagram_);
+    handshake_accepted_ = handshake_->handle_datagram(now_, datagram_);
   } catch (const std::runtime_error&) {
     handshake_.reset();
   }
@@ -138,7 +138,7 @@ void Listener::handle_work(TimePoint now, HandshakeWork work) {
     forget_pending(work.index_);
     return;
   }
-  stats_.bad_handshake += work.was_of_it_ ? 0 : 1;
+  stats_.bad_handshake += work.handshake_accepted_ ? 0 : 1;
   settle_pending(now, work.index_);
 }
 

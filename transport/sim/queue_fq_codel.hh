@@ -8,8 +8,8 @@
 
 namespace cress::sim {
 
-/// Flow queuing with CoDel (RFC 8290): a queue and a CoDel for each flow, told apart by a hash of
-/// the datagram's addresses; deficit round robin among them, those first that have just begun to
+/// Flow queuing with CoDel (RFC 8290): a queue and a CoDel for each flow, distinguished by a hash
+/// of the datagram's addresses; deficit round robin among them, those first that have just begun to
 /// send, so that a flow which sends less than its share waits for nobody.
 /// Differs from RFC 8290 §4.1: a full queue drops until there is room, one datagram of the longest
 /// flow after another, without a batch: batches save time in a kernel alone.

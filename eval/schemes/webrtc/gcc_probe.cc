@@ -75,7 +75,7 @@ std::optional<DataRate> GccProber::handle_result(int cluster_index, const GccPac
   check(cluster_index >= 0 && std::cmp_less(cluster_index, clusters_.size()),
         "GccProber: no such cluster");
   Cluster& cluster = clusters_[static_cast<size_t>(cluster_index)];
-  if (!result.arrived || cluster.told) {
+  if (!result.arrived || cluster.reported) {
     return std::nullopt;
   }
   if (cluster.packets_arrived == 0) {
@@ -96,7 +96,7 @@ std::optional<DataRate> GccProber::handle_result(int cluster_index, const GccPac
     return std::nullopt;
   }
   const auto rate = measured(cluster);
-  cluster.told = rate.has_value();
+  cluster.reported = rate.has_value();
   return rate;
 }
 

@@ -47,7 +47,7 @@ class GccProber {
     TimePoint last_sent{};
     TimePoint first_arrival{};
     TimePoint last_arrival{};
-    bool told = false;
+    bool reported = false;
   };
   bool is_complete(const Cluster& cluster) const;
   std::optional<DataRate> measured(const Cluster& cluster) const;

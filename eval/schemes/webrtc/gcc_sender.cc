@@ -126,7 +126,7 @@ void GccSender::packetize(TimePoint now, const media::EncodedFrame& frame) {
 
 void GccSender::note_sent(TimePoint now, DataSize size, int cluster) {
   ++next_transport_;
-  sent_.push_back({.at = now, .size = size, .cluster = cluster, .told = false});
+  sent_.push_back({.at = now, .size = size, .cluster = cluster, .reported = false});
   if (sent_.size() > kHistoryMax) {
     sent_.pop_front();
   }
@@ -190,7 +190,7 @@ void GccSender::handle_feedback(TimePoint now, const GccFeedback& feedback) {
       continue;
     }
     Sent& sent = sent_[static_cast<size_t>(sequence - oldest)];
-    if (std::exchange(sent.told, true)) {
+    if (std::exchange(sent.reported, true)) {
       continue;
     }
     const auto& arrived = feedback.arrivals[i];

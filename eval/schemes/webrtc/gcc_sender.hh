@@ -67,7 +67,7 @@ class GccSender {
     TimePoint at{};
     DataSize size;
     int cluster = -1;
-    bool told = false;
+    bool reported = false;
   };
   struct Kept {  // by media sequence
     std::vector<std::byte> fragment;

@@ -7,7 +7,7 @@ namespace cress::control {
 namespace {
 
 // A report may be lost: each arrival is reported this many times.
-constexpr int kTimesTold = 3;
+constexpr int kTimesReported = 3;
 // Reports continue this long after the last datagram that asked for them: "nothing more has
 // arrived" is information too.
 constexpr Duration kReportsAfterLast = 300ms;
@@ -54,7 +54,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   }
   if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
     arrivals_.insert(at, {{datagram.sequence, now, datagram.marked}, 0});
-    ++untold_;
+    ++unreported_;
   }
   if (arrivals_.size() > kArrivalsMax) {
     arrivals_.pop_front();
@@ -62,7 +62,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
   if (options_.knows_losses_by_time) {
     overtaking_.handle_arrival(now, datagram.sequence);
   }
-  if (untold_ >= kUntoldMax) {
+  if (unreported_ >= kUnreportedMax) {
     report_due_ = now;
   }
   if (datagram.sent_ms) {
@@ -78,14 +78,14 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
   if (now < report_due_ && now < reported_at_ + pace(now) / 2) {
     return std::nullopt;
   }
-  untold_ = 0;
+  unreported_ = 0;
   Feedback feedback{.made_at = now, .counts = {}, .arrivals = {}};
   feedback.arrivals.reserve(arrivals_.size());
-  for (Told& told : arrivals_) {
-    feedback.arrivals.push_back(told.stamp);
-    ++told.times;
+  for (Reported& arrival : arrivals_) {
+    feedback.arrivals.push_back(arrival.stamp);
+    ++arrival.times;
   }
-  while (!arrivals_.empty() && arrivals_.front().times >= kTimesTold) {
+  while (!arrivals_.empty() && arrivals_.front().times >= kTimesReported) {
     arrivals_.pop_front();
   }
   reported_at_ = now;
@@ -138,8 +138,8 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
                              [this](const Exposure& exposure) { learn(exposure); });
   if (is_news) {
     watch_queue(now);
-    way_back_.handle_report(now, feedback.made_at, silence,
-                            missed_packets_most_ >= options_.outage_packets);
+    reverse_path_.handle_report(now, feedback.made_at, silence,
+                                missed_packets_most_ >= options_.outage_packets);
     look_ahead();
   }
 }
@@ -213,7 +213,7 @@ double CressControl::deliveries(TimePoint at) const {
 
 Duration CressControl::forecast_life() const {
   return std::max(options_.forecast_life,
-                  std::min(options_.forecast_life_max, way_back_.harmless_silence()));
+                  std::min(options_.forecast_life_max, reverse_path_.harmless_silence()));
 }
 
 CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {

@@ -5,10 +5,10 @@
 #include "transport/control/cress/exposure_history.hh"
 #include "transport/control/cress/gamma_belief.hh"
 #include "transport/control/cress/marked_queue.hh"
+#include "transport/control/cress/reverse_path.hh"
 #include "transport/control/cress/shared_queue.hh"
 #include "transport/control/cress/silences.hh"
 #include "transport/control/cress/transit_watch.hh"
-#include "transport/control/cress/way_back.hh"
 
 namespace cress::control {
 
@@ -106,7 +106,7 @@ class CressControl final : public Control {
   const ExposureHistory& history() const { return history_; }
 
  private:
-  struct Told {
+  struct Reported {
     ArrivalStamp stamp;
     int times = 0;
   };
@@ -141,12 +141,12 @@ class CressControl final : public Control {
 
   Options options_;
   // Receiving.
-  Fifo<Told> arrivals_;  // at most kArrivalsMax, ascending by sequence
-  size_t untold_ = 0;    // of these, not yet reported
+  Fifo<Reported> arrivals_;  // at most kArrivalsMax, ascending by sequence
+  size_t unreported_ = 0;    // of these, not yet reported
   // With everything else in a datagram of 1200 bytes, this many stamps fit whatever their values.
   static constexpr size_t kArrivalsMax = 64;
   // Once this many arrivals are unreported, they are reported at once.
-  static constexpr size_t kUntoldMax = 24;
+  static constexpr size_t kUnreportedMax = 24;
   TimePoint report_due_ = kNever;
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
   TimePoint reported_at_ = kTimeZero - 1h;
@@ -157,7 +157,7 @@ class CressControl final : public Control {
   double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate
-  WayBack way_back_;
+  ReversePath reverse_path_;
   ExposureHistory history_;
   Silences silences_;
   SharedQueue queue_;

@@ -11,9 +11,9 @@
 #include "transport/control/cress/gamma_belief.hh"
 #include "transport/control/cress/recent_least.hh"
 #include "transport/control/cress/reordering.hh"
+#include "transport/control/cress/reverse_path.hh"
 #include "transport/control/cress/silences.hh"
 #include "transport/control/cress/transit_watch.hh"
-#include "transport/control/cress/way_back.hh"
 
 namespace cress::control {
 namespace {
@@ -603,40 +603,40 @@ TEST(Silences, TheShareIsThatOfTheLastMinute) {
   EXPECT_NEAR(silences.share(), 0.12, 0.02) << "half of it is older than half a minute";
 }
 
-TEST(WayBack, DelayOfHalfTheSilenceIsHarmless) {
+TEST(ReversePath, DelayOfHalfTheSilenceIsHarmless) {
   for (const auto& [transit, harmless] :
        {std::pair<Duration, Duration>{230ms, 400ms}, {230ms - 1us, 0ms}}) {
-    WayBack way_back;
-    way_back.handle_report(kTimeZero + 1s, kTimeZero + 970ms, 0ms, false);
-    way_back.handle_report(kTimeZero + 2s, kTimeZero + 2s - transit, 400ms, false);
-    EXPECT_EQ(way_back.harmless_silence(), harmless);
+    ReversePath reverse_path;
+    reverse_path.handle_report(kTimeZero + 1s, kTimeZero + 970ms, 0ms, false);
+    reverse_path.handle_report(kTimeZero + 2s, kTimeZero + 2s - transit, 400ms, false);
+    EXPECT_EQ(reverse_path.harmless_silence(), harmless);
   }
 }
 
-TEST(WayBack, HarmlessSilenceIsForgottenAfterTwoSpansOf10Seconds) {
-  WayBack way_back;
+TEST(ReversePath, HarmlessSilenceIsForgottenAfterTwoSpansOf10Seconds) {
+  ReversePath reverse_path;
   const auto hear = [&](Duration now, Duration transit, Duration silence) {
-    way_back.handle_report(kTimeZero + now, kTimeZero + now - transit, silence, false);
+    reverse_path.handle_report(kTimeZero + now, kTimeZero + now - transit, silence, false);
   };
   hear(1s, 30ms, 50ms);
   hear(2s, 730ms, 800ms);
   hear(11s, 30ms, 50ms);
   hear(19s, 30ms, 50ms);
-  EXPECT_EQ(way_back.harmless_silence(), 800ms);
+  EXPECT_EQ(reverse_path.harmless_silence(), 800ms);
   hear(21s, 30ms, 50ms);
-  EXPECT_EQ(way_back.harmless_silence(), 0ms);
+  EXPECT_EQ(reverse_path.harmless_silence(), 0ms);
 }
 
-TEST(WayBack, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
-  WayBack way_back;
+TEST(ReversePath, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
+  ReversePath reverse_path;
   for (int s = 1; s < 60; ++s) {
     const TimePoint now = kTimeZero + std::chrono::seconds{s};
-    way_back.handle_report(now, now - (s < 15 ? 30ms : 130ms), 150ms, false);
+    reverse_path.handle_report(now, now - (s < 15 ? 30ms : 130ms), 150ms, false);
     if (s == 39) {
-      EXPECT_EQ(way_back.harmless_silence(), 150ms) << "100 ms above the least";
+      EXPECT_EQ(reverse_path.harmless_silence(), 150ms) << "100 ms above the least";
     }
   }
-  EXPECT_EQ(way_back.harmless_silence(), 0ms) << "130 ms are usual by now";
+  EXPECT_EQ(reverse_path.harmless_silence(), 0ms) << "130 ms are usual by now";
 }
 
 TEST(RecentLeast, ForgetsValuesTwoSpansOld) {

@@ -168,11 +168,11 @@ TEST_F(ExposureHistoryTest, HostileReportsAreHarmless) {
 /// Both halves over a link of one opportunity every `gap`, in steps of a millisecond.
 class Loop {
  public:
-  /// Reports return together, every `way_back_gap`.
+  /// Reports return together, every `reverse_path_gap`.
   explicit Loop(Duration gap, const CressControl::Options& options = {},
-                Duration way_back_gap = 1ms)
+                Duration reverse_path_gap = 1ms)
       : gap_(gap),
-        way_back_gap_(way_back_gap),
+        reverse_path_gap_(reverse_path_gap),
         next_opportunity_(kTimeZero + gap),
         sender_(options),
         receiver_(options) {}
@@ -197,8 +197,8 @@ class Loop {
     if (receiver_.feedback_due() <= now_) {
       reports_.push_back({*receiver_.poll_feedback(now_), now_ + 20ms});
     }
-    const bool is_way_back_open = (now_ - kTimeZero) % way_back_gap_ == Duration{};
-    while (is_way_back_open && !reports_.empty() && reports_.front().second <= now_) {
+    const bool is_reverse_path_open = (now_ - kTimeZero) % reverse_path_gap_ == Duration{};
+    while (is_reverse_path_open && !reports_.empty() && reports_.front().second <= now_) {
       sender_.handle_feedback(now_, reports_.front().first, sequence_, 0);
       reports_.pop_front();
     }
@@ -221,7 +221,7 @@ class Loop {
  private:
   static constexpr DataSize kPayload = kOpportunitySize - kDatagramOverhead;
   Duration gap_;
-  Duration way_back_gap_;
+  Duration reverse_path_gap_;
   TimePoint next_opportunity_;
   TimePoint now_ = kTimeZero;
   TimePoint last_sent_ = kTimeZero - 1s;
@@ -297,30 +297,30 @@ TEST(CressControl, SilenceCountsAgainAfterAReportedOutage) {
   EXPECT_EQ(loop.window(), DataSize{0}) << "this one again was an outage, for all one knows";
 }
 
-TEST(WayBack, RemembersTheLongestHarmlessReportDelay) {
-  WayBack way_back;
-  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+TEST(ReversePath, RemembersTheLongestHarmlessReportDelay) {
+  ReversePath reverse_path;
+  EXPECT_EQ(reverse_path.harmless_silence(), Duration{});
   TimePoint now = kTimeZero;
   const auto hear = [&](Duration transit, Duration silence, bool of_outage = false) {
     now += 100ms;
     // Whatever the clocks' offset.
-    way_back.handle_report(now, now - transit + 1h, silence, of_outage);
+    reverse_path.handle_report(now, now - transit + 1h, silence, of_outage);
   };
   hear(30ms, 50ms);
-  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+  EXPECT_EQ(reverse_path.harmless_silence(), Duration{});
   hear(630ms, 700ms);
   hear(230ms, 200ms);
-  EXPECT_EQ(way_back.harmless_silence(), 700ms);
+  EXPECT_EQ(reverse_path.harmless_silence(), 700ms);
   hear(230ms, 900ms);
-  EXPECT_EQ(way_back.harmless_silence(), 700ms) << "nothing was said for most of that time";
+  EXPECT_EQ(reverse_path.harmless_silence(), 700ms) << "nothing was said for most of that time";
   hear(830ms, 900ms, true);
-  EXPECT_EQ(way_back.harmless_silence(), Duration{});
+  EXPECT_EQ(reverse_path.harmless_silence(), Duration{});
   hear(130ms, 120ms);
-  EXPECT_EQ(way_back.harmless_silence(), 120ms);
+  EXPECT_EQ(reverse_path.harmless_silence(), 120ms);
   for (int i = 0; i < 200; ++i) {
     hear(30ms, 100ms);
   }
-  EXPECT_EQ(way_back.harmless_silence(), Duration{}) << "long ago";
+  EXPECT_EQ(reverse_path.harmless_silence(), Duration{}) << "long ago";
 }
 
 /// Reports in 20 s of an end whose peer asks all the time, with an uplink of one opportunity every

@@ -78,7 +78,7 @@ void ExposureHistory::take_arrived(const Sent& sent) {
 
 bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
                                     std::span<const ArrivalStamp> arrivals,
-                                    const std::function<void(const Exposure&)>& tell) {
+                                    const std::function<void(const Exposure&)>& pass_on) {
   if (has_report_ && made_at <= reported_until_) {
     return false;
   }
@@ -99,7 +99,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   TimePoint done = reported_until_;  // reported up to here
   const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {
-      tell({std::max(Duration{}, until - done), busy, delivered});
+      pass_on({std::max(Duration{}, until - done), busy, delivered});
     }
     done = std::max(done, until);
   };

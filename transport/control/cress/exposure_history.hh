@@ -46,10 +46,10 @@ class ExposureHistory {
   };
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
-  /// `tell` is called with every interval between the last report and this one, in order. Returns
-  /// false for a report older than the newest, which is ignored.
+  /// `pass_on` is called with every interval between the last report and this one, in order.
+  /// Returns false for a report older than the newest, which is ignored.
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
-                     const std::function<void(const Exposure&)>& tell);
+                     const std::function<void(const Exposure&)>& pass_on);
 
   /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock): a
   /// datagram sent at s reaches the link at s + this. nullopt before the first arrival.

@@ -72,7 +72,7 @@ RouterMapping::RouterMapping(UpnpMapper::Parts parts, RouterMappingOptions optio
       options_(std::move(options)),
       on_change_(std::move(on_change)),
       upnp_timer_(parts.loop, [this] { begin_upnp(); }),
-      report_timer_(parts.loop, [this] { tell(); }) {
+      report_timer_(parts.loop, [this] { notify(); }) {
   begin();
 }
 
@@ -119,7 +119,7 @@ void RouterMapping::report() {
   }
 }
 
-void RouterMapping::tell() {
+void RouterMapping::notify() {
   if (const std::optional<Address> now = mapped(); now != reported_ && !is_removed_) {
     reported_ = now;
     on_change_();

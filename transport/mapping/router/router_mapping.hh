@@ -68,7 +68,7 @@ class RouterMapping {
   void note();
   void begin_upnp();
   void report();
-  void tell();
+  void notify();
 
   UpnpMapper::Parts parts_;
   RouterMappingOptions options_;

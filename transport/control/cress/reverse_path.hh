@@ -9,7 +9,7 @@ namespace cress::control {
 /// for that long, missing reports say little about the forward path. Where both directions fail
 /// together nothing is recorded here, and missing reports still count as an outage. A plain value.
 /// Threads: none inside; one owner.
-class WayBack {
+class ReversePath {
  public:
   /// A report made at `made_at`, by the receiver's clock, arrived at `now`, which never goes back;
   /// the report before it had arrived `silence` ago. `of_outage`: it reports that sent data did not
