@@ -17,7 +17,7 @@ DirectionResult call_over(const std::string& scheme, const LinkSpec& link) {
   spec.duration = 9s;
   spec.skip = 3s;
   spec.forward_video = std::make_shared<media::SyntheticCamera>(
-      media::SyntheticCameraOptions{.width = 640, .height = 360, .seed = 1});
+      media::SyntheticCameraOptions{.width = 480, .height = 270, .seed = 1});
   return run(spec, schemes::SchemeContext{}).results.front();
 }
 
