@@ -10,14 +10,15 @@
 namespace cress::harness {
 namespace {
 
-DirectionResult call_over(const std::string& scheme, const LinkSpec& link) {
+DirectionResult call_over(const std::string& scheme, const LinkSpec& link, int width, int height,
+                          Duration length) {
   RunSpec spec;
   spec.scheme = scheme;
   spec.link = link;
-  spec.duration = 9s;
-  spec.skip = 3s;
+  spec.duration = length;
+  spec.skip = length / 3;
   spec.forward_video = std::make_shared<media::SyntheticCamera>(
-      media::SyntheticCameraOptions{.width = 480, .height = 270, .seed = 1});
+      media::SyntheticCameraOptions{.width = width, .height = height, .seed = 1});
   return run(spec, schemes::SchemeContext{}).results.front();
 }
 
@@ -33,7 +34,7 @@ LinkSpec spec_of(const traces::NamedLink& link) {
 DirectionResult call_with(const std::string& scheme, const std::string& rate, Duration jitter) {
   LinkSpec link = spec_of(traces::constant_link("constant:" + rate));
   link.jitter = jitter;
-  return call_over(scheme, link);
+  return call_over(scheme, link, 480, 270, 9s);
 }
 
 /// Of the frame delay's p95, over twice the jitter: a balanced call alone has the shortest queue.
@@ -70,7 +71,7 @@ TEST(Jitter, CallKeepsItsRateAndAShortQueue) {
 // are frozen, and 156 of 240 frames are displayed.
 TEST(Jitter, ABusyWirelessLinkStopsACallForMomentsOnly) {
   const DirectionResult result =
-      call_over("cress", spec_of(traces::resolve_link("wifi-busy", "/nowhere")));
+      call_over("cress", spec_of(traces::resolve_link("wifi-busy", "/nowhere")), 640, 360, 12s);
   EXPECT_LT(result.video->frozen_s, 1.0);
   EXPECT_GT(result.video->frames_displayed, result.video->frames_captured * 8 / 10);
 }
