@@ -84,9 +84,10 @@ inline constexpr uint32_t kRoomPicturesMax = 16;
 /// call -> ended -> start. Network, coding and devices live in a thread of its own that never waits
 /// for drawing, for a name server or for a disk.
 /// Errors: the constructor throws std::runtime_error where the system gives no event loop;
-/// afterwards all is reported in the view, in plain words. A camera or microphone that is not there
-/// is said, and the call goes on without. Threads: one inside, besides those of the devices and of
-/// name look-ups; all functions from one thread (the window's). Needs a media::GstRuntime.
+/// later errors are shown in the view, in plain words. Without a camera or microphone the view says
+/// so, and the call continues.
+/// Threads: one of its own, in addition to those of the devices and of name look-ups. Call all
+/// functions from one thread (the window's). Needs a media::GstRuntime.
 class DesktopCall {
  public:
   /// `clock` is borrowed and must outlive it.

@@ -26,37 +26,37 @@ bool has_type(const cmsghdr& message, int level, int type) {
   return message.cmsg_level == level && message.cmsg_type == type;
 }
 
-void read_message(const cmsghdr& message, ReceivedControl& told) {
+void read_message(const cmsghdr& message, ReceivedControl& control) {
   if (has_type(message, SOL_SOCKET, SCM_TIMESTAMPNS)) {
     const auto stamp = payload_of<timespec>(message);
-    told.stamp = std::chrono::seconds{stamp.tv_sec} + Duration{stamp.tv_nsec};
+    control.stamp = std::chrono::seconds{stamp.tv_sec} + Duration{stamp.tv_nsec};
   } else if (has_type(message, SOL_SOCKET, SO_RXQ_OVFL)) {
-    told.dropped = payload_of<uint32_t>(message);
+    control.dropped = payload_of<uint32_t>(message);
   } else if (has_type(message, IPPROTO_IPV6, IPV6_PKTINFO)) {
     const auto info = payload_of<in6_pktinfo>(message);
-    std::memcpy(told.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
+    std::memcpy(control.asked.emplace().data(), &info.ipi6_addr, sizeof info.ipi6_addr);
   } else if (has_type(message, IPPROTO_IP, IP_PKTINFO)) {
-    told.asked = from_ipv4(payload_of<in_pktinfo>(message).ipi_spec_dst, 0).ip;
+    control.asked = from_ipv4(payload_of<in_pktinfo>(message).ipi_spec_dst, 0).ip;
   } else if (has_type(message, IPPROTO_IPV6, IPV6_TCLASS)) {
-    told.ecn = Ecn{narrow<uint8_t>(payload_of<int>(message) & kEcnBits)};
+    control.ecn = Ecn{narrow<uint8_t>(payload_of<int>(message) & kEcnBits)};
   } else if (has_type(message, IPPROTO_IP, IP_TOS)) {
-    told.ecn = Ecn{narrow<uint8_t>(payload_of<uint8_t>(message) & kEcnBits)};
+    control.ecn = Ecn{narrow<uint8_t>(payload_of<uint8_t>(message) & kEcnBits)};
   } else if (has_type(message, SOL_UDP, UDP_GRO)) {
-    told.merged_size = narrow<size_t>(std::max(payload_of<int>(message), 0));
+    control.merged_size = narrow<size_t>(std::max(payload_of<int>(message), 0));
   }
 }
 
 }  // namespace
 
 ReceivedControl read_control(const msghdr& header) {
-  ReceivedControl told;
+  ReceivedControl control;
   // CMSG_NXTHDR wants a pointer to non-const, and changes nothing.
   auto* all = const_cast<msghdr*>(&header);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   for (const cmsghdr* message = CMSG_FIRSTHDR(all); message != nullptr;
        message = CMSG_NXTHDR(all, const_cast<cmsghdr*>(message))) {  // NOLINT
-    read_message(*message, told);
+    read_message(*message, control);
   }
-  return told;
+  return control;
 }
 
 std::optional<sock_extended_err> network_error(const cmsghdr& message) {

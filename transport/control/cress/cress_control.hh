@@ -26,7 +26,7 @@ class CressControl final : public Control {
     GammaBelief::Options belief{};
     /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
-    /// The same on a link that is silent for a fifth of its time or more (Silences); it begins to
+    /// The same on a link that is silent for 22 % of its time or more (Silences); it begins to
     /// count at a tenth. Caution gains nothing there: data waits for the silences to end, not for
     /// our queue. Only values above caution_normal have an effect.
     double caution_when_silent = caution_normal;
