@@ -14,6 +14,7 @@
 #include "app/room/secure_room.hh"
 #include "media/gst/gst_runtime.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/closed_port_test_tools.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
@@ -179,8 +180,8 @@ TEST_F(LiveRoomTest, ASilentRelayIsReportedAfterThreeSeconds) {
 TEST_F(LiveRoomTest, OfSeveralAddressesOfARelayOneIsEnough) {
   LiveRoomOptions options = guest("Ada");
   options.other_relays = {options.relay};
-  options.relay =
-      runtime::UdpSocket{clock_, {.bind = *runtime::parse_address("127.0.0.1:0")}}.local_address();
+  const runtime::ClosedPort closed{clock_, *runtime::parse_address("127.0.0.1:0")};
+  options.relay = closed.address();
   Guest ada{clock_, loop_, options};
   EXPECT_TRUE(run_until([&] { return ada.has(live::LiveEvent::Kind::kConnected); }));
 }

@@ -19,6 +19,7 @@
 #include "traces/saturate/saturate_test_tools.hh"
 #include "transport/base/text_file.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/closed_port_test_tools.hh"
 #include "transport/runtime/driver.hh"
 #include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/udp_socket.hh"
@@ -177,7 +178,9 @@ TEST_F(SaturateRun, WithoutAFolderForItsFilesItDoesNotBegin) {
 }
 
 TEST_F(SaturateRun, TheSilentPathIsNamedWithAdvice) {
-  const std::string closed = runtime::format_address(free_port(runtime::MonotonicClock{}));
+  const runtime::MonotonicClock clock;
+  const runtime::ClosedPort port{clock, any_port()};
+  const std::string closed = runtime::format_address(port.address());
   EXPECT_TRUE(error_of(connecting(closed))
                   .starts_with("nobody answered at " + closed + "; is `cress-trace saturate "));
   const FarEnd far{false};

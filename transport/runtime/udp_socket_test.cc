@@ -15,6 +15,7 @@
 
 #include "transport/base/rng.hh"
 #include "transport/runtime/address_text.hh"
+#include "transport/runtime/closed_port_test_tools.hh"
 #include "transport/runtime/private_network_test.hh"
 
 namespace cress::runtime {
@@ -292,8 +293,8 @@ TEST_P(UdpSocketOver, TooLargeDatagramIsCountedAndTheOthersSent) {
 TEST_P(UdpSocketOver, ClosedPortIsReportedAndTheNextDatagramSent) {
   UdpSocket left = bound();
   UdpSocket right = bound();
-  const Address nobody = [&] { return bound().local_address(); }();
-  EXPECT_EQ(left.send_batch(std::vector<Transmit>{{nobody, bytes_of("hello?")}}).sent, 1U);
+  const ClosedPort closed{clock_, address(GetParam())};
+  EXPECT_EQ(left.send_batch(std::vector<Transmit>{{closed.address(), bytes_of("hello?")}}).sent, 1U);
   pollfd refused{.fd = left.handle(), .events = 0, .revents = 0};
   ASSERT_EQ(poll(&refused, 1, 10'000), 1);
   // The refusal waits at the socket: it must not cost the next datagram, which goes to another
@@ -304,14 +305,14 @@ TEST_P(UdpSocketOver, ClosedPortIsReportedAndTheNextDatagramSent) {
   EXPECT_EQ(receive(right, 1).at(0).text, "hello");
   const auto error = receive_path_error(left);
   ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(*error, (PathError{.to = nobody, .kind = PathError::Kind::kRefused}));
+  EXPECT_EQ(*error, (PathError{.to = closed.address(), .kind = PathError::Kind::kRefused}));
   EXPECT_FALSE(left.poll_path_error().has_value());
 }
 
 TEST_P(UdpSocketOver, ARefusalWakesTheReceiverAndIsReadOnce) {
   UdpSocket left = bound();
-  const Address nobody = [&] { return bound().local_address(); }();
-  left.send_batch(std::vector<Transmit>{{nobody, bytes_of("hello?")}});
+  const ClosedPort closed{clock_, address(GetParam())};
+  left.send_batch(std::vector<Transmit>{{closed.address(), bytes_of("hello?")}});
   pollfd wait{.fd = left.handle(), .events = POLLIN, .revents = 0};
   ASSERT_EQ(poll(&wait, 1, 10'000), 1);
   while (left.receive_batch().more) {
@@ -322,9 +323,9 @@ TEST_P(UdpSocketOver, ARefusalWakesTheReceiverAndIsReadOnce) {
 
 TEST_P(UdpSocketOver, UnreadPathErrorsAreBounded) {
   UdpSocket left = bound();
-  const Address nobody = [&] { return bound().local_address(); }();
+  const ClosedPort closed{clock_, address(GetParam())};
   for (size_t i = 0; i < 2 * UdpSocket::kPathErrorsMax; ++i) {
-    left.send_batch(std::vector<Transmit>{{nobody, bytes_of("hello?")}});
+    left.send_batch(std::vector<Transmit>{{closed.address(), bytes_of("hello?")}});
     left.receive_batch();
   }
   size_t told = 0;
