@@ -18,6 +18,7 @@
 #include "transport/base/take_front.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/closed_port_test_tools.hh"
+#include "transport/runtime/loop_test_tools.hh"
 #include "transport/runtime/private_network_test.hh"
 
 namespace cress::runtime {
@@ -403,10 +404,9 @@ TEST_F(DriverTest, ARefusalReachesTheMachineAndEndsNothing) {
   const ClosedPort closed{clock_, address("127.0.0.1:0")};
   machine_.out.push_back(message(closed.address(), "hello?"));
   driver_.wake();
-  wait_readable(socket_);
-  run_for(10ms);
-  ASSERT_TRUE(machine_.last_error.has_value());
-  EXPECT_EQ(*machine_.last_error, (PathError{.to = closed.address(), .kind = PathError::Kind::kRefused}));
+  ASSERT_TRUE(run_until(clock_, loop_, [&] { return machine_.last_error.has_value(); }));
+  EXPECT_EQ(*machine_.last_error,
+            (PathError{.to = closed.address(), .kind = PathError::Kind::kRefused}));
   peer_sends("still there?");
   machine_.on_datagram = [&](TimePoint, const Address&, const std::string&) { loop_.stop(); };
   run();

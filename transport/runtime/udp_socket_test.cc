@@ -294,7 +294,8 @@ TEST_P(UdpSocketOver, ClosedPortIsReportedAndTheNextDatagramSent) {
   UdpSocket left = bound();
   UdpSocket right = bound();
   const ClosedPort closed{clock_, address(GetParam())};
-  EXPECT_EQ(left.send_batch(std::vector<Transmit>{{closed.address(), bytes_of("hello?")}}).sent, 1U);
+  EXPECT_EQ(left.send_batch(std::vector<Transmit>{{closed.address(), bytes_of("hello?")}}).sent,
+            1U);
   pollfd refused{.fd = left.handle(), .events = 0, .revents = 0};
   ASSERT_EQ(poll(&refused, 1, 10'000), 1);
   // The refusal waits at the socket: it must not cost the next datagram, which goes to another
