@@ -15,14 +15,12 @@ using media::audio_samples;
 using media::kAudioFrameLength;
 using media::kAudioFrameSamples;
 
-// Half of libopus's shortest piece: audio due within it counts as due.
-constexpr Duration kDueTolerance = 2'500us;
 // Concealed speech sounds natural for 60 ms, then artificial: it is faded out over another 100.
 constexpr size_t kConcealFullSamples = 3 * kAudioFrameSamples;
 constexpr size_t kConcealFadeSamples = 5 * kAudioFrameSamples;
 // From here on it does not replace anything.
 constexpr size_t kConcealMaxSamples = 5 * kAudioFrameSamples;
-constexpr size_t kSeamSamples = 2 * media::kOpusConcealStep;
+constexpr size_t kSeamSamples = 240;  // 5 ms
 // The sender reports silence five times a second: without a report for this long, its state is
 // unknown.
 constexpr Duration kSilenceTrust = 1s;
@@ -33,9 +31,14 @@ constexpr Duration kStaleFrom = 300ms;
 constexpr Duration kStalePatience = 600ms;
 constexpr Duration kStaleProgress = 300ms;
 constexpr Duration kStaleMax = 3s;
-// How far the delay may be off before it is corrected. A period is up to 15 ms long.
+// A period (up to 15 ms) is left out when audio is heard this much too late: of what is decoded
+// beyond whole pieces of 20 ms, or if the next frame could be needed a piece earlier, of all.
 constexpr Duration kTooLate = 10ms;
-constexpr Duration kTooEarly = 10ms;
+constexpr Duration kFrameTooLate = kAudioFrameLength + 5ms;
+// With nothing heard for so long and no more frames held the buffer runs empty: what is left is
+// stretched.
+constexpr Duration kDrainingFrom = 50ms;
+constexpr size_t kDrainingHeld = 3;
 // The later the audio, the less a seam matters.
 constexpr Duration kMuchTooLate = 50ms;
 constexpr double kLikenessMin = 0.85;
@@ -164,14 +167,21 @@ void AudioReceiver::extend_with_nothing(TimePoint at) {
                  is_known ? SoundKind::kSilence : SoundKind::kComfort);
     return;
   }
-  append_concealed(kAudioFrameSamples, captured);
-  stalled_samples_ += kAudioFrameSamples;
+  const size_t samples = lacking();
+  append_concealed(samples, captured);
+  stalled_samples_ += samples;
   if (concealed_samples_ > kConcealMaxSamples) {
     mode_ = Mode::kUnknown;
   }
 }
 
-// In silence, audio begins exactly when it should. True if it had to wait.
+// How many samples the 20 ms to be played next lack.
+size_t AudioReceiver::lacking() const {
+  return kAudioFrameSamples - sound_.size() % kAudioFrameSamples;
+}
+
+// After silence, audio begins with the first 20 ms to be played when it should or later: a frame
+// that begins within such a piece is needed at the beginning of the piece. True if it had to wait.
 bool AudioReceiver::wait_until_due(TimePoint at) {
   int64_t begin = *buffer_.first();
   const media::HeldSound& sound = *buffer_.find(begin);
@@ -180,15 +190,11 @@ bool AudioReceiver::wait_until_due(TimePoint at) {
   if (lost_onset) {
     --begin;  // it was sent and is missing; the packet after it may hold a copy
   }
-  const Duration wait = -excess(at, begin);
-  if (wait >= kDueTolerance) {
-    const auto steps = static_cast<size_t>(audio_samples(std::min(wait, kAudioFrameLength))) /
-                       media::kOpusConcealStep;
-    const size_t samples = steps * media::kOpusConcealStep;
+  if (excess(at, begin) < Duration{}) {
     if (mode_ == Mode::kSilence) {
-      append_quiet(samples, at - target(), SoundKind::kSilence);
+      append_quiet(lacking(), at - target(), SoundKind::kSilence);
     } else {
-      append_concealed(samples, at - target());
+      append_concealed(lacking(), at - target());
     }
     return true;
   }
@@ -226,17 +232,18 @@ void AudioReceiver::extend_over_gap(TimePoint at) {
     return;
   }
   const TimePoint captured = buffer_.capture_time(next_frame_);
-  const bool was_made_up = stalled_samples_ >= kAudioFrameSamples;
+  const size_t filled = std::min(stalled_samples_, kAudioFrameSamples);
   const bool has_copy = later == next_frame_ + 1 && sound.has_fec;
-  if (was_made_up && (!has_copy || excess(at, next_frame_) > kAudioFrameLength)) {
-    stalled_samples_ -= kAudioFrameSamples;  // its time was filled already
+  if (filled == kAudioFrameSamples && (!has_copy || excess(at, next_frame_) > kAudioFrameLength)) {
+    stalled_samples_ -= filled;  // its time was filled already
   } else if (has_copy) {
     if (needs_seam_) {
       prepare_seam();
     }
     append_decoded(decoder_.decode_fec(sound.payload), captured, SoundKind::kFec);
   } else {
-    append_concealed(kAudioFrameSamples, captured);
+    append_concealed(kAudioFrameSamples - filled, captured);
+    stalled_samples_ -= filled;
   }
   skip_to(next_frame_ + 1);
 }
@@ -294,15 +301,29 @@ void AudioReceiver::append(std::span<const int16_t> samples, TimePoint captured,
   runs_.push_back({.samples = samples.size(), .captured = captured, .kind = kind});
 }
 
+// The next samples of the continuation of what was decoded last.
+std::vector<int16_t> AudioReceiver::continued(size_t samples) {
+  while (continuation_.size() < samples) {
+    const media::AudioFrame more = decoder_.conceal();
+    continuation_.insert(continuation_.end(), more.begin(), more.end());
+  }
+  const auto end = continuation_.begin() + static_cast<ptrdiff_t>(samples);
+  std::vector<int16_t> taken{continuation_.begin(), end};
+  continuation_.erase(continuation_.begin(), end);
+  needs_seam_ = !continuation_.empty();  // the decoder is ahead of what is played
+  return taken;
+}
+
 // Before decoding audio that does not follow the last: prepares the continuation of the last, to be
 // faded out over the new.
 void AudioReceiver::prepare_seam() {
   seam_.assign(kSeamSamples, 0);
   const double gain = conceal_gain(concealed_samples_);
   if (gain > 0.0) {
-    decoder_.conceal(seam_);
+    seam_ = continued(kSeamSamples);
     media::fade(seam_, gain, gain);
   }
+  continuation_.clear();
   needs_seam_ = false;
 }
 
@@ -323,13 +344,12 @@ void AudioReceiver::append_decoded(const Result<media::AudioFrame, media::OpusEr
 }
 
 void AudioReceiver::append_concealed(size_t length, TimePoint captured) {
-  media::AudioFrame frame{};
-  const std::span<int16_t> samples = std::span{frame}.first(length);
+  std::vector<int16_t> samples(length);
   const double begin = conceal_gain(concealed_samples_);
   concealed_samples_ = std::min(concealed_samples_ + length, 2 * kConcealMaxSamples);
   const double end = conceal_gain(concealed_samples_);
   if (begin > 0.0) {
-    decoder_.conceal(samples);
+    samples = continued(length);
     media::fade(samples, begin, end);
   }
   if (end < 1.0) {
@@ -340,37 +360,47 @@ void AudioReceiver::append_concealed(size_t length, TimePoint captured) {
 }
 
 void AudioReceiver::append_quiet(size_t samples, TimePoint captured, SoundKind kind) {
-  media::AudioFrame quiet{};
-  const std::span<int16_t> out = std::span{quiet}.first(samples);
-  decoder_.conceal(out);
-  media::fade(out, conceal_gain(concealed_samples_), 1.0);
+  std::vector<int16_t> quiet = continued(samples);
+  media::fade(quiet, conceal_gain(concealed_samples_), 1.0);
   concealed_samples_ = 0;
-  append(out, captured, kind);
+  append(quiet, captured, kind);
 }
 
 // Moves the delay closer to its target.
 void AudioReceiver::adapt(TimePoint now) {
   constexpr int kTriesMax = 2;
-  for (int i = 0; i < kTriesMax; ++i) {
-    if (mode_ != Mode::kTalk || !is_real(runs_.front().kind)) {
+  for (int i = 0; i < kTriesMax && mode_ == Mode::kTalk && is_real(runs_.front().kind); ++i) {
+    const Duration error = now - runs_.front().captured - target();
+    // Samples beyond whole pieces of 20 ms delay what is heard, but not when the next frame is
+    // needed.
+    const Duration spare = audio_duration(static_cast<int64_t>(sound_.size() % kAudioFrameSamples));
+    const Duration frame_error = error - spare;
+    if (frame_error < Duration{} || is_draining(now)) {
+      lengthen();
       return;
     }
-    const Duration error = now - runs_.front().captured - target();
-    const bool is_done = error > kTooLate     ? !shorten(now, error)
-                         : error < -kTooEarly ? !lengthen()
-                                              : true;
-    if (is_done || error < kMuchTooLate) {
+    const Duration most = frame_error >= kFrameTooLate ? error : spare;
+    if (error <= kTooLate || !shorten(now, error, most) || error < kMuchTooLate) {
       return;
     }
   }
 }
 
-bool AudioReceiver::shorten(TimePoint now, Duration error) {
+// Whether nothing arrives that should, and what is held is soon played.
+bool AudioReceiver::is_draining(TimePoint now) const {
+  if (now - last_heard_ < kDrainingFrom || buffer_.held() > kDrainingHeld) {
+    return false;
+  }
+  const auto newest = buffer_.newest();
+  return !newest || !buffer_.find(*newest)->silence;
+}
+
+bool AudioReceiver::shorten(TimePoint now, Duration error, Duration most) {
   constexpr size_t kWanted = kAudioFrameSamples + media::kPitchPeriodMax;
   while (sound_.size() < kWanted && mode_ == Mode::kTalk && buffer_.find(next_frame_) != nullptr) {
     extend(now + audio_duration(static_cast<int64_t>(sound_.size())));
   }
-  const auto too_much = static_cast<size_t>(audio_samples(error));
+  const auto too_much = static_cast<size_t>(audio_samples(most));
   const size_t limit = std::min(
       {media::kPitchPeriodMax, sound_.size() / 2, sound_.size() - kAudioFrameSamples, too_much});
   if (limit < media::kPitchPeriodMin) {
@@ -387,17 +417,16 @@ bool AudioReceiver::shorten(TimePoint now, Duration error) {
   return true;
 }
 
-bool AudioReceiver::lengthen() {
+void AudioReceiver::lengthen() {
   const size_t limit = std::min(media::kPitchPeriodMax, sound_.size() / 2);
   const media::PitchPeriod period = media::find_period(sound_, limit);
   if (!period.is_quiet && period.likeness < kLikenessMin) {
-    return false;
+    return;
   }
   media::repeat_period(sound_, period.samples);
   runs_.push_front(
       {.samples = period.samples, .captured = runs_.front().captured, .kind = runs_.front().kind});
   ++stats_.lengthened;
-  return true;
 }
 
 PlayedAudio AudioReceiver::take(TimePoint now) {

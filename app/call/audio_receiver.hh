@@ -49,14 +49,15 @@ struct AudioReceiverStats {
 };
 
 /// The receiving half of audio: messages -> jitter buffer -> decode or conceal -> play. Audio is
-/// played at a constant delay after its capture, as short as the jitter allows (PlayoutDelay). To
-/// change the delay, periods of the voice are left out or repeated, in silence any samples; when
-/// audio is more than kCatchUpFrom too old (after an outage) it is skipped in favour of newer
-/// audio. When nothing arrives, speech is concealed for some frames, then faded out. Call
-/// poll_frame when poll_timeout says so, every 20 ms; or, if a sound card sets the pace, `play`
-/// whenever it asks. Errors: peer data never throws or fails a check; bad messages give an error
-/// and are counted. Bounds: the jitter buffer's, and kSoundMax decoded samples. Threads: none
-/// inside; one owner. `now` never goes back.
+/// played at a constant delay after its capture: the shortest by which frames are there when they
+/// are needed (PlayoutDelay), at the beginning of the 20 ms in which they begin. To change the
+/// delay, periods of the voice are left out or repeated, in silence any samples; when audio is more
+/// than kCatchUpFrom too old (after an outage) it is skipped in favour of newer audio. While
+/// nothing arrives, what is held is stretched; then speech is concealed, no more of it than is
+/// needed, and after some frames faded out. Call poll_frame when poll_timeout says so, every 20 ms;
+/// or, if a sound card sets the pace, `play` whenever it asks. Errors: peer data never throws or
+/// fails a check; bad messages give an error and are counted. Bounds: the jitter buffer's, and
+/// kSoundMax decoded samples. Threads: none inside; one owner. `now` never goes back.
 class AudioReceiver {
  public:
   static constexpr Duration kCatchUpFrom = 100ms;
@@ -110,6 +111,7 @@ class AudioReceiver {
   void begin_stream();
   void extend(TimePoint at);
   void extend_with_nothing(TimePoint at);
+  size_t lacking() const;
   bool wait_until_due(TimePoint at);
   void extend_with_frame(const media::HeldSound& sound);
   void extend_over_gap(TimePoint at);
@@ -122,11 +124,13 @@ class AudioReceiver {
                       SoundKind kind);
   void append_concealed(size_t length, TimePoint captured);
   void append_quiet(size_t samples, TimePoint captured, SoundKind kind);
+  std::vector<int16_t> continued(size_t samples);
   void prepare_seam();
 
   void adapt(TimePoint now);
-  bool shorten(TimePoint now, Duration error);
-  bool lengthen();
+  bool is_draining(TimePoint now) const;
+  bool shorten(TimePoint now, Duration error, Duration most);
+  void lengthen();
   PlayedAudio take(TimePoint now);
   void drop_front(size_t samples);
 
@@ -144,7 +148,8 @@ class AudioReceiver {
   std::optional<Stale> stale_;
   size_t stalled_samples_ =
       0;  // concealed while nothing newer was there: playing time has not advanced
-  size_t concealed_samples_ = 0;  // consecutive concealed samples
+  size_t concealed_samples_ = 0;       // consecutive concealed samples
+  std::vector<int16_t> continuation_;  // concealed after what was decoded last, not yet played
   // If the next decoded frame does not follow the last one, the old audio is cross-faded out.
   bool needs_seam_ = false;
   std::vector<int16_t> seam_;

@@ -315,6 +315,39 @@ TEST(AudioReceiver, JitterCostsDelayAndHardlyAnyAudio) {
   }
 }
 
+// As a download fills the queue: half a second more within ten seconds, and 10 ms of jitter.
+TEST(AudioReceiver, AQueueThatGrowsIsHardlyHeard) {
+  media::SyntheticVoice voice;
+  const Path jitter = jittery(40ms, 10ms);
+  const Path path = [&](std::vector<Message> messages) {
+    std::vector<Message> arriving = jitter(std::move(messages));
+    for (Message& message : arriving) {
+      message.when += std::clamp<Duration>((message.when - at(10s)) / 20, 0ms, 500ms);
+    }
+    return arriving;
+  };
+  const Talk result = talk(voice, path, {.length = 30s});
+  EXPECT_LT(result.concealed(at(10s), at(25s)), 0.04) << "0.08 if whole frames are concealed";
+  EXPECT_GT(result.receiver.lengthened, 20U);
+  EXPECT_LT(result.mouth_to_ear_ms(0.5, at(22s)), 540 + kLeastAddedMs + 40);
+}
+
+// Each second nothing arrives for 120 ms, which is known; each tenth second for 160 ms.
+TEST(AudioReceiver, WhatIsHeldIsStretchedWhileNothingArrives) {
+  Vowel vowel;
+  const Path path = each([last = kTimeZero](TimePoint sent) mutable {
+    const TimePoint arrives = sent + 40ms;
+    const Duration phase = arrives.time_since_epoch() % 1s;
+    const Duration stall = arrives.time_since_epoch() % 10s < 1s ? 160ms : 120ms;
+    last = std::max(last, phase < stall ? arrives - phase + stall : arrives);
+    return last;
+  });
+  const Talk result = talk(vowel, path, {.length = 60s});
+  EXPECT_EQ(result.share(SoundKind::kConcealed), 0.0);
+  EXPECT_GT(result.receiver.lengthened, 100U);
+  EXPECT_LT(result.mouth_to_ear_ms(0.5), 160 + kLeastAddedMs + 10);
+}
+
 TEST(AudioReceiver, AfterAnOutageTheNewestAudioPlaysAtOnceAndOldIsSkipped) {
   media::SyntheticVoice voice;
   for (const Duration outage : {1s, 3s, 30s}) {
@@ -410,9 +443,7 @@ std::vector<int16_t> made_up_after(media::OpusDecoder& decoder, size_t frames) {
   constexpr double kFade = 5.0 * media::kAudioFrameSamples;
   std::vector<int16_t> all;
   for (size_t i = 0; i < frames; ++i) {
-    media::AudioFrame frame{};
-    decoder.conceal(frame);
-    for (const int16_t sample : frame) {
+    for (const int16_t sample : decoder.conceal()) {
       const double gain = 1.0 - (static_cast<double>(all.size()) - kFull) / kFade;
       all.push_back(static_cast<int16_t>(std::clamp(gain, 0.0, 1.0) * sample));
     }

@@ -26,7 +26,6 @@ void VideoReceiver::set_playout(PlayoutWait wait) {
                                                 .margin_min = {},
                                                 .margin_max = wait.most,
                                                 .margin_first = {},
-                                                .needed_before = {},
                                                 .memory = kMemory});
   }
 }

@@ -64,13 +64,12 @@ Result<AudioFrame, OpusError> OpusDecoder::decode_fec(std::span<const std::byte>
   return impl_->decode(next, true);
 }
 
-void OpusDecoder::conceal(std::span<int16_t> out) {
-  check(out.size() % kOpusConcealStep == 0 && out.size() <= kAudioFrameSamples && !out.empty(),
-        "OpusDecoder: concealment of an odd length");
-  // libopus conceals pieces of 2.5, 5, 10 and 20 ms and cuts others into these itself.
-  const int samples =
-      opus_decode(impl_->decoder.get(), nullptr, 0, out.data(), static_cast<int>(out.size()), 0);
-  check(samples == static_cast<int>(out.size()), "OpusDecoder: libopus does not conceal");
+AudioFrame OpusDecoder::conceal() {
+  AudioFrame frame{};
+  const int samples = opus_decode(impl_->decoder.get(), nullptr, 0, frame.data(),
+                                  static_cast<int>(frame.size()), 0);
+  check(samples == static_cast<int>(frame.size()), "OpusDecoder: libopus does not conceal");
+  return frame;
 }
 
 void OpusDecoder::reset() {

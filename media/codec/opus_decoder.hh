@@ -11,9 +11,6 @@
 
 namespace cress::media {
 
-/// The unit of `conceal`: 2.5 ms, the shortest piece that libopus can conceal.
-inline constexpr size_t kOpusConcealStep = 120;
-
 /// Opus (RFC 6716) through libopus: one output channel, whatever the packet has. Call it once per
 /// 20 ms, in order: with the frame's packet; without it, with the next frame's packet if that holds
 /// a copy; otherwise conceal. Errors: peer data gives an OpusError and never throws; set-up throws
@@ -30,8 +27,9 @@ class OpusDecoder {
   /// The frame before `next`, from the copy in `next`. Decode `next` itself afterwards.
   Result<AudioFrame, OpusError> decode_fec(std::span<const std::byte> next);
   /// Continues without a packet: after speech with a fading continuation, after silence with
-  /// background noise. `out`: a multiple of kOpusConcealStep, at most a frame.
-  void conceal(std::span<int16_t> out);
+  /// background noise. Whole frames only: libopus computes at least 10 ms of speech, so shorter
+  /// pieces would not fit together.
+  AudioFrame conceal();
   /// Resets all state: another sender begins.
   void reset();
 

@@ -136,7 +136,7 @@ Duration PlayoutDelay::best_margin() const {
   Duration best{};
   for (size_t i = 0; i < kBins; ++i) {
     late -= weights_[i];
-    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth + options_.needed_before;
+    const Duration margin = static_cast<int64_t>(i + 1) * kBinWidth;
     const double cost = static_cast<double>(margin.count()) + price * std::max(0.0, late) / total_;
     if (i == 0 || cost < best_cost) {
       best_cost = cost;

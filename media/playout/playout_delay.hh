@@ -16,14 +16,11 @@ struct PlayoutDelayOptions {
   /// outage, whose audio no acceptable delay could save.
   Duration loss_price = 2s;
   /// The minimum above the fastest frame.
-  Duration margin_min = 20ms;
+  Duration margin_min = 10ms;
   /// The maximum above the fastest frame.
   Duration margin_max = 400ms;
   /// The least margin of the first half second, before there is a history.
-  Duration margin_first = 40ms;
-  /// A frame must be there so long before it is played. Audio: an audio device asks for up to 20 ms
-  /// at once, so 10 on average.
-  Duration needed_before = 10ms;
+  Duration margin_first = 30ms;
   /// Weight of the past after one more frame; .998: the weight halves in 7 s.
   double memory = 0.998;
   /// The margin is also left above what the fastest of this many frames lately needed, going on to
