@@ -170,6 +170,42 @@ TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
   EXPECT_EQ(waited[16], 0);
 }
 
+TEST(VideoReceiver, TheNewestFrameWaitsForTheNextAfterUnevenOnes) {
+  auto frames = grey_frames(400);
+  VideoReceiver receiver;
+  receiver.set_playout({.most = 60ms, .after_uneven = 5s});
+  // 25 a second; after the 50th and the 100th the link pauses for 200 ms.
+  std::vector<TimePoint> arrived;
+  std::vector<TimePoint> shown;
+  const auto display = [&](TimePoint now) {
+    for (TimePoint due = receiver.poll_timeout(); due <= now; due = receiver.poll_timeout()) {
+      receiver.handle_timeout(due);
+      while (const auto frame = receiver.poll_shown()) {
+        shown.push_back(frame->shown);
+      }
+    }
+    while (const auto frame = receiver.poll_shown()) {
+      shown.push_back(frame->shown);
+    }
+  };
+  for (uint32_t id = 0; id < 400; ++id) {
+    frames[id].capture_time =
+        kTimeZero + id * 40ms + (id > 50 ? 160ms : 0ms) + (id > 100 ? 160ms : 0ms);
+    arrived.push_back(frames[id].capture_time + 20ms);
+    display(arrived[id]);
+    receiver.handle_frame(arrived[id], frames[id]);
+    display(arrived[id]);
+  }
+  display(arrived.back() + 1s);
+  ASSERT_EQ(shown.size(), arrived.size());
+  EXPECT_LE(shown[50], arrived[50] + media::PlayoutDelay::kBinWidth) << "none came unevenly yet";
+  EXPECT_EQ(shown[60], arrived[61]);
+  EXPECT_EQ(shown[99], arrived[100]);
+  EXPECT_EQ(shown[100], shown[99] + 120ms) << "in the second pause";
+  EXPECT_EQ(shown[101], arrived[102]);
+  EXPECT_EQ(shown[250], arrived[250]) << "they have come evenly for 5 s";
+}
+
 TEST(VideoReceiver, CaptureTimeInTheFutureHoldsNoFrameBack) {
   auto frames = grey_frames(400);
   VideoReceiver receiver;

@@ -15,7 +15,8 @@ inline constexpr Preference kUsualPreference = Preference::kBalanced;
 /// Errors: nullopt for another text.
 std::optional<Preference> parse_preference(std::string_view text);
 
-/// How long a frame that comes early waits for display, so that frames come evenly.
+/// How long a frame that comes early waits for display, so that frames come evenly. If any waits,
+/// the newest also waits for the next for some seconds after frames came unevenly.
 struct PlayoutWait {
   /// At most so long; zero: no frame waits.
   Duration most{};

@@ -15,6 +15,9 @@ constexpr Duration kLatePrice = 400ms;
 constexpr double kMemory = 0.995;
 // Frames further apart than this come unevenly; a little more, and the picture stands still.
 constexpr Duration kUneven = 120ms;
+// For so long after that the newest frame waits for the next, at most until it would come unevenly
+// itself: when the link pauses, the picture stands still that much later.
+constexpr Duration kAfterUneven = 5s;
 
 }  // namespace
 
@@ -34,8 +37,12 @@ TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
     playout_->observe(now - captured);
-    if (!decoded_at_ || now - *decoded_at_ > kUneven) {
+    const bool is_late = decoded_at_ && now - *decoded_at_ > kUneven;
+    if (!decoded_at_ || is_late) {
       uneven_at_ = now;
+    }
+    if (is_late) {
+      paused_at_ = now;
     }
     decoded_at_ = now;
     if (now - uneven_at_ < playout_wait_.after_uneven) {
@@ -43,8 +50,7 @@ TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
       due = std::clamp(captured + *playout_->target(), now, now + playout_wait_.most);
     }
   }
-  due += hold_;
-  return decoded_.empty() ? due : std::max(due, decoded_.back().shown);
+  return due + hold_;
 }
 
 void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> message) {
@@ -121,9 +127,26 @@ void VideoReceiver::finish_decoding(TimePoint now) {
   const media::EncodedFrame& frame = work->frame();
   note_decoded(frame.id);
   if (*picture != nullptr) {
-    decoded_.push_back({frame.id, frame.capture_time, display_time(now, frame.capture_time),
-                        frame.size(), *picture});
+    add_decoded(now, {frame.id, frame.capture_time, display_time(now, frame.capture_time),
+                      frame.size(), *picture});
   }
+}
+
+void VideoReceiver::add_decoded(TimePoint now, ShownFrame frame) {
+  if (!decoded_.empty()) {
+    ShownFrame& waits = decoded_.back();
+    waits.shown = std::clamp(now, waits.shown, newest_until_);
+    frame.shown = std::max(frame.shown, waits.shown);
+  }
+  const TimePoint before = decoded_.empty() ? last_shown_ : decoded_.back().shown;
+  const bool waits = paused_at_ && now - *paused_at_ < kAfterUneven;
+  newest_until_ = waits ? std::max(frame.shown, before + kUneven) : frame.shown;
+  decoded_.push_back(std::move(frame));
+}
+
+// When the first of decoded_ is due.
+TimePoint VideoReceiver::next_shown() const {
+  return decoded_.size() == 1 ? newest_until_ : decoded_.front().shown;
 }
 
 std::shared_ptr<DecodeWork> VideoReceiver::poll_decode_work() {
@@ -163,17 +186,19 @@ bool VideoReceiver::needs_key_frame() const {
 }
 
 TimePoint VideoReceiver::poll_timeout() const {
-  const auto waits = std::ranges::find_if(
-      decoded_, [this](const ShownFrame& frame) { return frame.shown > now_; });
+  const TimePoint shown = decoded_.empty() ? kNever : next_shown();
   return std::min(work_.size() == kWorkMax ? kNever : clock_.poll_timeout(),
-                  waits == decoded_.end() ? kNever : waits->shown);
+                  shown > now_ ? shown : kNever);
 }
 
 std::optional<ShownFrame> VideoReceiver::poll_shown() {
-  if (decoded_.empty() || decoded_.front().shown > now_) {
+  if (decoded_.empty() || next_shown() > now_) {
     return std::nullopt;
   }
-  return take_front(decoded_);
+  last_shown_ = next_shown();
+  auto frame = take_front(decoded_);
+  frame->shown = last_shown_;
+  return frame;
 }
 
 }  // namespace cress::app

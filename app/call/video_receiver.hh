@@ -108,6 +108,8 @@ class VideoReceiver {
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
   TimePoint display_time(TimePoint now, TimePoint captured);
+  void add_decoded(TimePoint now, ShownFrame frame);
+  TimePoint next_shown() const;
 
   Duration stuck_max_;
   FrameOpener open_;
@@ -128,9 +130,12 @@ class VideoReceiver {
   std::optional<media::PlayoutDelay> playout_;
   PlayoutWait playout_wait_;
   std::optional<TimePoint> decoded_at_;  // the newest frame
-  TimePoint uneven_at_ = kTimeZero;
+  TimePoint uneven_at_ = kTimeZero;      // the last that came unevenly, or the first of all
+  std::optional<TimePoint> paused_at_;   // the same, without the first
   Duration hold_{};
-  std::deque<ShownFrame> decoded_;  // drained when due: holds frames delayed by hold_
+  std::deque<ShownFrame> decoded_;      // not yet due
+  TimePoint newest_until_ = kTimeZero;  // when the newest of decoded_ is due if no other comes
+  TimePoint last_shown_ = TimePoint::min();
   VideoReceiverStats stats_;
 };
 
