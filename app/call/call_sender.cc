@@ -19,18 +19,19 @@ using session::Leave;
 constexpr DataSize kPaddingMax{32'000};
 // Smaller frames contain nothing worth a datagram.
 constexpr DataSize kFrameMin{300};
-// While the window is closed a frame of this size is sent this often ("a trickle"); if nothing can
-// be encoded that small, it may be larger by as much for each growth interval it is late.
+// While the window is closed a frame of this size is sent now and then ("a trickle"), a larger one
+// on a fast link (MotionTrade::small_frame_length); if nothing can be encoded that small, it may be
+// larger by as much for each growth interval it is late.
 constexpr DataSize kTrickleFrame{300};
 constexpr DataSize kTrickleFrameMax{1200};
 constexpr Duration kTrickleGrowth = 66ms;
 // With more than one opportunity's bytes in the network (a link's smallest unit), and more than the
 // link usually carries in MotionTrade::small_frame_unit, less often.
 constexpr DataSize kTrickleBacklog{1500};
-// While no frame leaves, the share of the window that one may use grows by itself in each growth
-// interval after the first 40 ms: the rest is of no use to later frames if none can be encoded that
-// small.
-constexpr Duration kShareKept = 40ms;
+// The share of the window that one frame may use is meant for 30 frames a second. Where fewer
+// leave, or none because none can be encoded that small, it grows by itself in each growth
+// interval.
+constexpr Duration kShareKept = 34ms;
 constexpr Duration kShareGrowth = 30ms;
 // A frame leaves this much of the window for audio: the amount of audio in this time, about the
 // window's look-ahead.
@@ -158,7 +159,8 @@ double CallSender::frame_share(TimePoint now) const {
 }
 
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
-  const DataSize backlog = endpoint_.control().outstanding(now) + kTrickleFrame;
+  const DataSize smallest = std::max(kTrickleFrame, usual_rate() * trade_.small_frame_length);
+  const DataSize backlog = endpoint_.control().outstanding(now) + smallest;
   // More than this is the longest interval in any case.
   const int64_t units = std::min<int64_t>(backlog.bytes(), 1'000'000);
   const DataSize unit = std::max(kTrickleBacklog, usual_rate() * trade_.small_frame_unit);
@@ -174,7 +176,7 @@ std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   if (!trickles_ || late < Duration{} || endpoint_.queued(session::kVideoFlow) > DataSize{}) {
     return std::nullopt;
   }
-  return std::min(kTrickleFrame * (1 + late / kTrickleGrowth), kTrickleFrameMax);
+  return std::min(smallest * (1 + late / kTrickleGrowth), std::max(smallest, kTrickleFrameMax));
 }
 
 // The budget minus the seal's overhead, and within what set_video_rate_max permits.

@@ -183,9 +183,9 @@ TEST(CallSender, TheShareOfAFrameGrowsWhileNoneLeaves) {
     return call.capture(kTimeZero + pause).budget;
   };
   Outgoing call;
-  EXPECT_EQ(budget_after(40ms), call.budget_of(DataSize{3'600}));
-  EXPECT_EQ(budget_after(55ms), call.budget_of(DataSize{5'400})) << "half an interval: by a half";
-  EXPECT_EQ(budget_after(70ms), call.budget_of(DataSize{7'200}));
+  EXPECT_EQ(budget_after(34ms), call.budget_of(DataSize{3'600}));
+  EXPECT_EQ(budget_after(49ms), call.budget_of(DataSize{5'400})) << "half an interval: by a half";
+  EXPECT_EQ(budget_after(64ms), call.budget_of(DataSize{7'200}));
   EXPECT_EQ(budget_after(200ms), call.budget_of(DataSize{9'000})) << "never more than the window";
 }
 
@@ -205,6 +205,19 @@ TEST(CallSender, SmallFramesAreSpacedByWhatTheLinkUsuallyCarries) {
   EXPECT_NEAR(sent_in_a_second(kbit(1'000)), 15, 1) << "two units: 66 ms";
   EXPECT_NEAR(sent_in_a_second(kbit(250)), 4, 1) << "eight: 264 ms";
   EXPECT_NEAR(sent_in_a_second(std::nullopt), 2, 1) << "17 of 1500 bytes: 500 ms";
+}
+
+TEST(CallSender, ASmallFrameIsLargerOnAFastLink) {
+  for (const auto& [usual, budget] :
+       {std::pair<std::optional<DataRate>, DataSize>{std::nullopt, DataSize{300}},
+        {kbit(1'000), DataSize{300}},
+        {kbit(2'000), DataSize{500}},
+        {kbit(20'000), DataSize{5'000}}}) {
+    CallSenderOptions options = small_video();
+    options.trade = {.small_frame_unit = 100ms, .small_frame_length = 2ms};
+    Outgoing call{options, {.usual_rate = usual}};
+    EXPECT_EQ(call.capture(kTimeZero).budget, budget);
+  }
 }
 
 TEST(CallSender, AudioMayFillWhatTheLinkUsuallyCarries) {

@@ -20,6 +20,7 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_interval = 33ms,
               .small_frame_interval_max = 132ms,
               .small_frame_unit = 100ms,
+              .small_frame_length = 1500us,
               .playout = {.most = 60ms}};
     case Preference::kBalanced:
       return {.frame_share = 0.4,
@@ -27,6 +28,7 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_interval = 33ms,
               .small_frame_unit = 100ms,
               .by_square = true,
+              .small_frame_length = 1500us,
               .spares_sound = true,
               .playout = {.most = 90ms, .after_uneven = 5s}};
     case Preference::kSharp:

@@ -42,6 +42,8 @@ struct MotionTrade {
   /// The unit of these bytes is what the link usually carries in this time, at least 1500 bytes.
   Duration small_frame_unit{};
   bool by_square = false;
+  /// A small frame may take what the link usually carries in this time, at least 300 bytes.
+  Duration small_frame_length{};
   /// small_frame_interval_max as soon as audio itself has to wait for the window.
   bool spares_sound = false;
   PlayoutWait playout{};

@@ -72,7 +72,7 @@ class Control {
                                uint64_t received_or_lost) = 0;
   /// Bytes that may be sent now; never negative.
   virtual DataSize window(TimePoint now) const = 0;
-  /// Bytes sent that are, as far as is known or forecast, still in the network.
+  /// Bytes sent that are, as far as is known, forecast or likely, still in the network.
   virtual DataSize outstanding(TimePoint now) const = 0;
   /// Bytes that the window counts for each message in addition to the message itself.
   virtual DataSize message_overhead() const = 0;

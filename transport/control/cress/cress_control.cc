@@ -26,6 +26,9 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be
 // slow.
 constexpr double kRateInSilence = 0.5;
+// Of the forecast, in a silence of which it is not known whether the link or only the reverse path
+// is down. If it is the link, its queue then takes a tenth of the outage to empty.
+constexpr double kRateInDoubt = 0.1;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
 // In a queue that marks, others share our place in it: leave room for them. Faster keeps a call of
@@ -268,8 +271,21 @@ DataSize CressControl::outstanding(TimePoint now) const {
     return {};
   }
   const auto base = history_.base_delay();
-  return base ? DataSize{static_cast<int64_t>(drained(backlog_, now + *base).bytes)}
-              : history_.outstanding_size();
+  if (!base) {
+    return history_.outstanding_size();
+  }
+  const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
+  return std::max(queue - delivered_in_doubt(now + *base), DataSize{});
+}
+
+DataSize CressControl::delivered_in_doubt(TimePoint at) const {
+  if (missed_packets_ >= options_.outage_packets) {
+    return {};
+  }
+  const Duration silence = at - history_.reported_until() - forecast_life();
+  const DataRate rate =
+      std::min(usual_rate().value_or(DataRate{}), forecast_rate().value_or(DataRate{}));
+  return rate * kRateInDoubt * std::max(silence, Duration{});
 }
 
 Duration CressControl::no_news(TimePoint now) const {

@@ -134,6 +134,9 @@ class CressControl final : public Control {
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
+  /// Bytes taken to be delivered between the end of the forecast and `at` (receiver's clock): the
+  /// newest report saw no outage, so perhaps only reports are missing.
+  DataSize delivered_in_doubt(TimePoint at) const;
   /// What the forecast allows, whoever else fills the link.
   DataSize forecast_window(TimePoint now, Duration base) const;
   /// Recomputes what depends on deliveries() after a new report.

@@ -261,6 +261,28 @@ TEST(CressSender, AnOutageDoesNotLowerTheUsualRate) {
   EXPECT_EQ(sender.control.usual_rate(), usual);
 }
 
+TEST(CressSender, WithoutReportsAPartOfTheQueueIsTakenToArrive) {
+  for (const bool is_outage : {false, true}) {
+    CressSender sender{fast_link()};
+    sender.begin();
+    sender.send(kBegin + 40ms);
+    sender.hear_of_all(kBegin + 80ms, kBegin + 60ms, kBegin + 60ms);
+    const DataRate rate = std::min(*sender.control.usual_rate(), *sender.control.forecast_rate());
+    for (int i = 0; i < 1000; ++i) {
+      sender.send(kBegin + 80ms);
+    }
+    const TimePoint reported = kBegin + (is_outage ? 500ms : 60ms);
+    sender.hear_of_nothing(reported + 20ms, reported);
+    const TimePoint end = reported + 240ms;  // then the forecast ends
+    const DataSize at_first = sender.control.outstanding(end);
+    const DataSize delivered = at_first - sender.control.outstanding(end + 1s);
+    const DataSize expected = is_outage ? DataSize{} : rate * 0.1 * 1s;
+    EXPECT_NEAR(static_cast<double>(delivered.bytes()), static_cast<double>(expected.bytes()), 2);
+    EXPECT_EQ(sender.control.outstanding(end + 60s) == DataSize{}, !is_outage) << "never below 0";
+    EXPECT_EQ(sender.control.window(end + 1s), DataSize{}) << "the window stays closed";
+  }
+}
+
 TEST(CressSender, TheUsualRateFollowsALinkThatSlowsDown) {
   CressSender sender{{.belief = {.prior_rate = 1000, .prior_packets = 10}}};
   sender.begin();
