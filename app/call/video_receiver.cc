@@ -134,13 +134,13 @@ void VideoReceiver::finish_decoding(TimePoint now) {
 
 void VideoReceiver::add_decoded(TimePoint now, ShownFrame frame) {
   if (!decoded_.empty()) {
-    ShownFrame& waits = decoded_.back();
-    waits.shown = std::clamp(now, waits.shown, newest_until_);
-    frame.shown = std::max(frame.shown, waits.shown);
+    ShownFrame& newest = decoded_.back();
+    newest.shown = std::clamp(now, newest.shown, newest_until_);
+    frame.shown = std::max(frame.shown, newest.shown);
   }
   const TimePoint before = decoded_.empty() ? last_shown_ : decoded_.back().shown;
-  const bool waits = paused_at_ && now - *paused_at_ < kAfterUneven;
-  newest_until_ = waits ? std::max(frame.shown, before + kUneven) : frame.shown;
+  const bool is_uneven = paused_at_ && now - *paused_at_ < kAfterUneven;
+  newest_until_ = is_uneven ? std::max(frame.shown, before + kUneven) : frame.shown;
   decoded_.push_back(std::move(frame));
 }
 

@@ -90,7 +90,7 @@ class VideoReceiver {
   /// The next frame to be decoded elsewhere and returned; null: none, or kWorkMax are out. What is
   /// complete meanwhile waits, within media::FrameClockOptions.
   std::shared_ptr<DecodeWork> poll_decode_work();
-  /// From the next frame on.
+  /// Before the first frame.
   void set_playout(PlayoutWait wait);
   /// An additional delay before display, for lip sync (AvSync). From the next frame on.
   void set_hold(Duration hold) { hold_ = hold; }
