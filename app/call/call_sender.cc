@@ -28,6 +28,8 @@ constexpr Duration kTrickleGrowth = 66ms;
 // With more than one opportunity's bytes in the network (a link's smallest unit), and more than the
 // link usually carries in MotionTrade::small_frame_unit, less often.
 constexpr DataSize kTrickleBacklog{1500};
+// How often the window is closed is a mean over about this time.
+constexpr Duration kClosedMemory = 20s;
 // The share of the window that one frame may use is meant for 30 frames a second. Where fewer
 // leave, or none because none can be encoded that small, it grows by itself in each growth
 // interval.
@@ -77,7 +79,8 @@ CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endp
       trickles_(options.trickles),
       trade_(options.trade),
       seal_(options.seal),
-      last_frame_at_(start - options.trade.small_frame_interval) {
+      last_frame_at_(start - options.trade.small_frame_interval),
+      captured_at_(start) {
   if (options.video) {
     video_sender_.emplace(*options.video, trade_.frame_share);
   }
@@ -179,6 +182,15 @@ std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   return std::min(smallest * (1 + late / kTrickleGrowth), std::max(smallest, kTrickleFrameMax));
 }
 
+// A window that is closed now and then is a silence that ends. Where it is closed for a good part
+// of the time, small frames are what the link carries.
+double CallSender::weigh_need(TimePoint now, bool is_closed) {
+  const double kept = std::exp(-to_seconds(now - captured_at_) / to_seconds(kClosedMemory));
+  captured_at_ = now;
+  closed_share_ = kept * closed_share_ + (is_closed ? 1 - kept : 0);
+  return is_closed ? std::max(trade_.small_frame_need, closed_share_ * closed_share_) : 1;
+}
+
 // The budget minus the seal's overhead, and within what set_video_rate_max permits.
 DataSize CallSender::limit(TimePoint now, DataSize budget) {
   budget -= seal_ != nullptr ? seal_->frame_growth() : DataSize{};
@@ -196,12 +208,13 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
   const uint32_t id = next_frame_id_++;
   std::optional<DataSize> budget = frame_budget(now);
   Leave leave = Leave::kWithinWindow;
+  const double need_weight = weigh_need(now, !budget);
   if (!budget) {
     budget = trickle_budget(now);
     leave = Leave::kNow;
   }
   Encoding encoding =
-      video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})));
+      video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})), need_weight);
   coded_.push_back(encoding.summary);
   if (!encoding.frame.data.empty()) {
     last_frame_at_ = now;

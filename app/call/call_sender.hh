@@ -116,6 +116,8 @@ class CallSender {
   DataSize message_overhead() const;
   std::optional<DataSize> frame_budget(TimePoint now);
   std::optional<DataSize> trickle_budget(TimePoint now) const;
+  /// AdaptiveEncoder's `need_weight` for the picture just captured.
+  double weigh_need(TimePoint now, bool is_closed);
   DataSize limit(TimePoint now, DataSize budget);
   DataSize sound_backlog_max() const;
   DataRate usual_rate() const;
@@ -140,6 +142,8 @@ class CallSender {
   std::deque<CodedVideo> coded_;  // grows by one per picture and is drained after it
   uint32_t next_frame_id_ = 0;
   TimePoint last_frame_at_;
+  TimePoint captured_at_;
+  double closed_share_ = 0;  // of recent time, 0..1
   std::optional<RateMax> rate_max_;
 
   AudioSender audio_sender_;

@@ -220,6 +220,28 @@ TEST(CallSender, ASmallFrameIsLargerOnAFastLink) {
   }
 }
 
+TEST(CallSender, ASilenceOfTheLinkHardlyCountsAsNeedForASmallerSize) {
+  const auto key_frames_in_silence = [](double need) {
+    media::SyntheticCamera camera{{.width = 640, .height = 360}};
+    CallSenderOptions options{.video = VideoSenderOptions{.width = 640, .height = 360}};
+    options.trade = {.small_frame_interval = 33ms, .small_frame_need = need};
+    Outgoing call{options};
+    int key_frames = 0;
+    uint64_t next = 0;
+    for (TimePoint now = kTimeZero; now < kTimeZero + 7s; now += 33ms) {
+      const bool is_silent = now >= kTimeZero + 2s;
+      call.link.window = is_silent ? DataSize{} : DataSize{20'000};
+      call.link.outstanding = is_silent ? DataSize{20'000} : DataSize{};
+      const CodedVideo coded = call.capture(now, camera.picture(next++));
+      key_frames += is_silent && coded.key_frame ? 1 : 0;
+      call.transmit(now);
+    }
+    return key_frames;
+  };
+  EXPECT_GT(key_frames_in_silence(1), 0) << "each change of size is one";
+  EXPECT_EQ(key_frames_in_silence(0.1), 0);
+}
+
 TEST(CallSender, AudioMayFillWhatTheLinkUsuallyCarries) {
   for (const auto& [usual, leaves] :
        {std::pair<std::optional<DataRate>, bool>{std::nullopt, false}, {kbit(800), true}}) {

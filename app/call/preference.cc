@@ -29,6 +29,7 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_unit = 100ms,
               .by_square = true,
               .small_frame_length = 1500us,
+              .small_frame_need = 0.1,
               .spares_sound = true,
               .playout = {.most = 90ms, .after_uneven = 5s}};
     case Preference::kSharp:

@@ -25,8 +25,8 @@ struct PlayoutWait {
 };
 
 /// What a preference means; the numbers are in preference.cc, how they were found in
-/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018 and 0022. Without one, a frame may
-/// fill the window, as with kSharp.
+/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022 and 0023. Without one, a frame
+/// may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
@@ -44,6 +44,10 @@ struct MotionTrade {
   bool by_square = false;
   /// A small frame may take what the link usually carries in this time, at least 300 bytes.
   Duration small_frame_length{};
+  /// How much a frame that is too coarse, or skipped, counts as a need for a smaller size while the
+  /// window is closed, 0..1: silences end, and then the link carries what it did before. It counts
+  /// more where the window is often closed.
+  double small_frame_need = 1;
   /// small_frame_interval_max as soon as audio itself has to wait for the window.
   bool spares_sound = false;
   PlayoutWait playout{};

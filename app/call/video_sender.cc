@@ -24,8 +24,8 @@ VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
       sent_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
-                             DataSize budget) {
-  media::AdaptedFrame coded = encoder_.encode(now, frame_id, picture, budget);
+                             DataSize budget, double need_weight) {
+  media::AdaptedFrame coded = encoder_.encode(now, frame_id, picture, budget, need_weight);
   Encoding encoding;
   encoding.summary = {.frame_id = frame_id,
                       .captured = now,

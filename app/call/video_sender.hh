@@ -54,9 +54,9 @@ class VideoSender {
   explicit VideoSender(const VideoSenderOptions& options, double budget_share = 1);
 
   /// Encodes picture number `frame_id` (ascending; of the camera's size, not null) into at most
-  /// `budget` bytes.
+  /// `budget` bytes; `need_weight` as AdaptiveEncoder's.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
-                  DataSize budget);
+                  DataSize budget, double need_weight = 1);
   /// Whether lost fragments are sent again: they need not be kept otherwise.
   bool repairs_losses() const { return sent_.repairs(); }
   /// As SentFrames's `begin` and `add`.

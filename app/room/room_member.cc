@@ -234,6 +234,9 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
 }
 
 RoomMember::Other* RoomMember::add_other(MemberNumber number) {
+  if (std::ranges::find(departed_, number) != departed_.end()) {
+    return nullptr;
+  }
   if (others_.size() == kOthersMax) {
     ++stats_.others_refused;
     return nullptr;

@@ -16,6 +16,7 @@
 #include "app/room/chat_order.hh"
 #include "app/room/room_seal.hh"
 #include "app/room/sound_mixer.hh"
+#include "transport/base/fifo.hh"
 #include "transport/base/token_bucket.hh"
 #include "transport/room/outbox.hh"
 #include "transport/room/room_message.hh"
@@ -226,6 +227,7 @@ class RoomMember {
   void handle_speaker(const room::SpeakerNews& speaker);
   void handle_video_rate(TimePoint now, const room::VideoRate& rate);
   void handle_farewell(const room::Farewell& farewell);
+  /// Null for one that has left, and beyond kOthersMax.
   Other* add_other(MemberNumber number);
   bool open(MemberNumber number, media::EncodedFrame& frame);
   void open_waiting(TimePoint now, Other& other);
@@ -260,6 +262,9 @@ class RoomMember {
   std::optional<DataRate> video_rate_max_;
 
   std::map<MemberNumber, Other> others_;  // at most kOthersMax
+  // Those that left last, at most kOthersMax: what is still on its way must not bring them back.
+  // The relay gives each presence its own number, until it has given all.
+  Fifo<MemberNumber> departed_;
   SoundMixer mixer_;
   std::optional<TimePoint> next_play_;  // if no sound card sets the pace
   // These grow by what one call can bring and are drained after it.

@@ -683,6 +683,19 @@ TEST(RoomMember, MembersWithoutAValidCardAreUnidentified) {
   EXPECT_EQ(relay.member().others().size(), 2U);
 }
 
+TEST(RoomMember, WhatArrivesAfterAMemberLeftDoesNotBringItBack) {
+  LyingRelay relay;
+  relay.introduce_helper();
+  ASSERT_EQ(relay.member().others().size(), 1U);
+  relay.notify(room::MemberLeft{2});
+  relay.exchange();
+  relay.introduce_helper();  // the news overtook
+  relay.send_frame(relay.seal(relay.code(0)));
+  EXPECT_TRUE(relay.member().others().empty());
+  relay.send_frame(relay.code(1), 3);
+  EXPECT_EQ(relay.member().others().size(), 1U) << "of one that is yet to be introduced";
+}
+
 TEST(RoomMember, MediaGoesToIdentifiedMembersAlone) {
   LyingRelay relay;
   relay.notify(room::MemberNews{3, {}});

@@ -122,6 +122,10 @@ void RoomMember::open_waiting(TimePoint now, Other& other) {
 void RoomMember::handle_left(TimePoint now, const room::MemberLeft& left) {
   keys_->handle_left(now, left.number, left.epoch);
   std::erase(welcome_->present, left.number);
+  departed_.push_back(left.number);
+  if (departed_.size() > kOthersMax) {
+    departed_.pop_front();
+  }
   if (const auto other = others_.find(left.number); other != others_.end()) {
     show_chat(other->second, other->second.order.finish());
     others_.erase(other);

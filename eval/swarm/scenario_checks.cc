@@ -15,6 +15,14 @@ constexpr Duration kFreshWithin = 4s;
 constexpr Duration kQueueMax = 500ms;
 constexpr size_t kQueuedMax = 4'000'000;  // bytes; an endpoint's own bound is far below
 
+std::string listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "nobody" : text;
+}
+
 }  // namespace
 
 Scenario::Oldest Scenario::oldest_picture() const {
@@ -170,7 +178,8 @@ Scenario& Scenario::check_settled() {
                        unaccounted(person) - before[i].unaccounted));
     }
     if (kind_ == Kind::kRoom && person.others() != names_but(*here[i])) {
-      fail(fmt::format("{} does not see exactly those who are there", here[i]->name));
+      fail(fmt::format("{} sees {}, but there are {}", here[i]->name, listed(person.others()),
+                       listed(names_but(*here[i]))));
     }
   }
   return *this;

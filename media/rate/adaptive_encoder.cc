@@ -117,7 +117,7 @@ AdaptiveEncoder::AdaptiveEncoder(AdaptiveEncoder&&) noexcept = default;
 AdaptiveEncoder& AdaptiveEncoder::operator=(AdaptiveEncoder&&) noexcept = default;
 
 AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture,
-                                     DataSize budget) {
+                                     DataSize budget, double need_weight) {
   check(
       picture != nullptr && picture->width == options_.width && picture->height == options_.height,
       "AdaptiveEncoder: no picture, or one of another size than the encoder's");
@@ -154,7 +154,7 @@ AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const Pic
     last_key_frame_at_ = now;
     key_frame_wanted_since_.reset();
   } else if (options_.resolution_steps && !choice.key_frame) {
-    ladder_.handle_frame(now, !sent, out.quantizer);
+    ladder_.handle_frame(now, !sent, out.quantizer, need_weight);
   }
   out.width = encoder_->width();
   out.height = encoder_->height();

@@ -97,7 +97,10 @@ class AdaptiveEncoder {
 
   /// Encodes picture number `frame_id` (ascending) into at most `budget` bytes; without a budget
   /// (<= 0) it is skipped. `picture`: of the size in the options, not null. `now` never goes back.
-  AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget);
+  /// `need_weight`, 0..1: how much such a budget says about those to come; at 0 one that is too
+  /// small for the picture never leads to a smaller size.
+  AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget,
+                      double need_weight = 1);
 
   /// The receiver has decoded this frame, and so also those that it refers to.
   void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }

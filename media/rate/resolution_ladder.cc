@@ -25,7 +25,8 @@ ResolutionLadder::ResolutionLadder(const ResolutionLadderOptions& options)
         "ResolutionLadder: options out of range");
 }
 
-void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer) {
+void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer,
+                                    double need_weight) {
   if (!started_) {
     started_ = true;
     last_frame_ = last_step_ = now;
@@ -35,7 +36,8 @@ void ResolutionLadder::handle_frame(TimePoint now, bool skipped, int quantizer) 
   last_frame_ = now;
   const bool in_need = skipped || quantizer >= options_.need_quantizer;
   const bool at_ease = !skipped && quantizer <= options_.ease_quantizer;
-  const double need_kept = forgotten(elapsed, options_.need_time);
+  const double need_kept =
+      std::pow(forgotten(elapsed, options_.need_time), in_need ? need_weight : 1);
   const double ease_kept = forgotten(elapsed, options_.ease_time);
   need_ = need_ * need_kept + (in_need ? 1 - need_kept : 0);
   ease_ = ease_ * ease_kept + (at_ease ? 1 - ease_kept : 0);

@@ -31,9 +31,9 @@ class ResolutionLadder {
  public:
   explicit ResolutionLadder(const ResolutionLadderOptions& options = {});
 
-  /// The outcome of one picture: skipped because nothing fitted, or encoded at `quantizer`. `now`
-  /// never goes back.
-  void handle_frame(TimePoint now, bool skipped, int quantizer);
+  /// The outcome of one picture: skipped because nothing fitted, or encoded at `quantizer`. If it
+  /// is in need, its time counts `need_weight` (0..1) times. `now` never goes back.
+  void handle_frame(TimePoint now, bool skipped, int quantizer, double need_weight = 1);
   /// The wanted rung, at most one from the current one.
   int wanted() const { return wanted_; }
   int rung() const { return rung_; }

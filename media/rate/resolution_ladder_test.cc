@@ -48,6 +48,19 @@ TEST(ResolutionLadder, StepsDownAfterAboutASecondOfNeed) {
   }
 }
 
+TEST(ResolutionLadder, NeedCountsByItsWeight) {
+  const auto after = [](Duration length, double weight) {
+    ResolutionLadder ladder;
+    for (TimePoint now{}; now < TimePoint{} + length; now += kFrame) {
+      ladder.handle_frame(now, true, 63, weight);
+    }
+    return ladder.wanted();
+  };
+  EXPECT_EQ(after(9s, 0.1), 0);
+  EXPECT_EQ(after(11s, 0.1), 1) << "a tenth: ten seconds instead of one";
+  EXPECT_EQ(after(60s, 0), 0);
+}
+
 TEST(ResolutionLadder, ReachesTheSmallestSizeAndStaysThere) {
   Steps steps;
   steps.run(60s, true, 63);

@@ -9,6 +9,9 @@ namespace {
 // Arrivals this close used one opportunity: hosts and clocks blur an instant.
 constexpr Duration kSameInstant = 300us;
 
+// A smaller datagram says little about the time that its bytes take.
+constexpr DataSize kTimedSizeMin{300};
+
 double packets(DataSize size) {
   return static_cast<double>(size.bytes()) / static_cast<double>(kOpportunitySize.bytes());
 }
@@ -53,11 +56,24 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   }
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
   for (const auto& [sent, at, marked] : arrived_) {
+    const bool sets_least = at - sent.at < least_delay_.least().value_or(Duration::max());
     least_delay_.add(now, at - sent.at);
+    if (sent.size >= kTimedSizeMin && !sets_least) {
+      const Duration longer = at - sent.at - *least_delay_.least();
+      packet_time_s_.add(now, to_seconds(longer) / packets(sent.size));
+    }
     reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
     newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);
   }
+}
+
+double ExposureHistory::opportunity(Duration busy, double burst) const {
+  const double whole = std::ceil(burst - 1e-9);
+  const double packet_time_s = packet_time_s_.least().value_or(0);
+  return to_seconds(busy) >= packet_time_s * whole
+             ? whole
+             : std::max(burst, to_seconds(busy) / packet_time_s);
 }
 
 // Removes a datagram that arrived, and those that its arrival shows to be lost.
@@ -97,9 +113,11 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     return sent.at + *base_delay() + reordering_.spread();
   };
   TimePoint done = reported_until_;  // reported up to here
+  TimePoint perhaps_busy_since = done;
   const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {
-      pass_on({std::max(Duration{}, until - done), busy, delivered});
+      const Duration before = delivered > 0 ? done - perhaps_busy_since : Duration{};
+      pass_on({std::max(Duration{}, until - done), busy, delivered, before});
     }
     done = std::max(done, until);
   };
@@ -107,6 +125,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   for (size_t i = 0; i < arrived_.size(); ++i) {
     const auto& [sent, at, marked] = arrived_[i];
     if (burst == 0) {
+      perhaps_busy_since = std::max(done, sent.at + *base_delay());
       pass(std::min(reaches_link(sent), at), false, 0);
     }
     burst += packets(sent.size);
@@ -114,13 +133,12 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
-    // Nothing else had reached the link by then: the opportunity may have been larger than the data
-    // left for it.
+    // Has anything else reached the link by then?
     const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
                        : !outstanding_.empty() ? &outstanding_.front()
                                                : nullptr;
     const bool drained = next == nullptr || reaches_link(*next) > at;
-    pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
+    pass(at, true, drained ? opportunity(std::max(at - done, Duration{}), burst) : burst);
     burst = 0;
   }
   if (!outstanding_.empty()) {

@@ -26,6 +26,8 @@ struct Exposure {
   Duration elapsed{};
   bool busy = false;
   double packets = 0;  ///< of kOpportunitySize
+  /// On a path with jitter the queue may have been busy for this long before, too.
+  Duration perhaps_before{};
 };
 
 /// The sender's history of sent datagrams and their arrival times (by the receiver's clock). It
@@ -84,6 +86,10 @@ class ExposureHistory {
   size_t lost() const { return lost_; }
 
  private:
+  /// What an opportunity may have carried that came after the queue had held `burst` packets for
+  /// `busy`, and left it empty: perhaps more than that. But where even the fastest datagrams needed
+  /// time for their bytes, the link has no opportunities, and no more than what that time allows.
+  double opportunity(Duration busy, double burst) const;
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
@@ -100,6 +106,10 @@ class ExposureHistory {
   TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
   RecentLeast<Duration> least_delay_{20s};
+  // Seconds beyond the least delay for a packet's worth of bytes: of the fastest datagram that is
+  // not small and did not itself set the least. Zero where a whole opportunity comes at once, 0.083
+  // on a line of 144 kbit/s.
+  RecentLeast<double> packet_time_s_{20s};
   Reordering reordering_;
 };
 

@@ -53,11 +53,13 @@ class GammaBelief {
   // Evidence, discounted.
   double packets_;
   double exposure_s_;
-  // Squared errors of the expectation in units of its Poisson variance, and how many, discounted.
+  // Squared errors of the expectation, in units of the variance that a Poisson process and the
+  // belief's own uncertainty explain, and how many, discounted.
   double errors_;
   double blocks_;
   // The comparison that is under way.
   double block_rate_ = 0;
+  double block_certainty_ = 0;  // packets_ then
   double block_s_ = 0;
   double block_packets_ = 0;
 };
