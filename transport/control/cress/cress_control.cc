@@ -181,16 +181,19 @@ void CressControl::learn(const Exposure& exposure) {
     silences_.pass_idle(exposure.elapsed);
     return;
   }
-  // Where jitter hides how long the queue was busy, the belief is changed by no more than it must.
-  const Duration expected = from_seconds(std::min(1.0, exposure.packets / belief_.mean_rate()));
-  const Duration busy =
-      std::clamp(expected, exposure.elapsed, exposure.elapsed + exposure.perhaps_before);
+  double packets = exposure.packets;
+  Duration busy = exposure.elapsed;
+  if (options_.doubts_evidence) {
+    packets = exposure.packets_of_line;
+    busy = std::clamp(from_seconds(std::min(1.0, packets / belief_.mean_rate())), busy,
+                      busy + exposure.perhaps_before);
+  }
   missed_packets_ += belief_.mean_rate() * to_seconds(busy);
   missed_packets_most_ = std::max(missed_packets_most_, missed_packets_);
   missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
   silences_.pass_busy(busy, exposure.packets > 0);
   belief_.pass_busy(busy);
-  belief_.observe(exposure.packets);
+  belief_.observe(packets);
   if (exposure.packets > 0) {
     const double rate = belief_.deliveries(options_.forecast_life, options_.caution_normal) /
                         to_seconds(options_.forecast_life);

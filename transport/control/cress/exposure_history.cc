@@ -68,8 +68,7 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   }
 }
 
-double ExposureHistory::opportunity(Duration busy, double burst) const {
-  const double whole = std::ceil(burst - 1e-9);
+double ExposureHistory::packets_of_line(Duration busy, double burst, double whole) const {
   const double packet_time_s = packet_time_s_.least().value_or(0);
   return to_seconds(busy) >= packet_time_s * whole
              ? whole
@@ -114,10 +113,11 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   };
   TimePoint done = reported_until_;  // reported up to here
   TimePoint perhaps_busy_since = done;
-  const auto pass = [&](TimePoint until, bool busy, double delivered) {
+  const auto pass = [&](TimePoint until, bool busy, double delivered, double whole) {
     if (until > done || delivered > 0) {
       const Duration before = delivered > 0 ? done - perhaps_busy_since : Duration{};
-      pass_on({std::max(Duration{}, until - done), busy, delivered, before});
+      const Duration elapsed = std::max(Duration{}, until - done);
+      pass_on({elapsed, busy, whole, packets_of_line(elapsed, delivered, whole), before});
     }
     done = std::max(done, until);
   };
@@ -126,26 +126,27 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     const auto& [sent, at, marked] = arrived_[i];
     if (burst == 0) {
       perhaps_busy_since = std::max(done, sent.at + *base_delay());
-      pass(std::min(reaches_link(sent), at), false, 0);
+      pass(std::min(reaches_link(sent), at), false, 0, 0);
     }
     burst += packets(sent.size);
     take_arrived(sent);
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
-    // Has anything else reached the link by then?
+    // Nothing else had reached the link by then: the opportunity may have been larger than the data
+    // left for it.
     const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
                        : !outstanding_.empty() ? &outstanding_.front()
                                                : nullptr;
     const bool drained = next == nullptr || reaches_link(*next) > at;
-    pass(at, true, drained ? opportunity(std::max(at - done, Duration{}), burst) : burst);
+    pass(at, true, burst, drained ? std::ceil(burst - 1e-9) : burst);
     burst = 0;
   }
   if (!outstanding_.empty()) {
-    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0);
-    pass(made_at, true, 0);
+    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0, 0);
+    pass(made_at, true, 0, 0);
   }
-  pass(made_at, false, 0);
+  pass(made_at, false, 0, 0);
   reported_until_ = made_at;
   return true;
 }

@@ -25,7 +25,9 @@ inline constexpr DataSize kDatagramOverhead{20 + 8 + 16};
 struct Exposure {
   Duration elapsed{};
   bool busy = false;
-  double packets = 0;  ///< of kOpportunitySize
+  double packets = 0;  ///< of kOpportunitySize; the last of a queue as a whole opportunity
+  /// The same, no larger than a line that sends byte by byte allows: see ExposureHistory.
+  double packets_of_line = 0;
   /// On a path with jitter the queue may have been busy for this long before, too.
   Duration perhaps_before{};
 };
@@ -86,10 +88,10 @@ class ExposureHistory {
   size_t lost() const { return lost_; }
 
  private:
-  /// What an opportunity may have carried that came after the queue had held `burst` packets for
-  /// `busy`, and left it empty: perhaps more than that. But where even the fastest datagrams needed
-  /// time for their bytes, the link has no opportunities, and no more than what that time allows.
-  double opportunity(Duration busy, double burst) const;
+  /// What a link may have carried in `busy` that delivered `burst` packets and could have delivered
+  /// `whole`. Where even the fastest datagrams needed time for their bytes it has no opportunities:
+  /// no more than that time allows.
+  double packets_of_line(Duration busy, double burst, double whole) const;
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
