@@ -28,7 +28,7 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 constexpr double kRateInSilence = 0.5;
 // Of the forecast, in a silence of which it is not known whether the link or only the reverse path
 // is down. If it is the link, its queue then takes a tenth of the outage to empty.
-constexpr double kRateInDoubt = 0.1;
+constexpr double kRateInDoubt = 0.09;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
 // In a queue that marks, others share our place in it: leave room for them. Faster keeps a call of
@@ -181,23 +181,16 @@ void CressControl::learn(const Exposure& exposure) {
     silences_.pass_idle(exposure.elapsed);
     return;
   }
-  double packets = exposure.packets;
-  Duration busy = exposure.elapsed;
-  if (options_.doubts_evidence) {
-    packets = exposure.packets_of_line;
-    busy = std::clamp(from_seconds(std::min(1.0, packets / belief_.mean_rate())), busy,
-                      busy + exposure.perhaps_before);
-  }
-  missed_packets_ += belief_.mean_rate() * to_seconds(busy);
+  missed_packets_ += belief_.mean_rate() * to_seconds(exposure.elapsed);
   missed_packets_most_ = std::max(missed_packets_most_, missed_packets_);
   missed_packets_ = exposure.packets > 0 ? 0 : missed_packets_;
-  silences_.pass_busy(busy, exposure.packets > 0);
-  belief_.pass_busy(busy);
-  belief_.observe(packets);
+  silences_.pass_busy(exposure.elapsed, exposure.packets > 0);
+  belief_.pass_busy(exposure.elapsed);
+  belief_.observe(exposure.packets);
   if (exposure.packets > 0) {
     const double rate = belief_.deliveries(options_.forecast_life, options_.caution_normal) /
                         to_seconds(options_.forecast_life);
-    const double past = std::exp2(-to_seconds(busy) / to_seconds(kUsualHalfLife));
+    const double past = std::exp2(-to_seconds(exposure.elapsed) / to_seconds(kUsualHalfLife));
     usual_packets_ = rate + past * (usual_packets_.value_or(rate) - rate);
   }
 }

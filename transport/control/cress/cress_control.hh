@@ -24,11 +24,6 @@ class CressControl final : public Control {
  public:
   struct Options {
     GammaBelief::Options belief{};
-    /// What is not certain, how much more a line could have delivered and how long jitter hid a
-    /// queue, changes the belief by no more than it must. For a call, which fills its link for
-    /// moments only. A flow that always has more to send finds the rate of a jittery link sooner
-    /// without.
-    bool doubts_evidence = false;
     /// Standard normal quantile of the forecast: −0.674 is the lower quartile, 0 the median.
     double caution_normal = -0.674;
     /// The same on a link that is silent for 22 % of its time or more (Silences); it begins to
@@ -186,7 +181,6 @@ inline CressControl::Options flow_control() {
 /// Options for both ends of a call.
 inline CressControl::Options call_control() {
   CressControl::Options options;
-  options.doubts_evidence = true;
   options.spares_silent_link = true;
   options.knows_losses_by_time = true;
   options.forecast_life_max = 1s;

@@ -9,9 +9,6 @@ namespace {
 // Arrivals this close used one opportunity: hosts and clocks blur an instant.
 constexpr Duration kSameInstant = 300us;
 
-// A smaller datagram says little about the time that its bytes take.
-constexpr DataSize kTimedSizeMin{300};
-
 double packets(DataSize size) {
   return static_cast<double>(size.bytes()) / static_cast<double>(kOpportunitySize.bytes());
 }
@@ -56,23 +53,11 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   }
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
   for (const auto& [sent, at, marked] : arrived_) {
-    const bool sets_least = at - sent.at < least_delay_.least().value_or(Duration::max());
     least_delay_.add(now, at - sent.at);
-    if (sent.size >= kTimedSizeMin && !sets_least) {
-      const Duration longer = at - sent.at - *least_delay_.least();
-      packet_time_s_.add(now, to_seconds(longer) / packets(sent.size));
-    }
     reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
     newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);
   }
-}
-
-double ExposureHistory::packets_of_line(Duration busy, double burst, double whole) const {
-  const double packet_time_s = packet_time_s_.least().value_or(0);
-  return to_seconds(busy) >= packet_time_s * whole
-             ? whole
-             : std::max(burst, to_seconds(busy) / packet_time_s);
 }
 
 // Removes a datagram that arrived, and those that its arrival shows to be lost.
@@ -112,12 +97,9 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     return sent.at + *base_delay() + reordering_.spread();
   };
   TimePoint done = reported_until_;  // reported up to here
-  TimePoint perhaps_busy_since = done;
-  const auto pass = [&](TimePoint until, bool busy, double delivered, double whole) {
+  const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {
-      const Duration before = delivered > 0 ? done - perhaps_busy_since : Duration{};
-      const Duration elapsed = std::max(Duration{}, until - done);
-      pass_on({elapsed, busy, whole, packets_of_line(elapsed, delivered, whole), before});
+      pass_on({std::max(Duration{}, until - done), busy, delivered});
     }
     done = std::max(done, until);
   };
@@ -125,8 +107,7 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
   for (size_t i = 0; i < arrived_.size(); ++i) {
     const auto& [sent, at, marked] = arrived_[i];
     if (burst == 0) {
-      perhaps_busy_since = std::max(done, sent.at + *base_delay());
-      pass(std::min(reaches_link(sent), at), false, 0, 0);
+      pass(std::min(reaches_link(sent), at), false, 0);
     }
     burst += packets(sent.size);
     take_arrived(sent);
@@ -139,14 +120,14 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
                        : !outstanding_.empty() ? &outstanding_.front()
                                                : nullptr;
     const bool drained = next == nullptr || reaches_link(*next) > at;
-    pass(at, true, burst, drained ? std::ceil(burst - 1e-9) : burst);
+    pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
     burst = 0;
   }
   if (!outstanding_.empty()) {
-    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0, 0);
-    pass(made_at, true, 0, 0);
+    pass(std::min(reaches_link(outstanding_.front()), made_at), false, 0);
+    pass(made_at, true, 0);
   }
-  pass(made_at, false, 0, 0);
+  pass(made_at, false, 0);
   reported_until_ = made_at;
   return true;
 }

@@ -25,11 +25,7 @@ inline constexpr DataSize kDatagramOverhead{20 + 8 + 16};
 struct Exposure {
   Duration elapsed{};
   bool busy = false;
-  double packets = 0;  ///< of kOpportunitySize; the last of a queue as a whole opportunity
-  /// The same, no larger than a line that sends byte by byte allows: see ExposureHistory.
-  double packets_of_line = 0;
-  /// On a path with jitter the queue may have been busy for this long before, too.
-  Duration perhaps_before{};
+  double packets = 0;  ///< of kOpportunitySize
 };
 
 /// The sender's history of sent datagrams and their arrival times (by the receiver's clock). It
@@ -88,10 +84,6 @@ class ExposureHistory {
   size_t lost() const { return lost_; }
 
  private:
-  /// What a link may have carried in `busy` that delivered `burst` packets and could have delivered
-  /// `whole`. Where even the fastest datagrams needed time for their bytes it has no opportunities:
-  /// no more than that time allows.
-  double packets_of_line(Duration busy, double burst, double whole) const;
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
@@ -108,10 +100,6 @@ class ExposureHistory {
   TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
   RecentLeast<Duration> least_delay_{20s};
-  // Seconds beyond the least delay for a packet's worth of bytes: of the fastest datagram that is
-  // not small and did not itself set the least. Zero where a whole opportunity comes at once, 0.083
-  // on a line of 144 kbit/s.
-  RecentLeast<double> packet_time_s_{20s};
   Reordering reordering_;
 };
 
