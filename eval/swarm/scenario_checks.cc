@@ -18,7 +18,7 @@ constexpr size_t kQueuedMax = 4'000'000;  // bytes; an endpoint's own bound is f
 std::string listed(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
+    text += (text.empty() ? "" : ", ") + (name.empty() ? "somebody without a name" : name);
   }
   return text.empty() ? "nobody" : text;
 }

@@ -140,6 +140,19 @@ TEST(GammaBelief, BurstinessFollowsTheErrorsOfTenthsOfASecond) {
   EXPECT_NEAR(belief.burstiness(), 1.2 * (0.98 * errors + error) / (0.98 * blocks + 1), 1e-6);
 }
 
+TEST(GammaBelief, AnHourOfOutageLeavesNumbers) {
+  GammaBelief belief{{}};
+  for (int i = 0; i < 3600; ++i) {
+    belief.pass_busy(1s);
+    belief.observe(0);
+  }
+  EXPECT_EQ(belief.mean_rate(), 0) << "halved more often than a double can be";
+  EXPECT_GE(belief.burstiness(), 0.2);
+  belief.pass_busy(100ms);
+  belief.observe(10);
+  EXPECT_GT(belief.deliveries(100ms, 0), 1);
+}
+
 TEST(GammaBelief, BurstinessHasBounds) {
   GammaBelief belief{{}};
   deliver_as_expected(belief, 500);

@@ -46,7 +46,7 @@ void GammaBelief::pass_idle(Duration elapsed) {
 void GammaBelief::pass_busy(Duration exposure) {
   if (block_s_ == 0) {
     block_rate_ = mean_rate();
-    block_certainty_ = packets_;
+    block_known_s_ = exposure_s_;
   }
   block_s_ += to_seconds(exposure);
   const double half_lives = to_seconds(exposure) / to_seconds(options_.busy_half_life);
@@ -63,7 +63,7 @@ void GammaBelief::observe(double packets) {
   if (block_s_ >= kBlockS) {
     const double expected = block_rate_ * block_s_;
     const double off = block_packets_ - expected;
-    const double variance = std::max(expected, kExpectedMin) * (1 + expected / block_certainty_);
+    const double variance = std::max(expected, kExpectedMin) * (1 + block_s_ / block_known_s_);
     errors_ = kKept * errors_ + off * off / variance;
     blocks_ = kKept * blocks_ + 1;
     block_s_ = block_packets_ = 0;

@@ -59,7 +59,7 @@ class GammaBelief {
   double blocks_;
   // The comparison that is under way.
   double block_rate_ = 0;
-  double block_certainty_ = 0;  // packets_ then
+  double block_known_s_ = 0;  // exposure_s_ then
   double block_s_ = 0;
   double block_packets_ = 0;
 };
