@@ -96,6 +96,18 @@ TEST(Scenario, ARelayedCallSurvivesWhatItsRelayAndItsEndsDo) {
   EXPECT_EQ(scenario.report(), "");
 }
 
+TEST(Scenario, ARelayMayRestartAtAnyMomentOfAHandshake) {
+  for (const Duration before : {20ms, 60ms, 100ms, 140ms, 180ms, 220ms, 260ms, 300ms}) {
+    Scenario scenario{20};
+    scenario.relayed_call(NatKind::kNone, NatKind::kNone)
+        .run(before)
+        .restart_relay()
+        .run(12s)
+        .check_settled();
+    EXPECT_EQ(scenario.report(), "") << to_milliseconds(before);
+  }
+}
+
 TEST(Scenario, ViolationsAreReportedWithSeedAndStep) {
   Scenario scenario{6};
   scenario.call().run(1s).expect("pigs fly", [](Scenario&) { return false; });

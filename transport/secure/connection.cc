@@ -115,8 +115,12 @@ void Connection::handle_heard(TimePoint now) {
   is_place_taken_ = true;
   drain_peer(now);
   if (connected_) {
-    if (std::exchange(joining_, nullptr) != nullptr) {  // it lives, and so does the call
+    if (joining_ != nullptr) {  // it lives, and so does the call
       replaced_itself_until_ = now + options_.replace_after;
+    }
+    // Who has let this end in for a second time is told that it is not needed: settle_joining.
+    if (joining_ != nullptr && !joining_->may_be_complete_there()) {
+      joining_.reset();
     }
     rejoin_refusal_.reset();
   }

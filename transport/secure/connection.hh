@@ -202,6 +202,8 @@ class Connection {
   void drain_peer(TimePoint now);
   void leave(TimePoint now, std::unique_ptr<Peer> peer, CloseCode code, Duration linger);
   void finish(CloseReason reason);
+  /// When the other end is silent for so long that a joiner looks for it; kNever if it answers.
+  TimePoint silent_at() const;
   TimePoint gives_up_at() const;
 
   static constexpr size_t kLeavingMax = 8;

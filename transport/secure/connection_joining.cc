@@ -53,7 +53,14 @@ void Connection::settle_joining(TimePoint now) {
   const Joining::Counts counts = joining_->take_counts();
   stats_.handshakes_begun += counts.begun;
   stats_.handshakes_failed += counts.failed;
-  if (joining_->state() == Joining::State::kComplete) {
+  const bool is_needed = !is_connected() || now >= silent_at();
+  if (!is_needed && counts.failed > 0) {
+    joining_.reset();
+  } else if (!is_needed && joining_->state() == Joining::State::kComplete) {
+    leave(now, make_peer(now, joining_->secrets(), joining_->listener()), CloseCode::kBusy,
+          kLinger);
+    joining_.reset();
+  } else if (joining_->state() == Joining::State::kComplete) {
     // Kept apart from Connected: the listener may still be busy.
     auto peer = make_peer(now, joining_->secrets(), joining_->listener());
     joining_.reset();
@@ -65,7 +72,12 @@ void Connection::settle_joining(TimePoint now) {
     (was_connected_ ? next_ : peer_) = std::move(peer);
   } else if (joining_->state() == Joining::State::kWrongSecret) {
     ++stats_.wrong_secret;
-    if (peer_ == nullptr) {
+    if (peer_ == nullptr && rendezvous_ != nullptr) {
+      // Both ends registered with this secret, so it is the relay that answers: it restarted, and
+      // has forgotten us.
+      joining_.reset();
+      rendezvous_->handle_forgotten(now);
+    } else if (peer_ == nullptr) {
       finish(CloseReason::kWrongSecret);
     } else {
       // The sender has not proven to be the listener, so this ends no call; silence will.
@@ -83,8 +95,12 @@ TimePoint Connection::rejoin_at() const {
   if (!was_connected_) {
     return std::max(waiting_since_ + kWaitingRejoin, no_rejoin_before_);
   }
+  return std::max(silent_at(), no_rejoin_before_);
+}
+
+TimePoint Connection::silent_at() const {
   return is_connected() && peer_->unanswered_since()
-             ? std::max(*peer_->unanswered_since() + options_.rejoin_after, no_rejoin_before_)
+             ? *peer_->unanswered_since() + options_.rejoin_after
              : kNever;
 }
 

@@ -392,6 +392,27 @@ TEST(Listener, PeerThatAbandonsARejoinContinues) {
   EXPECT_LE(joiner.longest_gap(since + 1s, relay.now()), 55ms);
 }
 
+TEST(Listener, AHandshakeThatIsNotNeededAnyMoreLeavesNoPeer) {
+  ListenerWorld relay;
+  relay.open_room(1);
+  Node& joiner = relay.SecureWorld::join(address_of(1), ListenerWorld::address(),
+                                         {.credential = room_credential(test_access(1))});
+  relay.run_for(1s);
+  // Only handshakes arrive, until the joiner has all it needs for its last flight. Then its first
+  // session is heard, while the listener's last flight is on its way.
+  int answers = 0;
+  relay.watch = [&](const Flight& flight) {
+    const bool is_handshake = is_handshake_kind(flight.bytes[0]);
+    answers += is_handshake && flight.to == address_of(1) ? 1 : 0;
+    return is_handshake || answers >= 2;
+  };
+  relay.run_for(4s);
+  EXPECT_EQ(relay.count<Connected>(), 2U) << "it was let in again";
+  EXPECT_EQ(relay.listener->peers(), 1U);
+  EXPECT_EQ(joiner.count<Connected>(), 1U);
+  EXPECT_LE(joiner.longest_gap(relay.now() - 1s, relay.now()), 55ms);
+}
+
 TEST(Connection, AListenerOfOneTakesRoutedRecordsToo) {
   SecureWorld network;
   Node& left = network.listen(address_of(1));

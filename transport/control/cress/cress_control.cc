@@ -28,7 +28,7 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 constexpr double kRateInSilence = 0.5;
 // Of the forecast, in a silence of which it is not known whether the link or only the reverse path
 // is down. If it is the link, its queue then takes about a tenth of the outage to empty.
-constexpr double kRateInDoubt = 0.09;
+constexpr double kRateInDoubt = 0.1;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
 // In a queue that marks, others share our place in it: leave room for them. Faster keeps a call of

@@ -276,7 +276,7 @@ TEST(CressSender, WithoutReportsAPartOfTheQueueIsTakenToArrive) {
     const TimePoint end = reported + 240ms;  // then the forecast ends
     const DataSize at_first = sender.control.outstanding(end);
     const DataSize delivered = at_first - sender.control.outstanding(end + 1s);
-    const DataSize expected = is_outage ? DataSize{} : rate * 0.09 * 1s;
+    const DataSize expected = is_outage ? DataSize{} : rate * 0.1 * 1s;
     EXPECT_NEAR(static_cast<double>(delivered.bytes()), static_cast<double>(expected.bytes()), 2);
     EXPECT_EQ(sender.control.outstanding(end + 60s) == DataSize{}, !is_outage) << "never below 0";
     EXPECT_EQ(sender.control.window(end + 1s), DataSize{}) << "the window stays closed";

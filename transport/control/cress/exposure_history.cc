@@ -54,6 +54,7 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
   for (const auto& [sent, at, marked] : arrived_) {
     least_delay_.add(now, at - sent.at);
+    least_wait_.add(now, at - sent.at - *least_delay_.least());
     reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
     newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);
@@ -92,10 +93,11 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     reported_until_ = made_at;
     return true;
   }
-  // Within the spread a datagram is late by jitter: it waits for nothing.
-  const auto reaches_link = [&](const Sent& sent) {
-    return sent.at + *base_delay() + reordering_.spread();
-  };
+  // Within the spread a datagram is late by jitter: it waits for nothing. But jitter spares some:
+  // what all recent ones waited, they waited in a queue.
+  const Duration in_queue = least_wait_.least().value_or(Duration{});
+  const Duration jitter = std::max(Duration{}, reordering_.spread() - in_queue);
+  const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay() + jitter; };
   TimePoint done = reported_until_;  // reported up to here
   const auto pass = [&](TimePoint until, bool busy, double delivered) {
     if (until > done || delivered > 0) {

@@ -100,6 +100,7 @@ class ExposureHistory {
   TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
   RecentLeast<Duration> least_delay_{20s};
+  RecentLeast<Duration> least_wait_{100ms};  // beyond the least delay
   Reordering reordering_;
 };
 

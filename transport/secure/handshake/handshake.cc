@@ -344,6 +344,10 @@ void Handshake::step(TimePoint now) {
   ERR_clear_error();
 }
 
+bool Handshake::may_be_complete_there() const {
+  return state_ == State::kRunning && SSL_get_state(engine_->ssl.get()) == TLS_ST_CW_FINISHED;
+}
+
 void Handshake::export_secrets() {
   std::array<Secret, 4> keys;  // joiner's records, listener's, joiner's control, listener's
   std::array<unsigned char, 4 * Secret::kSize> bytes{};

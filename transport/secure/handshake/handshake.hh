@@ -116,6 +116,8 @@ class Handshake {
   TimePoint poll_timeout() const;
 
   State state() const { return state_; }
+  /// Joiner only: still running, but the listener may have all that it needs.
+  bool may_be_complete_there() const;
   /// Of a completed handshake.
   const SessionSecrets& secrets() const;
   TimePoint began() const { return began_; }

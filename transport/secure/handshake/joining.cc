@@ -102,6 +102,12 @@ void Joining::settle(TimePoint now, Lane& lane) {
   }
 }
 
+bool Joining::may_be_complete_there() const {
+  return std::ranges::any_of(lanes_, [](const Lane& lane) {
+    return lane.handshake != nullptr && lane.handshake->may_be_complete_there();
+  });
+}
+
 std::optional<Transmit> Joining::poll_transmit() { return take_front(out_); }
 
 TimePoint Joining::poll_timeout() const {

@@ -48,6 +48,8 @@ class Joining {
   TimePoint poll_timeout() const;
 
   State state() const { return state_; }
+  /// Running, and a listener may have let this end in.
+  bool may_be_complete_there() const;
   /// After kComplete: the shared secrets, and the listener's address.
   const SessionSecrets& secrets() const { return lanes_[complete_].handshake->secrets(); }
   const Address& listener() const { return lanes_[complete_].to; }

@@ -118,6 +118,12 @@ void RendezvousClient::handle_silence(TimePoint now) {
   }
 }
 
+void RendezvousClient::handle_forgotten(TimePoint now) {
+  status_.reset();
+  interval_ = kFirstAskAgain;
+  ask_at_ = std::max(now, asked_at_ + kSilenceSpacing);
+}
+
 std::optional<Transmit> RendezvousClient::poll_transmit() { return take_front(out_); }
 
 std::optional<RendezvousStatus> RendezvousClient::refusal(TimePoint now) const {

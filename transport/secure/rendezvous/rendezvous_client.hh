@@ -39,6 +39,9 @@ class RendezvousClient {
   void handle_network_change(TimePoint now);
   /// Nothing is received from the other end: registers again, at most twice a second.
   void handle_silence(TimePoint now);
+  /// The relay does not know this end any more: registers again, half a second after the last
+  /// request at the earliest.
+  void handle_forgotten(TimePoint now);
 
   std::optional<Transmit> poll_transmit();
   TimePoint poll_timeout() const { return ask_at_; }
