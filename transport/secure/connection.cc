@@ -117,10 +117,10 @@ void Connection::handle_heard(TimePoint now) {
   if (connected_) {
     if (joining_ != nullptr) {  // it lives, and so does the call
       replaced_itself_until_ = now + options_.replace_after;
-    }
-    // Who has let this end in for a second time is told that it is not needed: settle_joining.
-    if (joining_ != nullptr && !joining_->may_be_complete_there()) {
-      joining_.reset();
+      // The listener may have the new session already; settle_joining then closes it.
+      if (!joining_->may_be_complete_there()) {
+        joining_.reset();
+      }
     }
     rejoin_refusal_.reset();
   }
