@@ -40,6 +40,13 @@ void ExposureHistory::drop_oldest() {
   outstanding_.pop_front();
 }
 
+void ExposureHistory::begin_path(TimePoint now, Duration least_delay) {
+  least_delay_ = RecentLeast<Duration>{kLeastDelaySpan};
+  least_delay_.add(now, least_delay);
+  least_wait_ = RecentLeast<Duration>{kLeastWaitSpan};
+  longer_path_ = {};
+}
+
 // Fills arrived_ with the datagrams not reported before, in the order of arrival.
 void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
                                     std::span<const ArrivalStamp> arrivals) {
@@ -54,7 +61,12 @@ void ExposureHistory::note_arrivals(TimePoint now, TimePoint made_at,
   std::ranges::stable_sort(arrived_, {}, &Arrived::at);
   for (const auto& [sent, at, marked] : arrived_) {
     least_delay_.add(now, at - sent.at);
-    least_wait_.add(now, at - sent.at - *least_delay_.least());
+    const Duration wait = at - sent.at - *least_delay_.least();
+    if (const auto longer =
+            longer_path_.handle_arrival(now, at, wait, sent.size, reordering_.spread())) {
+      begin_path(now, *least_delay_.least() + *longer);
+    }
+    least_wait_.add(now, std::max(Duration{}, at - sent.at - *least_delay_.least()));
     reordering_.handle_arrival(now, sent.sequence, sent.at, at, *least_delay_.least());
     last_arrival_ = std::max(last_arrival_, at);
     newest_arrived_sent_ = std::max(newest_arrived_sent_, sent.at);

@@ -10,6 +10,7 @@
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
 #include "transport/control/control.hh"
+#include "transport/control/cress/longer_path.hh"
 #include "transport/control/cress/recent_least.hh"
 #include "transport/control/cress/reordering.hh"
 
@@ -51,8 +52,9 @@ class ExposureHistory {
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
                      const std::function<void(const Exposure&)>& pass_on);
 
-  /// The least transit time of the last 20 to 40 s (receiver's clock minus sender's clock): a
-  /// datagram sent at s reaches the link at s + this. nullopt before the first arrival.
+  /// The least transit time of the last 20 to 40 s, or since the path became longer (receiver's
+  /// clock minus sender's clock): a datagram sent at s reaches the link at s + this. nullopt before
+  /// the first arrival.
   std::optional<Duration> base_delay() const { return least_delay_.least(); }
   /// The least delay counts as measured now: datagrams wait in a queue that never empties.
   void keep_base_delay(TimePoint now) {
@@ -87,6 +89,8 @@ class ExposureHistory {
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
+  /// The path has become another one, of this least delay.
+  void begin_path(TimePoint now, Duration least_delay);
 
   DataSize overhead_;
   std::vector<Arrived> arrived_;  // arrivals that the current report contains for the first time
@@ -99,8 +103,11 @@ class ExposureHistory {
   TimePoint last_arrival_{};
   TimePoint newest_arrived_sent_{};
   bool has_report_ = false;
-  RecentLeast<Duration> least_delay_{20s};
-  RecentLeast<Duration> least_wait_{100ms};  // beyond the least delay
+  static constexpr Duration kLeastDelaySpan = 20s;
+  static constexpr Duration kLeastWaitSpan = 100ms;
+  RecentLeast<Duration> least_delay_{kLeastDelaySpan};
+  RecentLeast<Duration> least_wait_{kLeastWaitSpan};  // beyond the least delay
+  LongerPath longer_path_;
   Reordering reordering_;
 };
 
