@@ -28,11 +28,11 @@ class LongerPath {
     if (recent_.size() > kRecentMax) {
       recent_.pop_front();
     }
-    if (wait < kWaitMin) {
+    if (wait < std::max(kWaitMin, spread / 2)) {
       met_at_ = kLongAgo;
       return std::nullopt;
     }
-    const Duration near = kNear + spread / 4;
+    const Duration near = kNear + spread / 8;
     if (now - met_at_ > kMetEvery || wait < first_ - near) {
       first_ = least_ = wait;
       since_ = now;
@@ -64,13 +64,14 @@ class LongerPath {
     return sum;
   }
 
-  // A wait of less is an empty queue, as SharedQueue's.
+  // A wait of less, or of less than half the spread, is an empty queue (as SharedQueue's) or
+  // jitter.
   static constexpr Duration kWaitMin = 8ms;
   // The least wait lasts for this long,
   static constexpr Duration kLongFor = 1s;
   // is met again within this time,
   static constexpr Duration kMetEvery = 500ms;
-  // and is the same within this and a quarter of the spread: of the datagrams of half a second some
+  // and is the same within this and an eighth of the spread: of the datagrams of half a second some
   // are that close to the least.
   static constexpr Duration kNear = 1ms;
   // Less says nothing: audio alone arrives as evenly as a queue would serve it.
