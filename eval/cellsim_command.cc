@@ -91,6 +91,7 @@ cellsim::PathOptions path_of(const CellsimArguments& arguments, const std::strin
     path.burst_loss = parse_burst_loss(arguments.path.burst_loss);
   }
   path.duplicate = parse_duplicate(arguments.path.duplicate);
+  path.detours = parse_detours(arguments.path.detour);
   path.skip = parse_duration(arguments.skip, "--skip");
   if (!arguments.log.empty() && std::filesystem::exists(arguments.log) &&
       !std::filesystem::is_directory(arguments.log)) {

@@ -116,6 +116,10 @@ TEST_F(CommandLine, WrongPathOptionsAreRefused) {
     expect_refused(std::string{"run --link wifi --burst-loss="} + text + out(), "--burst-loss");
   }
   expect_refused("run --link wifi --duplicate 1" + out(), "--duplicate");
+  expect_refused("run --link wifi --detour 40ms" + out(), "TIME@START");
+  expect_refused("run --link wifi --detour 40ms@x" + out(), "--detour");
+  expect_refused("run --link wifi --detour 11s@1s" + out(), "10 s longer");
+  expect_refused("run --link wifi --detour 40ms@1s+0s" + out(), "lasts for no time");
   for (const char* text : {"cubic", "cubic:0@1s", "cubic:65@1s", "cubic:x@1s", "@1s", "cubic@",
                            "cubic@1s+0s", "cubic@1s+", "cubic@-1s", "cubic@1s/down"}) {
     expect_refused(std::string{"run --link wifi --cross "} + text + out(), "--cross");
@@ -153,6 +157,7 @@ TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
   EXPECT_GT(result_of("--burst-loss 0.01,0.5")["packets_lost"], 10);
   EXPECT_NE(result_of("--jitter 40ms")["delay50_ms"], plain["delay50_ms"]);
   EXPECT_NE(result_of("--duplicate 0.5"), plain);
+  EXPECT_NE(result_of("--detour 40ms@0s")["delay50_ms"], plain["delay50_ms"]);
 }
 
 TEST_F(CommandLine, UnwritableOutputIsReportedBeforeTheWork) {

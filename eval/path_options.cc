@@ -39,6 +39,25 @@ std::optional<double> probability(std::string_view text) {
                               "(1 <= N <= 64)");
 }
 
+struct Times {
+  Duration start{};
+  std::optional<Duration> length;
+};
+
+/// "START[+LENGTH]", of `option`.
+Times parse_times(std::string_view text, const std::string& option) {
+  const size_t plus = text.find('+');
+  Times times{.start = parse_duration(std::string{text.substr(0, plus)}, option + ":"),
+              .length = {}};
+  if (plus != std::string_view::npos) {
+    times.length = parse_duration(std::string{text.substr(plus + 1)}, option + ":");
+    if (*times.length <= Duration{}) {
+      throw std::invalid_argument(option + ": lasts for no time");
+    }
+  }
+  return times;
+}
+
 harness::CrossFlow parse_cross_flow(const std::string& text) {
   constexpr std::string_view kUp = "/up";
   harness::CrossFlow flow;
@@ -64,21 +83,37 @@ harness::CrossFlow parse_cross_flow(const std::string& text) {
     refuse_cross(text);
   }
   flow.kind = kind;
-  rest.remove_prefix(at + 1);
-  const size_t plus = rest.find('+');
-  flow.start = parse_duration(std::string{rest.substr(0, plus)}, "--cross " + text + ":");
-  if (plus != std::string_view::npos) {
-    flow.length = parse_duration(std::string{rest.substr(plus + 1)}, "--cross " + text + ":");
-    if (*flow.length <= Duration{}) {
-      refuse_cross(text);
-    }
-  }
+  const Times times = parse_times(rest.substr(at + 1), "--cross " + text);
+  flow.start = times.start;
+  flow.length = times.length;
   return flow;
+}
+
+sim::Detour parse_detour(const std::string& text) {
+  const std::string_view whole = text;
+  const size_t at = whole.find('@');
+  if (at == std::string_view::npos) {
+    throw std::invalid_argument("--detour " + text +
+                                ": not TIME@START[+LENGTH], as in 40ms@20s or 40ms@20s+10s");
+  }
+  sim::Detour detour{.by = parse_duration(text.substr(0, at), "--detour " + text + ":")};
+  if (detour.by > kJitterMax) {
+    throw std::invalid_argument("--detour " + text + ": more than 10 s longer");
+  }
+  const Times times = parse_times(whole.substr(at + 1), "--detour " + text);
+  detour.from = times.start;
+  detour.until = times.length ? times.start + *times.length : Duration::max();
+  return detour;
 }
 
 }  // namespace
 
 void add_path_options(CLI::App& command, PathArguments& a) {
+  command
+      .add_option("--detour", a.detour,
+                  "TIME@START[+LENGTH]: each packet takes so much longer from then on, as after a "
+                  "change of the cell, each way; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--jitter", a.jitter,
                      "Each packet takes up to this much longer, drawn alone: reorders, each way "
                      "[the link's]");
@@ -92,6 +127,15 @@ void add_path_options(CLI::App& command, PathArguments& a) {
                   "KIND[:N]@START[+LENGTH][/up]: N flows in the same queue (/up: in the reverse "
                   "direction's); may be repeated")
       ->allow_extra_args(false);
+}
+
+std::vector<sim::Detour> parse_detours(const std::vector<std::string>& texts) {
+  std::vector<sim::Detour> detours;
+  detours.reserve(texts.size());
+  for (const std::string& text : texts) {
+    detours.push_back(parse_detour(text));
+  }
+  return detours;
 }
 
 Duration parse_jitter(const std::string& text) {
@@ -147,6 +191,9 @@ std::string link_name_of(const std::string& link, const std::string& rate) {
 
 nlohmann::ordered_json path_options(const PathArguments& a) {
   auto options = nlohmann::ordered_json::object();
+  if (!a.detour.empty()) {
+    options["detour"] = a.detour;
+  }
   if (!a.jitter.empty()) {
     options["jitter"] = a.jitter;
   }

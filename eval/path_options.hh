@@ -18,6 +18,7 @@ inline constexpr const char* kQueueAbout =
     "link's, or infinite]";
 
 struct PathArguments {
+  std::vector<std::string> detour;
   std::string jitter;      ///< empty: the link's own
   std::string burst_loss;  ///< empty: the link's own
   double duplicate = 0;
@@ -32,6 +33,8 @@ Duration parse_jitter(const std::string& text);
 sim::BurstLoss parse_burst_loss(const std::string& text);
 /// 0 <= share < 1.
 double parse_duplicate(double share);
+/// Each text is "TIME@START[+LENGTH]".
+std::vector<sim::Detour> parse_detours(const std::vector<std::string>& texts);
 /// Each text is "KIND[:N]@START[+LENGTH][/up]".
 std::vector<harness::CrossFlow> parse_cross(const std::vector<std::string>& texts);
 

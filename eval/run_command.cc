@@ -56,6 +56,7 @@ void set_path(const RunArguments& arguments, harness::LinkSpec& link) {
     link.burst_loss = parse_burst_loss(arguments.path.burst_loss);
   }
   link.duplicate = parse_duplicate(arguments.path.duplicate);
+  link.detours = parse_detours(arguments.path.detour);
 }
 
 void set_times(const RunArguments& arguments, harness::RunSpec& spec) {

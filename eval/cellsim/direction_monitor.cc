@@ -32,6 +32,7 @@ sim::LinkOptions DirectionMonitor::link_options() {
   sim::LinkOptions options;
   options.trace = trace_;
   options.propagation = path_.delay;
+  options.detours = path_.detours;
   options.loss = path_.loss;
   options.jitter = path_.jitter;
   options.burst_loss = path_.burst_loss;

@@ -322,6 +322,7 @@ sim::Link make_link(const LinkSpec& spec, std::shared_ptr<const sim::DeliveryTra
   constexpr uint64_t kQueueStream = 100;
   return sim::Link{{.trace = std::move(trace),
                     .propagation = spec.delay,
+                    .detours = spec.detours,
                     .jitter = spec.jitter,
                     .loss = spec.loss,
                     .burst_loss = spec.burst_loss,

@@ -23,9 +23,10 @@ struct LinkSpec {
   std::string name;
   std::shared_ptr<const sim::DeliveryTrace> down;
   std::shared_ptr<const sim::DeliveryTrace> up;
-  Duration delay = 20ms;  ///< propagation, each way
-  double loss = 0;        ///< Bernoulli, each way
-  Duration jitter{};      ///< uniform from 0, each way, for each packet alone: reorders
+  Duration delay = 20ms;               ///< propagation, each way
+  std::vector<sim::Detour> detours{};  ///< each way
+  double loss = 0;                     ///< Bernoulli, each way
+  Duration jitter{};  ///< uniform from 0, each way, for each packet alone: reorders
   sim::BurstLoss burst_loss{};
   double duplicate = 0;  ///< share of packets, each way
   QueueSpec queue;

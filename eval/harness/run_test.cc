@@ -201,6 +201,22 @@ TEST(Run, CallSurvivesRandomLossWithoutFreezes) {
   }
 }
 
+// Where only the least delay of the last 20 s counts, every datagram then seems to wait in a queue.
+TEST(Run, ACallOnALongerPathKeepsItsRate) {
+  const schemes::SchemeContext context;
+  const auto kbps = [&](Duration longer) {
+    RunSpec spec = call("cress", "wifi");
+    spec.link.down = spec.link.up =
+        std::make_shared<sim::DeliveryTrace>(traces::resolve_link("constant:6Mbit/s", {}).down);
+    spec.link.jitter = 20ms;
+    spec.link.detours = {{.by = longer, .from = 4s}};
+    spec.duration = 12s;
+    spec.skip = 6s;
+    return run(spec, context).results.at(0).video->bitrate_kbps;
+  };
+  EXPECT_GT(kbps(40ms), 0.7 * kbps({}));
+}
+
 TEST(Run, FrozenSenderDoesNotLookGood) {
   const schemes::SchemeContext context;
   RunSpec spec = flow("sprout", "lte-fast");

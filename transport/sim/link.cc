@@ -124,13 +124,22 @@ void Link::serve(TimePoint now) {
   }
 }
 
+Duration Link::propagation(TimePoint now) const {
+  Duration sum = options_.propagation;
+  for (const Detour& detour : options_.detours) {
+    const Duration at = now - kTimeZero;
+    sum += at >= detour.from && at < detour.until ? detour.by : Duration{};
+  }
+  return sum;
+}
+
 void Link::leave_queue(TimePoint now, QueuedDatagram queued) {
   Duration jitter{};
   if (options_.jitter > Duration{} &&
       (options_.jittered >= 1 || impairments_.chance(options_.jittered))) {
     jitter = from_seconds(impairments_.uniform(0, to_seconds(options_.jitter)));
   }
-  const TimePoint arrives = now + options_.propagation + jitter;
+  const TimePoint arrives = now + propagation(now) + jitter;
   const PacketRecord record{queued.sent, now, arrives, queued.datagram.wire_size,
                             queued.datagram.to};
   if (options_.observer != nullptr) {

@@ -53,11 +53,20 @@ struct LinkConditions {
   DataSize mtu{65'535};
 };
 
+/// For a time the path is longer, as after a change of the cell or of the satellite.
+struct Detour {
+  Duration by{};
+  Duration from{};  ///< since the trace's start
+  Duration until = Duration::max();
+};
+
 struct LinkOptions {
   /// Shared: both ends of many runs replay one immutable trace. Null: no rate limit, so nothing
   /// ever queues.
   std::shared_ptr<const DeliveryTrace> trace;
   Duration propagation = 20ms;
+  /// On top of the propagation.
+  std::vector<Detour> detours{};
   /// Uniform in [0, jitter) on top of the propagation, drawn for each datagram: reorders.
   Duration jitter{};
   /// The share of datagrams that `jitter` is for.
@@ -112,6 +121,7 @@ class Link {
   bool is_lost(const Datagram& datagram);
   void leave_queue(TimePoint now, QueuedDatagram queued);
   void propagate(TimePoint arrives, Datagram datagram);
+  Duration propagation(TimePoint now) const;
   TimePoint next_opportunity() const;
   void skip_opportunities_before(TimePoint now);
   void serve(TimePoint now);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "transport/sim/link.hh"
@@ -56,6 +57,21 @@ TEST(Link, JitterDelaysByLessThanItsBoundAndReorders) {
   EXPECT_LT(least, 20ms + 100us);
   EXPECT_LT(most, 30ms);
   EXPECT_GT(most, 30ms - 100us);
+}
+
+TEST(Link, ADetourTakesLongerForItsTime) {
+  Link link{{.trace = nullptr,
+             .propagation = 20ms,
+             .detours = {{.by = 40ms, .from = 1s, .until = 2s}, {.by = 5ms, .from = 1500ms}},
+             .queue = nullptr}};
+  for (const Duration at : std::array<Duration, 5>{1s - 1ns, 1s, 1500ms, 2s - 1ns, 2s}) {
+    link.push(kTimeZero + at, {});
+  }
+  std::vector<Duration> took;
+  for (const PacketRecord& record : link.records()) {
+    took.push_back(record.arrived - record.left);
+  }
+  EXPECT_EQ(took, (std::vector<Duration>{20ms, 60ms, 65ms, 65ms, 25ms}));
 }
 
 TEST(Link, BurstsLoseRunsOfDatagrams) {
