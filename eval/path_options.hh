@@ -18,9 +18,9 @@ inline constexpr const char* kQueueAbout =
     "link's, or infinite]";
 
 struct PathArguments {
-  std::vector<std::string> detour;
-  std::string jitter;      ///< empty: the link's own
-  std::string burst_loss;  ///< empty: the link's own
+  std::vector<std::string> detour;  ///< each as for parse_detours
+  std::string jitter;               ///< empty: the link's own
+  std::string burst_loss;           ///< empty: the link's own
   double duplicate = 0;
   std::vector<std::string> cross;
 };

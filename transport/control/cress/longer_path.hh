@@ -37,14 +37,15 @@ class LongerPath {
       first_ = least_ = wait;
       since_ = now;
       served_least_ = served_most_ = served(at, wait);
-    }
-    if (wait > first_ + near) {
+    } else if (wait <= first_ + near) {
+      const DataSize now_served = served(at, wait);
+      least_ = std::min(least_, wait);
+      served_least_ = std::min(served_least_, now_served);
+      served_most_ = std::max(served_most_, now_served);
+    } else {
       return std::nullopt;
     }
     met_at_ = now;
-    least_ = std::min(least_, wait);
-    served_least_ = std::min(served_least_, served(at, wait));
-    served_most_ = std::max(served_most_, served(at, wait));
     const bool is_no_queue = served_most_ >= kServedMin && served_most_ >= 3 * served_least_;
     return now - since_ >= kLongFor && is_no_queue ? std::optional{least_} : std::nullopt;
   }
