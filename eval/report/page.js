@@ -97,7 +97,8 @@
      extra: n => (isNumber(n.freezes) ? ` (${digits(n.freezes, 0)})` : ''),
      means: 'Total time, and number, of freezes: gaps between shown frames longer than three mean gaps and than the mean gap and 150 ms.'},
     {key: 'frames_displayed', label: 'Shown', unit: '% of frames', best: Math.max, video: true,
-     value: n => (isNumber(n.frames_displayed) && n.frames_captured > 0 ? n.frames_displayed / n.frames_captured : null),
+     // A few frames that were captured before the scored time may appear in it.
+     value: n => (isNumber(n.frames_displayed) && n.frames_captured > 0 ? Math.min(1, n.frames_displayed / n.frames_captured) : null),
      format: share, means: 'Frames that reached the screen, of those that the camera captured.'},
   ];
   const MORE_TERMS = [
@@ -642,7 +643,8 @@
       watch.append(make('figure', {class: 'full'},
           make('figcaption', {}, make('strong', {}, 'Side by side'),
                make('span', {}, 'What two viewers of the forward direction saw, with how long ago each picture was captured: the bar and the number grow while it stands still.')),
-          make('video', {controls: '', preload: 'metadata', src: place(data.film)})));
+          // Its first second is black: no picture has arrived yet.
+          make('video', {controls: '', preload: 'metadata', src: place(data.film) + '#t=1'})));
     }
     if (data.movies.length) {
       watch.append(make('p', {}, 'What each viewer saw and heard: ', ...data.movies.flatMap(

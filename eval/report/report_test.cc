@@ -442,7 +442,7 @@ TEST_F(ReportInBrowser, PlaysTheFilmInItsFolder) {
   const Seen seen = open_in_browser(folder);
   // Its policy would report here a file that it does not allow.
   EXPECT_EQ(console_lines(seen.log), std::vector<std::string>{});
-  EXPECT_NE(seen.page.find(R"(<video controls="" preload="metadata" src="./film.webm">)"),
+  EXPECT_NE(seen.page.find(R"(<video controls="" preload="metadata" src="./film.webm#t=1">)"),
             std::string::npos);
   EXPECT_NE(seen.page.find(R"(<a href="./cress-forward.webm">)"), std::string::npos);
 }
