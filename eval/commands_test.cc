@@ -160,6 +160,13 @@ TEST_F(CommandLine, CrossTrafficAndImpairmentsReachTheRun) {
   EXPECT_NE(result_of("--detour 40ms@0s")["delay50_ms"], plain["delay50_ms"]);
 }
 
+TEST_F(CommandLine, ALinkWithCommasInItsNameHasAReport) {
+  const Ran ran =
+      cress_eval("run --scheme reno --rate 6Mbit/s,2Mbit/s@3s --jitter 1ms --duration 6s" + out());
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "report.html"));
+}
+
 TEST_F(CommandLine, UnwritableOutputIsReportedBeforeTheWork) {
   expect_refused("run --link wifi --duration 5s --out /proc/no", "/proc/no");
   write("a-file", "");

@@ -13,6 +13,7 @@
 #include "eval/metrics/picture_quality.hh"
 #include "media/codec/webp.hh"
 #include "media/frame/scale_picture.hh"
+#include "transport/base/text.hh"
 #include "transport/base/text_file.hh"
 
 namespace cress::harness {
@@ -169,7 +170,7 @@ std::string timeline_csv(const std::vector<TimelineRow>& rows) {
       "forecast_kbps\n";
   for (const TimelineRow& row : rows) {
     fmt::format_to(std::back_inserter(text), "{},{},{},{:.1f},{:.3f},{:.3f},{},{},{}\n", row.scheme,
-                   row.link, row.direction, to_seconds(row.time), row.capacity_kbps,
+                   csv_field(row.link), row.direction, to_seconds(row.time), row.capacity_kbps,
                    row.throughput_kbps, cell(row.delay_ms), cell(row.window_bytes),
                    cell(row.forecast_kbps));
   }
@@ -184,12 +185,13 @@ std::string frames_csv(const std::vector<FrameRow>& rows) {
     const auto delay =
         row.shown ? std::optional{to_milliseconds(*row.shown - row.captured)} : std::nullopt;
     const bool coded = row.size_bytes > 0;
-    fmt::format_to(
-        std::back_inserter(text), "{},{},{},{},{:.3f},{},{},{},{},{},{},{},{}\n", row.scheme,
-        row.link, row.direction, row.frame, to_seconds(row.captured), cell(seconds(row.shown)),
-        cell(delay), cell(coded ? std::optional{row.size_bytes} : std::nullopt),
-        cell(row.budget_bytes), cell(coded ? std::optional<int64_t>{row.quantizer} : std::nullopt),
-        row.key_frame ? 1 : 0, cell(row.ssim_db), cell(row.psnr_db));
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{:.3f},{},{},{},{},{},{},{},{}\n",
+                   row.scheme, csv_field(row.link), row.direction, row.frame,
+                   to_seconds(row.captured), cell(seconds(row.shown)), cell(delay),
+                   cell(coded ? std::optional{row.size_bytes} : std::nullopt),
+                   cell(row.budget_bytes),
+                   cell(coded ? std::optional<int64_t>{row.quantizer} : std::nullopt),
+                   row.key_frame ? 1 : 0, cell(row.ssim_db), cell(row.psnr_db));
   }
   return text;
 }
