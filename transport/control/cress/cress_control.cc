@@ -13,6 +13,10 @@ constexpr int kTimesReported = 3;
 constexpr Duration kReportsAfterLast = 300ms;
 // The window is read this often while it grows.
 constexpr Duration kWindowStep = 1ms;
+// A report is as old as the round trip when it arrives, and must then promise for the delay target,
+// the time to the next report, and a report that is lost.
+constexpr Duration kLifeBeyondTrip = 150ms;
+constexpr Duration kLifeMost = 1s;
 // Longer than the usual pauses of a link: data sent now would only queue.
 constexpr Duration kStalledAfter = 300ms;
 // A report is delayed by the queue ahead of it; reporting more often than at this fraction of that
@@ -165,7 +169,7 @@ void CressControl::watch_queue(TimePoint now) {
 }
 
 bool CressControl::is_shared(TimePoint now) const {
-  return queue_.is_shared() && no_news(now) < queue_.waited() + options_.forecast_life;
+  return queue_.is_shared() && no_news(now) < queue_.waited() + forecast_life();
 }
 
 DataSize CressControl::forecast_total() const {
@@ -207,15 +211,25 @@ double CressControl::deliveries(TimePoint at) const {
     return 0;
   }
   const Duration horizon = std::clamp(at - history_.reported_until(), Duration{}, forecast_life());
-  const Duration sure = std::min(horizon, options_.forecast_life);
+  const Duration sure = std::min(horizon, sure_life());
   const double packets = belief_.deliveries(sure, caution());
   const double of_silence =
       horizon > sure ? kRateInSilence * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
   return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());
 }
 
+Duration CressControl::round_trip() const {
+  const auto there = history_.base_delay();
+  const auto back = reverse_path_.least_transit();
+  return there && back ? std::max(*there + *back, Duration{}) : Duration{};
+}
+
+Duration CressControl::sure_life() const {
+  return std::max(options_.forecast_life, std::min(round_trip() + kLifeBeyondTrip, kLifeMost));
+}
+
 Duration CressControl::forecast_life() const {
-  return std::max(options_.forecast_life,
+  return std::max(sure_life(),
                   std::min(options_.forecast_life_max, reverse_path_.harmless_silence()));
 }
 
@@ -326,7 +340,7 @@ Duration CressControl::heartbeat_interval(TimePoint now, Duration usual) const {
 }
 
 Duration CressControl::patience(TimePoint now) const {
-  return no_news(now) > kStalledAfter ? Duration::max() : options_.patience;
+  return no_news(now) > std::max(kStalledAfter, sure_life()) ? Duration::max() : options_.patience;
 }
 
 // A burst into a queue that is full is lost as a whole; spread out, it finds the places that free

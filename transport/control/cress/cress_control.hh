@@ -39,7 +39,7 @@ class CressControl final : public Control {
     /// What the link carries in addition to each datagram's payload.
     DataSize datagram_overhead = kDatagramOverhead;
     /// Without a report for this long, the forecast promises nothing more: missing reports are
-    /// taken as an outage.
+    /// taken as an outage. Longer where the round trip is (kLifeBeyondTrip).
     Duration forecast_life = 260ms;
     /// Exception: if reports were recently delayed on the reverse path although the forward path
     /// worked, the forecast is extended by the length of that delay, at half its mean rate, up to
@@ -131,6 +131,10 @@ class CressControl final : public Control {
   void watch_queue(TimePoint now);
   /// How long after the newest report the forecast remains valid.
   Duration forecast_life() const;
+  /// Without the exception of forecast_life_max.
+  Duration sure_life() const;
+  /// Of a datagram and a report that wait nowhere; zero before the first report.
+  Duration round_trip() const;
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;

@@ -331,16 +331,19 @@ TEST_F(ExposureHistoryRules, OpportunityIsWholeOnlyIfNothingElseHadReachedTheLin
   send(35ms, 200, 600);  // reaches the link at 55
   EXPECT_EQ(report(55ms, {{100, 55ms - 1us}})[1], (Stretch{4'999, true, 1}));
   send(80ms, 300, 600);
-  send(85ms, 400, 600);
-  const auto told = report(105ms, {{200, 60ms}, {300, 105ms}});
-  EXPECT_EQ(told.back(), (Stretch{5'000, true, 0.4}));
-  // The same if the next one is in the same report.
+  send(85ms, 400, 600);  // at 105 it was just too late, or the clock is not that exact
+  EXPECT_EQ(report(105'300us, {{200, 60ms}, {300, 105'300us}}).back(), (Stretch{5'300, true, 1}));
   send(130ms, 500, 600);
   send(135ms, 600, 600);
-  const auto both = report(170ms, {{400, 110ms}, {500, 155ms}, {600, 160ms}});
+  EXPECT_EQ(report(155'301us, {{400, 110ms}, {500, 155'301us}}).back(),
+            (Stretch{5'301, true, 0.4}));
+  // The same if the next one is in the same report.
+  send(180ms, 700, 600);
+  send(185ms, 800, 600);
+  const auto both = report(220ms, {{600, 160ms}, {700, 205'301us}, {800, 210ms}});
   ASSERT_EQ(both.size(), 5U);
-  EXPECT_EQ(both[2], (Stretch{5'000, true, 0.4}));
-  EXPECT_EQ(both[3], (Stretch{5'000, true, 1}));
+  EXPECT_EQ(both[2], (Stretch{5'301, true, 0.4}));
+  EXPECT_EQ(both[3], (Stretch{4'699, true, 1}));
 }
 
 TEST_F(ExposureHistoryRules, FullOpportunitiesAreNotRoundedUp) {

@@ -237,6 +237,21 @@ TEST(CressSender, ReportRunsTheQueueForwardFromWhatIsOutstanding) {
   EXPECT_NEAR(static_cast<double>(sender.control.outstanding(kBegin + 55ms).bytes()), waits, 1);
 }
 
+TEST(CressSender, ForecastLives150MillisecondsBeyondTheRoundTrip) {
+  CressSender sender{fast_link()};
+  sender.send(kBegin);
+  sender.hear_of_all(kBegin + 300ms, kBegin + 150ms, kBegin + 150ms);
+  // Sent now, it reaches the link 300 ms after the newest report.
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 300ms).bytes()),
+              sender.promised(360ms) - sender.promised(300ms), 1);
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 420ms).bytes()),
+              sender.promised(450ms) - sender.promised(420ms), 1);
+  EXPECT_EQ(sender.control.window(kBegin + 450ms), DataSize{300}) << "the probe";
+  sender.send(kBegin + 300ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 450ms), 120ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 450ms + 1ns), Duration::max());
+}
+
 TEST(CressSender, ForecastTotalIsThePromiseOfItsWholeLife) {
   CressSender sender{fast_link()};
   sender.begin();

@@ -128,12 +128,12 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     if (i + 1 < arrived_.size() && arrived_[i + 1].at - at <= kSameInstant) {
       continue;
     }
-    // Nothing else had reached the link by then: the opportunity may have been larger than the data
-    // left for it.
+    // Nothing else had reached the link before that instant: the opportunity may have been larger
+    // than the data left for it.
     const Sent* next = i + 1 < arrived_.size() ? &arrived_[i + 1].sent
                        : !outstanding_.empty() ? &outstanding_.front()
                                                : nullptr;
-    const bool drained = next == nullptr || reaches_link(*next) > at;
+    const bool drained = next == nullptr || reaches_link(*next) >= at - kSameInstant;
     pass(at, true, drained ? std::ceil(burst - 1e-9) : burst);
     burst = 0;
   }

@@ -28,6 +28,8 @@ class ShareRate {
       rate_ = std::min(rate_ + kPacket * elapsed / (trip * trip), kMost);
     }
   }
+  /// The time since the last call adds nothing.
+  void hold(TimePoint now) { raised_at_ = now; }
   /// To `share` (0..1) of what it is.
   void lower(double share) { rate_ = std::max(rate_ * share, kLeast); }
 

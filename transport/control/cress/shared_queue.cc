@@ -14,6 +14,13 @@ constexpr Duration kTogether = 1ms;
 // A wait of less is an empty queue. PIE and DualPI2 keep theirs at 15 ms (RFC 8033, RFC 9332).
 constexpr Duration kWaitMin = 8ms;
 constexpr Duration kWaitLeft = 4ms;
+// With TCP in both directions acknowledgements wait, then data follows them in bursts, and the
+// queue empties after each (Zhang, Shenker, Clark: The effects of two-way traffic, SIGCOMM 1991). A
+// queue that was this long lately, and fills again to this share of it in time, is still shared.
+constexpr Duration kLongMin = 80ms;
+constexpr Duration kLongSpan = 4s;
+constexpr double kFilledAgain = 0.25;
+constexpr Duration kEmptyMax = 1s;
 // No router's buffer, but a link that is slower than what we send.
 constexpr Duration kWaitMax = 1200ms;
 constexpr Duration kRefusal = 10s;
@@ -23,6 +30,8 @@ constexpr double kDecrease = 0.8;
 constexpr size_t kRecentMax = 64;
 
 }  // namespace
+
+SharedQueue::SharedQueue() : longest_(kLongSpan) {}
 
 // `arrival` was in the queue when the one before it left, and the same opportunity had room for it.
 bool SharedQueue::is_split(const Arrival& arrival, Duration together) const {
@@ -34,17 +43,31 @@ bool SharedQueue::is_split(const Arrival& arrival, Duration together) const {
   return arrival.at - left_at >= together && size <= kOpportunitySize;
 }
 
+void SharedQueue::note_wait(TimePoint now) {
+  longest_.add(now, -waited_);
+  if (waited_ < kWaitLeft) {
+    empty_since_ = empty_since_.value_or(now);
+  } else if (waited_ > -*longest_.least() * kFilledAgain) {
+    empty_since_.reset();
+  }
+}
+
+bool SharedQueue::is_over(TimePoint now) const {
+  const Duration empty_max = -*longest_.least() >= kLongMin ? kEmptyMax : Duration{};
+  return waited_ > kWaitMax || (empty_since_ && now - *empty_since_ >= empty_max);
+}
+
 void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
                                  Duration round_trip, Duration jitter) {
   const Duration together = kTogether + jitter;
   const Arrival arrival{expected, at, size};
   waited_ = at - expected;
   round_trip_ = round_trip;
-  if (waited_ < kWaitLeft) {
+  note_wait(now);
+  if (is_over(now)) {
     is_shared_ = false;
   }
   if (waited_ > kWaitMax) {
-    is_shared_ = false;
     refused_until_ = now + kRefusal;
   }
   if (waited_ < kWaitMin) {
@@ -66,7 +89,9 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
     splits_ = 0;
     share_.begin(now);
   }
-  if (is_shared_) {
+  if (is_shared_ && empty_since_) {
+    share_.hold(now);
+  } else if (is_shared_) {
     share_.raise(now, round_trip_);
   }
 }

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
+
 #include "transport/base/fifo.hh"
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
+#include "transport/control/cress/recent_least.hh"
 #include "transport/control/cress/share_rate.hh"
 
 namespace cress::control {
@@ -10,12 +13,14 @@ namespace cress::control {
 /// Do others fill the bottleneck's queue, and what is our share then? A link serves whole
 /// opportunities of kOpportunitySize, so small datagrams of ours that wait in its queue together
 /// arrive together. Where they arrive one by one, datagrams of others stand between them: that a
-/// sender with little in the network can see at once. As long as the queue does not empty, the
-/// rate then follows loss (ShareRate): a flow that yields to a queue that others fill gets nothing.
+/// sender with little in the network can see at once. Until the queue empties for good, the rate
+/// then follows loss (ShareRate): a flow that yields to a queue that others fill gets nothing.
 /// The numbers: docs/method.md, "The Cress forecast", step 7. Threads: none inside; one owner. Peer
 /// data: any values are safe.
 class SharedQueue {
  public:
+  SharedQueue();
+
   /// A datagram arrived at `at`; without waiting it would have at `expected` (both the receiver's
   /// clock). Call in the order of arrival. `round_trip`: since it was sent. `jitter`: what left the
   /// queue together may arrive this far apart.
@@ -42,10 +47,14 @@ class SharedQueue {
   };
 
   bool is_split(const Arrival& arrival, Duration together) const;
+  void note_wait(TimePoint now);
+  bool is_over(TimePoint now) const;
 
   Fifo<Arrival> recent_;
   int splits_ = 0;  // in a row
   bool is_shared_ = false;
+  RecentLeast<Duration> longest_;  // wait, negated
+  std::optional<TimePoint> empty_since_;
   TimePoint refused_until_ = kTimeZero;
   Duration waited_{};
   Duration round_trip_{};

@@ -81,11 +81,40 @@ TEST_F(SharedQueueTest, JitterIsNotOthers) {
 }
 
 TEST_F(SharedQueueTest, EmptyQueueEndsIt) {
-  share();
+  arrive(8, 20ms, [](int) { return 79ms; });
+  ASSERT_TRUE(queue_.is_shared());
   arrive(1, 20ms, [](int) { return 4ms; });
   EXPECT_TRUE(queue_.is_shared());
   arrive(1, 20ms, [](int) { return 3ms; });
   EXPECT_FALSE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, LongQueueThatFillsAgainStaysShared) {
+  share();
+  arrive(150, 20ms, [](int i) { return i % 10 == 9 ? 26ms : 0ms; });
+  EXPECT_TRUE(queue_.is_shared());
+  arrive(1000, 20ms, [](int i) { return i % 10 == 9 ? 80ms : 0ms; });
+  EXPECT_TRUE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, LongQueueThatStaysShortForASecondEndsIt) {
+  share();
+  arrive(50, 20ms, [](int i) { return i % 10 == 9 ? 25ms : 3ms; });
+  EXPECT_TRUE(queue_.is_shared()) << "0.98 s";
+  arrive(1, 20ms, [](int) { return 25ms; });
+  EXPECT_FALSE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, ShareDoesNotGrowInAnEmptyQueue) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  arrive(1, 20ms, [](int) { return 3ms; });
+  const double before = kbps();
+  send(500ms, DataRate::kilobits_per_second(2000));
+  arrive(1, 1ms, [](int) { return 3ms; });
+  EXPECT_EQ(kbps(), before);
+  arrive(1, 100ms, [](int) { return 100ms; });
+  EXPECT_NEAR(kbps() - before, 120, 2) << "a packet a round trip of 100 ms, for 100 ms";
 }
 
 TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForTenSeconds) {
