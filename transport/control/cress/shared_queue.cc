@@ -1,5 +1,9 @@
 #include "transport/control/cress/shared_queue.hh"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "transport/control/cress/exposure_history.hh"
 
 namespace cress::control {
@@ -11,13 +15,17 @@ constexpr int kSplitsMin = 6;
 constexpr Duration kSentApart = 10ms;
 // Arrivals closer than this came with one opportunity.
 constexpr Duration kTogether = 1ms;
+// On a link that sends byte by byte a datagram follows the one before it after the time that its
+// own bytes need. This many times longer, and others stand between.
+constexpr double kOwnTime = 1.5;
 // A wait of less is an empty queue. PIE and DualPI2 keep theirs at 15 ms (RFC 8033, RFC 9332).
 constexpr Duration kWaitMin = 8ms;
 constexpr Duration kWaitLeft = 4ms;
 // With TCP in both directions acknowledgements wait, then data follows them in bursts, and the
 // queue empties after each (Zhang, Shenker, Clark: The effects of two-way traffic, SIGCOMM 1991). A
-// queue that was this long lately, and fills again to this share of it in time, is still shared.
-constexpr Duration kLongMin = 80ms;
+// queue that was this long lately, longer than that of calls, and fills again to this share of it
+// in time, is still shared.
+constexpr Duration kLongMin = 60ms;
 constexpr Duration kLongSpan = 4s;
 constexpr double kFilledAgain = 0.25;
 constexpr Duration kEmptyMax = 1s;
@@ -43,6 +51,23 @@ bool SharedQueue::is_split(const Arrival& arrival, Duration together) const {
   return arrival.at - left_at >= together && size <= kOpportunitySize;
 }
 
+// The most that `size` needs by itself, by the best rate at which one of ours lately left right
+// behind another. Zero if none did.
+Duration SharedQueue::own_time(DataSize size) const {
+  double seconds_per_byte = std::numeric_limits<double>::infinity();
+  const Arrival* before = nullptr;
+  for (const Arrival& arrival : recent_) {
+    if (before != nullptr && arrival.expected < before->at) {
+      seconds_per_byte = std::min(seconds_per_byte, to_seconds(arrival.at - before->at) /
+                                                        static_cast<double>(arrival.size.bytes()));
+    }
+    before = &arrival;
+  }
+  return std::isinf(seconds_per_byte)
+             ? Duration{}
+             : from_seconds(static_cast<double>(size.bytes()) * seconds_per_byte * kOwnTime);
+}
+
 void SharedQueue::note_wait(TimePoint now) {
   longest_.add(now, -waited_);
   if (waited_ < kWaitLeft) {
@@ -59,7 +84,6 @@ bool SharedQueue::is_over(TimePoint now) const {
 
 void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
                                  Duration round_trip, Duration jitter) {
-  const Duration together = kTogether + jitter;
   const Arrival arrival{expected, at, size};
   waited_ = at - expected;
   round_trip_ = round_trip;
@@ -74,6 +98,7 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
     splits_ = 0;
   } else if (!recent_.empty() && expected - recent_.back().expected >= kSentApart &&
              expected < recent_.back().at) {
+    const Duration together = std::max(kTogether, own_time(size)) + jitter;
     if (is_split(arrival, together)) {
       ++splits_;
     } else if (at - recent_.back().at < together) {

@@ -47,6 +47,7 @@ class SharedQueue {
   };
 
   bool is_split(const Arrival& arrival, Duration together) const;
+  Duration own_time(DataSize size) const;
   void note_wait(TimePoint now);
   bool is_over(TimePoint now) const;
 

@@ -27,7 +27,14 @@ class SharedQueueTest : public testing::Test {
       queue_.on_sent(now_, size);
     }
   }
+  /// Two of ours leave one right after the other: 4.8 Mbit/s.
+  void show_rate() {
+    now_ += 20ms;
+    queue_.handle_arrival(now_, now_, now_ + 100ms, DataSize{1200}, 100ms);
+    queue_.handle_arrival(now_, now_, now_ + 102ms, DataSize{1200}, 100ms);
+  }
   void share() {
+    show_rate();
     arrive(8, 20ms, [](int) { return 100ms; });
     ASSERT_TRUE(queue_.is_shared());
   }
@@ -38,7 +45,8 @@ class SharedQueueTest : public testing::Test {
 };
 
 TEST_F(SharedQueueTest, OthersBetweenOurDatagramsAreSeen) {
-  arrive(6, 20ms, [](int) { return 100ms; });
+  show_rate();
+  arrive(5, 20ms, [](int) { return 100ms; });
   EXPECT_FALSE(queue_.is_shared()) << "five of them were behind another of ours";
   arrive(1, 20ms, [](int) { return 100ms; });
   EXPECT_TRUE(queue_.is_shared());
@@ -57,10 +65,26 @@ TEST_F(SharedQueueTest, OurOwnQueueIsNotShared) {
   EXPECT_FALSE(queue_.is_shared()) << "ten of ours are more than an opportunity";
 }
 
+TEST_F(SharedQueueTest, ALinkThatSendsByteByByteIsNotShared) {
+  // 200 kbit/s: 20 ms for 500 bytes. Half as long again, and others stand
+  // between.
+  const auto follow = [&](Duration apart) {
+    for (int i = 0; i < 50; ++i) {
+      now_ += apart;
+      queue_.handle_arrival(now_, now_, now_ + 100ms, DataSize{500 - i % 2 * 50}, 100ms);
+    }
+    return queue_.is_shared();
+  };
+  EXPECT_FALSE(follow(20ms));
+  EXPECT_FALSE(follow(27ms));
+  EXPECT_TRUE(follow(31ms));
+}
+
 TEST_F(SharedQueueTest, ShortWaitsAreNoQueue) {
   // Every fifth waits so little that the queue was nearly empty.
   arrive(100, 10ms, [](int i) { return i % 5 == 4 ? 7900us : 12'000us; });
   EXPECT_FALSE(queue_.is_shared());
+  show_rate();
   arrive(100, 10ms, [](int i) { return i % 5 == 4 ? 8000us : 12'000us; });
   EXPECT_TRUE(queue_.is_shared());
 }
@@ -77,11 +101,14 @@ TEST_F(SharedQueueTest, JitterIsNotOthers) {
     return queue_.is_shared();
   };
   EXPECT_FALSE(late(8ms));
+  show_rate();
   EXPECT_TRUE(late({})) << "without jitter something of 8 ms stood between them";
 }
 
 TEST_F(SharedQueueTest, EmptyQueueEndsIt) {
-  arrive(8, 20ms, [](int) { return 79ms; });
+  arrive(1, 20ms, [](int) { return 59ms; });
+  arrive(1, 0ms, [](int) { return 59ms; });
+  arrive(8, 20ms, [](int) { return 59ms; });
   ASSERT_TRUE(queue_.is_shared());
   arrive(1, 20ms, [](int) { return 4ms; });
   EXPECT_TRUE(queue_.is_shared());
@@ -93,7 +120,7 @@ TEST_F(SharedQueueTest, LongQueueThatFillsAgainStaysShared) {
   share();
   arrive(150, 20ms, [](int i) { return i % 10 == 9 ? 26ms : 0ms; });
   EXPECT_TRUE(queue_.is_shared());
-  arrive(1000, 20ms, [](int i) { return i % 10 == 9 ? 80ms : 0ms; });
+  arrive(1000, 20ms, [](int i) { return i % 10 == 9 ? 60ms : 0ms; });
   EXPECT_TRUE(queue_.is_shared());
 }
 
@@ -123,6 +150,7 @@ TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForTenSeconds) {
   EXPECT_FALSE(queue_.is_shared());
   arrive(490, 20ms, [](int) { return 100ms; });
   EXPECT_FALSE(queue_.is_shared());
+  show_rate();
   arrive(20, 20ms, [](int) { return 100ms; });
   EXPECT_TRUE(queue_.is_shared());
 }
