@@ -46,6 +46,8 @@ CONDITIONS = [
     ("DualPI2 alone", "--rate 6Mbit/s --queue dualpi2", None),
     ("DualPI2, one Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic@12s+40s", None),
     ("DualPI2, four Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic:4@12s+40s", None),
+    ("far away", "--rate 4Mbit/s --delay 150ms", None),
+    ("Cubic both ways", "--rate 6Mbit/s --queue droptail:64 --cross cubic@12s+40s --cross cubic@12s+40s/up", None),
 ]
 COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "others",
            "Jain"]
@@ -55,7 +57,7 @@ FORMATS = [".0f", ".0f", ".1f", ".0f", ".0f", ".0f", ".2f", ".2f", ".1f", ".0f",
 
 def command(arguments, scheme, options, seed, out):
     return [str(arguments.program), "run", "--scheme", scheme, *shlex.split(options), "--one-way", "--video",
-            str(arguments.video), "--audio", arguments.audio, "--duration", "60s", "--skip", "10s", "--delay", "20ms",
+            str(arguments.video), "--audio", arguments.audio, "--duration", "60s", "--skip", "10s",
             "--seed", str(seed), "--no-report", "--json", "--out", str(out), *shlex.split(arguments.extra)]
 
 

@@ -185,7 +185,7 @@ app::MotionTrade trade_of(std::string_view scheme) {
 std::unique_ptr<control::Control> make_cress_control(std::string_view scheme,
                                                      control::CressControl::Options options) {
   if (scheme == "cress-cautious") {
-    options.delay_target = 40ms;
+    options.delay_target = 37ms;
   } else if (scheme == "cress-bold") {
     options.caution_normal = -0.1;
     options.delay_target = 45ms;
