@@ -17,6 +17,11 @@ constexpr Duration kWindowStep = 1ms;
 // the time to the next report, and a report that is lost.
 constexpr Duration kLifeBeyondTrip = 150ms;
 constexpr Duration kLifeMost = 1s;
+// Nearer ends have the usual time: on slow links a longer one lets more wait (experiment 0026).
+constexpr Duration kFarAway = 300ms;
+// A queue that stands for longer than base_delay remembers is no distance: were it taken for one,
+// the forecast would live on behind it, and the queue would never empty.
+constexpr Duration kTripMemory = 5min;
 // Longer than the usual pauses of a link: data sent now would only queue.
 constexpr Duration kStalledAfter = 300ms;
 // A report is delayed by the queue ahead of it; reporting more often than at this fraction of that
@@ -52,7 +57,10 @@ constexpr DataSize kMessageFraming{4};
 }  // namespace
 
 CressControl::CressControl(const Options& options)
-    : options_(options), belief_(options.belief), history_(options.datagram_overhead) {}
+    : options_(options),
+      belief_(options.belief),
+      least_trip_(kTripMemory),
+      history_(options.datagram_overhead) {}
 
 void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram) {
   auto at = arrivals_.end();
@@ -147,6 +155,9 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
     watch_queue(now);
     reverse_path_.handle_report(now, feedback.made_at, silence,
                                 missed_packets_most_ >= options_.outage_packets);
+    if (const auto there = history_.base_delay()) {
+      least_trip_.add(now, *there + reverse_path_.least_transit());
+    }
     look_ahead();
   }
 }
@@ -218,14 +229,11 @@ double CressControl::deliveries(TimePoint at) const {
   return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());
 }
 
-Duration CressControl::round_trip() const {
-  const auto there = history_.base_delay();
-  const auto back = reverse_path_.least_transit();
-  return there && back ? std::max(*there + *back, Duration{}) : Duration{};
-}
-
 Duration CressControl::sure_life() const {
-  return std::max(options_.forecast_life, std::min(round_trip() + kLifeBeyondTrip, kLifeMost));
+  const Duration trip = least_trip_.least().value_or(Duration{});
+  return trip > kFarAway
+             ? std::max(options_.forecast_life, std::min(trip + kLifeBeyondTrip, kLifeMost))
+             : options_.forecast_life;
 }
 
 Duration CressControl::forecast_life() const {

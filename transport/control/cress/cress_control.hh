@@ -133,8 +133,6 @@ class CressControl final : public Control {
   Duration forecast_life() const;
   /// Without the exception of forecast_life_max.
   Duration sure_life() const;
-  /// Of a datagram and a report that wait nowhere; zero before the first report.
-  Duration round_trip() const;
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
@@ -165,6 +163,7 @@ class CressControl final : public Control {
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate
   ReversePath reverse_path_;
+  RecentLeast<Duration> least_trip_;  // of a datagram and its report
   ExposureHistory history_;
   Silences silences_;
   SharedQueue queue_;

@@ -240,16 +240,16 @@ TEST(CressSender, ReportRunsTheQueueForwardFromWhatIsOutstanding) {
 TEST(CressSender, ForecastLives150MillisecondsBeyondTheRoundTrip) {
   CressSender sender{fast_link()};
   sender.send(kBegin);
-  sender.hear_of_all(kBegin + 300ms, kBegin + 150ms, kBegin + 150ms);
-  // Sent now, it reaches the link 300 ms after the newest report.
-  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 300ms).bytes()),
-              sender.promised(360ms) - sender.promised(300ms), 1);
+  sender.hear_of_all(kBegin + 301ms, kBegin + 150ms, kBegin + 150ms);
+  // Sent now, it reaches the link 301 ms after the newest report.
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 301ms).bytes()),
+              sender.promised(361ms) - sender.promised(301ms), 1);
   EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 420ms).bytes()),
-              sender.promised(450ms) - sender.promised(420ms), 1);
-  EXPECT_EQ(sender.control.window(kBegin + 450ms), DataSize{300}) << "the probe";
-  sender.send(kBegin + 300ms);
-  EXPECT_EQ(sender.control.patience(kBegin + 450ms), 120ms);
-  EXPECT_EQ(sender.control.patience(kBegin + 450ms + 1ns), Duration::max());
+              sender.promised(451ms) - sender.promised(420ms), 1);
+  EXPECT_EQ(sender.control.window(kBegin + 451ms), DataSize{300}) << "the probe";
+  sender.send(kBegin + 301ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 451ms), 120ms);
+  EXPECT_EQ(sender.control.patience(kBegin + 451ms + 1ns), Duration::max());
 }
 
 TEST(CressSender, ForecastTotalIsThePromiseOfItsWholeLife) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "transport/base/time.hh"
 #include "transport/control/cress/recent_least.hh"
 
@@ -27,8 +25,8 @@ class ReversePath {
       harmless_.add(now, is_held_up ? -silence : Duration{});
     }
   }
-  /// From the receiver's clock to ours, where nothing waits; none before the first report.
-  std::optional<Duration> least_transit() const { return least_transit_.least(); }
+  /// From the receiver's clock to ours, where nothing waits. There must have been a report.
+  Duration least_transit() const { return *least_transit_.least(); }
   /// The longest such delay of the last 10 to 20 s. Zero if there was none.
   Duration harmless_silence() const { return -harmless_.least().value_or(Duration{}); }
 
