@@ -18,7 +18,7 @@ constexpr Duration kWindowStep = 1ms;
 constexpr Duration kLifeBeyondTrip = 150ms;
 constexpr Duration kLifeMost = 1s;
 // Nearer ends have the usual time: on slow links a longer one lets more wait (experiment 0026).
-constexpr Duration kFarAway = 300ms;
+constexpr Duration kFarAway = 280ms;
 // A queue that stands for longer than base_delay remembers is no distance: were it taken for one,
 // the forecast would live on behind it, and the queue would never empty.
 constexpr Duration kTripMemory = 5min;

@@ -57,15 +57,18 @@ Duration SharedQueue::own_time(DataSize size) const {
   double seconds_per_byte = std::numeric_limits<double>::infinity();
   const Arrival* before = nullptr;
   for (const Arrival& arrival : recent_) {
-    if (before != nullptr && arrival.expected < before->at) {
+    // A report that was overtaken tells of earlier arrivals.
+    if (before != nullptr && arrival.expected < before->at && arrival.at >= before->at) {
       seconds_per_byte = std::min(seconds_per_byte, to_seconds(arrival.at - before->at) /
                                                         static_cast<double>(arrival.size.bytes()));
     }
     before = &arrival;
   }
-  return std::isinf(seconds_per_byte)
-             ? Duration{}
-             : from_seconds(static_cast<double>(size.bytes()) * seconds_per_byte * kOwnTime);
+  if (std::isinf(seconds_per_byte)) {
+    return {};
+  }
+  const double seconds = kOwnTime * static_cast<double>(size.bytes()) * seconds_per_byte;
+  return from_seconds(std::min(seconds, to_seconds(kWaitMax)));  // whatever times a peer makes up
 }
 
 void SharedQueue::note_wait(TimePoint now) {
