@@ -121,8 +121,9 @@ std::string run_drawn(uint64_t seed, std::vector<std::string>* steps) {
     }
     scenario.run(from_seconds(rng.uniform(0.2, 4)));
   }
-  // Of what happened last, recovery may take its time: an outage's back-off, and a rejoin.
-  scenario.run(20s).strangers(150);
+  // Recovery may take its time: an outage's back-off, a rejoin, and strangers' datagrams, which a
+  // relay cannot read and forwards into slow links.
+  scenario.strangers(150).run(20s);
   // The longest time until the direct path is searched for again, and found.
   constexpr Duration kSearchMax = 65s;
   for (Duration waited{}; is_relayed && !scenario.takes_best_path() && waited < kSearchMax;

@@ -265,8 +265,8 @@ def flows_cress_sprout(lab):
                      "utilization, ideal reverse path", "ideal, ms"], rows)
 
 
-CAMERA_TESTS = ("eval-harness", "CressMeasured.*Thirty*:CressMeasured.*Camera*")
-SEED_TESTS = ("eval-harness", "CressMeasured.Spread*")
+CAMERA_TESTS = ("eval-harness", "CressMeasured.AThirty*")
+SEED_TESTS = ("eval-harness", "CressMeasured.Loss*")
 
 
 @table("camera-cress", cost="6 s")

@@ -177,7 +177,7 @@ void Connection::settle_rendezvous(TimePoint now) {
   while (auto transmit = rendezvous_->poll_transmit()) {
     door_.send(*std::move(transmit));
   }
-  const auto refusal = rendezvous_->refusal(now);
+  const auto refusal = rendezvous_->refusal();
   // A listener waits for a place; nobody can reach it where calls are not forwarded at all.
   if (refusal && !is_connected() &&
       (options_.role == Role::kJoiner || refusal == RendezvousStatus::kNotOffered)) {

@@ -17,9 +17,7 @@ constexpr Duration kWindowStep = 1ms;
 // the time to the next report, and a report that is lost.
 constexpr Duration kLifeBeyondTrip = 150ms;
 constexpr Duration kLifeMost = 1s;
-// Nearer ends have the usual time: on slow links a longer one lets more wait (experiment 0026).
-constexpr Duration kFarAway = 280ms;
-// A queue that stands for longer than base_delay remembers is no distance: were it taken for one,
+// A queue that stands for longer than base_delay() remembers is no distance: were it taken for one,
 // the forecast would live on behind it, and the queue would never empty.
 constexpr Duration kTripMemory = 5min;
 // Longer than the usual pauses of a link: data sent now would only queue.
@@ -231,9 +229,7 @@ double CressControl::deliveries(TimePoint at) const {
 
 Duration CressControl::sure_life() const {
   const Duration trip = least_trip_.least().value_or(Duration{});
-  return trip > kFarAway
-             ? std::max(options_.forecast_life, std::min(trip + kLifeBeyondTrip, kLifeMost))
-             : options_.forecast_life;
+  return std::max(options_.forecast_life, std::min(trip + kLifeBeyondTrip, kLifeMost));
 }
 
 Duration CressControl::forecast_life() const {

@@ -462,14 +462,28 @@ TEST(Reordering, TimeBetweenSendingsCountsWhereNothingElseWaited) {
 TEST(Reordering, SpreadIsForgottenAndBounded) {
   Reordering reordering;
   reordering.handle_arrival(kTimeZero, 2, kTimeZero + 10s, kTimeZero, -10s);
+  for (uint64_t i = 1; i <= 5; ++i) {
+    reordering.handle_arrival(kTimeZero, 2 + i, kTimeZero + 10s, kTimeZero + i * 40ms, -10s);
+  }
   reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 200ms, -10s);
   EXPECT_EQ(reordering.spread(), 200ms);
   EXPECT_EQ(reordering.sent_before_max(), 251ms);
-  reordering.handle_arrival(kTimeZero + 11s, 3, kTimeZero + 11s, kTimeZero + 11s, -10s);
+  reordering.handle_arrival(kTimeZero + 11s, 10, kTimeZero + 11s, kTimeZero + 11s, -10s);
   EXPECT_EQ(reordering.spread(), 200ms);
-  reordering.handle_arrival(kTimeZero + 21s, 4, kTimeZero + 21s, kTimeZero + 21s, 0s);
+  reordering.handle_arrival(kTimeZero + 21s, 11, kTimeZero + 21s, kTimeZero + 21s, 0s);
   EXPECT_EQ(reordering.spread(), 0ms);
   EXPECT_EQ(reordering.sent_before_max(), 0ms);
+}
+
+// Number 1 and 2 change places, then a queue sends one every 83 ms.
+TEST(Reordering, WaitingInASlowQueueAfterwardsIsNoJitter) {
+  Reordering reordering;
+  reordering.handle_arrival(kTimeZero, 0, kTimeZero - 10ms, kTimeZero + 41ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 2, kTimeZero + 10ms, kTimeZero + 124ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 3, kTimeZero + 11ms, kTimeZero + 126ms, 40ms);
+  reordering.handle_arrival(kTimeZero, 1, kTimeZero, kTimeZero + 207ms, 40ms);
+  EXPECT_EQ(reordering.spread(), 2ms);
+  EXPECT_EQ(reordering.sent_before_max(), 14'750us) << "11 ms, a quarter and 1 ms more";
 }
 
 TEST(Reordering, StraysDoNotCount) {

@@ -199,6 +199,16 @@ TEST(CressSender, WindowIsWhatIsDeliveredWithin60Milliseconds) {
   EXPECT_EQ(sender.control.window(kBegin + 260ms), DataSize{300}) << "the probe";
 }
 
+TEST(CressSender, OverALongRoundTripTheForecastIsLonger) {
+  CressSender sender{fast_link()};
+  sender.send(kBegin);
+  sender.hear_of_all(kBegin + 240ms, kBegin + 120ms, kBegin + 120ms);
+  // The round trip and 150 ms.
+  const double rest = sender.promised(390ms) - sender.promised(350ms);
+  EXPECT_NEAR(static_cast<double>(sender.control.window(kBegin + 350ms).bytes()), rest, 1);
+  EXPECT_EQ(sender.control.window(kBegin + 390ms), DataSize{300}) << "the probe";
+}
+
 TEST(CressSender, WindowExcludesBytesWaitingAtTheLink) {
   CressSender sender{fast_link()};
   sender.begin();

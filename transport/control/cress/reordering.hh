@@ -25,12 +25,16 @@ class Reordering {
       const bool met_none = !std::ranges::any_of(recent_, [&](const Arrival& other) {
         return other.sequence < sequence && other.at > sent + least_delay;
       });
-      for (const Arrival& other : recent_) {
-        const Duration sent_before = other.sent - sent;
-        const Duration after = at - other.at;
-        if (other.sequence > sequence && after > Duration{} && after <= kMost) {
+      Duration after{};
+      TimePoint next = at;
+      for (auto other = recent_.end(); other != recent_.begin();) {
+        --other;
+        after += next - other->at <= kSilence ? next - other->at : Duration{};
+        next = other->at;
+        if (other->sequence > sequence && at > other->at && at - other->at <= kMost) {
+          const Duration sent_before = other->sent - sent;
           const bool counts = met_none && sent_before <= kSentBeforeMax;
-          spread = std::max(spread, counts ? std::min(after + sent_before, kMost) : after);
+          spread = std::max(spread, counts ? after + sent_before : after);
           before = std::max(before, std::min(sent_before, kMost));
         }
       }
@@ -44,10 +48,12 @@ class Reordering {
     }
   }
   /// How much longer one datagram is in transit than another by jitter alone: the longest seen in
-  /// the last 10 to 20 s, at most 200 ms. A FIFO queue keeps the order, so a datagram that arrives
+  /// the last 10 to 20 s, at most 230 ms. A FIFO queue keeps the order, so a datagram that arrives
   /// after one sent later shows jitter of at least the time between the two arrivals, however long
-  /// the queue is. If none of ours was in the queue when it was sent, the time between the two
-  /// sendings is part of the jitter too. Zero on a path that keeps the order.
+  /// the queue is. But they may have changed places before a slow queue: while nothing arrives,
+  /// that time is the queue's. If none of ours was in the queue when the first was sent, the time
+  /// between the two sendings (at most 30 ms) is part of the jitter too. Zero on a path that keeps
+  /// the order.
   Duration spread() const { return -spread_.least().value_or(Duration{}); }
   /// The longest time by which such a datagram was sent before the other, with a margin, as the
   /// next may exceed all so far. Two that wait in a queue arrive closer together than they were
@@ -65,6 +71,8 @@ class Reordering {
   };
   static constexpr Duration kSpan = 10s;
   static constexpr Duration kMargin = 1ms;
+  // For so long nothing arrives only from a slow link, or in a pause.
+  static constexpr Duration kSilence = 40ms;
   // Over a longer time other causes, such as a pause of the link, are as likely as jitter.
   static constexpr Duration kSentBeforeMax = 30ms;
   // One that is later than this is a stray: it says nothing about the others.

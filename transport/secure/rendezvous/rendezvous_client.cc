@@ -90,6 +90,7 @@ void RendezvousClient::handle_status(TimePoint now, const Address& from,
   } else if (!busy_since_) {
     busy_since_ = now;
   }
+  is_busy_for_long_ = busy_since_ && now >= *busy_since_ + kBusyMax;
   interval_ = kFirstAskAgain;
   ask_at_ = now + (is_registered ? kRefresh : kRefusedAskAgain);
 }
@@ -126,9 +127,9 @@ void RendezvousClient::handle_forgotten(TimePoint now) {
 
 std::optional<Transmit> RendezvousClient::poll_transmit() { return take_front(out_); }
 
-std::optional<RendezvousStatus> RendezvousClient::refusal(TimePoint now) const {
+std::optional<RendezvousStatus> RendezvousClient::refusal() const {
   if (!status_ || *status_ == RendezvousStatus::kAlone || *status_ == RendezvousStatus::kTogether ||
-      (*status_ == RendezvousStatus::kBusy && now < *busy_since_ + kBusyMax)) {
+      (*status_ == RendezvousStatus::kBusy && !is_busy_for_long_)) {
     return std::nullopt;
   }
   return status_;

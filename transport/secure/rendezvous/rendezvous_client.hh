@@ -52,9 +52,10 @@ class RendezvousClient {
   const std::optional<Address>& seen() const { return seen_; }
   /// The other end is registered too.
   bool is_together() const { return status_ == RendezvousStatus::kTogether; }
-  /// Why the relay does not forward for us; nullopt: it does, or has not answered. kBusy is
-  /// reported only after kBusyMax: the other program may be our own previous run, which crashed.
-  std::optional<RendezvousStatus> refusal(TimePoint now) const;
+  /// Why the relay does not forward for us; nullopt: it does, or has not answered. kBusy only when
+  /// the relay still answers so after kBusyMax: the other program may be our own previous run,
+  /// which crashed.
+  std::optional<RendezvousStatus> refusal() const;
 
   static constexpr Duration kRefresh = 10s;
   static constexpr Duration kBusyMax = 3s;
@@ -70,6 +71,7 @@ class RendezvousClient {
   std::optional<Address> seen_;
   std::optional<RendezvousStatus> status_;
   std::optional<TimePoint> busy_since_;
+  bool is_busy_for_long_ = false;
   TimePoint asked_at_;
   TimePoint ask_at_;
   Duration interval_;
