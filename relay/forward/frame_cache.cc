@@ -78,6 +78,7 @@ Result<FrameCache::Added, FrameCache::Refusal> FrameCache::handle_fragment(
   if (--frame->missing == 0) {
     frame->whole = true;
     rebuild(*frame);
+    note_decodable(*frame);
     added.became_whole = true;
     added.has_rebuilt = !rebuilt_.empty();
     if (frame->kind == FrameKind::kAnchor && frame->id() >= newest_anchor_.value_or(0)) {
@@ -158,10 +159,34 @@ void FrameCache::rebuild(CachedFrame& frame) {
   }
 }
 
+// Frames depend on older ones: one pass upward finds all that waited for this one.
+void FrameCache::note_decodable(CachedFrame& whole) {
+  const auto is_decodable = [this](const CachedFrame& frame) {
+    const CachedFrame* reference = find(frame.reference_id());
+    return frame.header.key_frame || (reference != nullptr && reference->decodable);
+  };
+  whole.decodable = is_decodable(whole);
+  for (uint32_t id = whole.id(); whole.decodable && id < *newest_;) {
+    CachedFrame* later = find(++id);
+    if (later != nullptr && later->whole && !later->decodable) {
+      later->decodable = is_decodable(*later);
+    }
+  }
+}
+
+const CachedFrame* FrameCache::anchor_of(const CachedFrame& frame) const {
+  const CachedFrame* anchor = &frame;
+  while (anchor != nullptr && anchor->kind != FrameKind::kAnchor) {
+    anchor = find(anchor->reference_id());  // an older one: fragments are parsed so
+  }
+  return anchor;
+}
+
 void FrameCache::refuse(CachedFrame& frame) {
   forget(frame);
   frame.refused = true;
   frame.whole = false;
+  frame.decodable = false;
 }
 
 void FrameCache::forget(CachedFrame& frame) {

@@ -41,6 +41,7 @@ struct CachedFrame {
   FrameKind kind = FrameKind::kNone;
   TimePoint began{};
   bool whole = false;      // was complete here; its bytes may have been discarded since
+  bool decodable = false;  // whole, and so were all frames that it depends on
   bool forgotten = false;  // its bytes were discarded
   bool refused = false;    // exceeds the sender's allowance: none of it is held
   uint16_t missing = 0;    // fragments, data or parity, until it is complete
@@ -92,6 +93,8 @@ class FrameCache {
 
   CachedFrame* find(uint32_t id);
   const CachedFrame* find(uint32_t id) const;
+  /// The frame itself, or the nearest anchor that it depends on; nullptr: no longer known.
+  const CachedFrame* anchor_of(const CachedFrame& frame) const;
   std::optional<uint32_t> newest() const { return newest_; }
   /// The newest anchor that is complete here and whose bytes are held.
   std::optional<uint32_t> newest_anchor() const;
@@ -108,6 +111,7 @@ class FrameCache {
   void forget_oldest();
   void rebuild(CachedFrame& frame);
   void hold(CachedFrame& frame, size_t index, std::vector<std::byte> message);
+  void note_decodable(CachedFrame& whole);
 
   FrameCacheOptions options_;
   std::vector<CachedFrame>

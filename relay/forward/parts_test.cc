@@ -57,6 +57,27 @@ TEST(FrameCache, HoldsFramesUnchangedAndParityRestoresLostParts) {
   EXPECT_EQ(cache.handle_fragment(kTimeZero, messages[0]).error(), FrameCache::Refusal::kKnown);
 }
 
+TEST(FrameCache, AFrameIsDecodableOnceAllThatItDependsOnIsWhole) {
+  FrameCache cache{{}};
+  const auto arrive = [&](uint32_t id) {
+    (void)cache.handle_fragment(kTimeZero, cut(frame_of(id, 100, id == 2), 0).at(0));
+  };
+  for (const uint32_t id : {0U, 2U, 3U, 5U}) {
+    arrive(id);
+  }
+  EXPECT_TRUE(cache.find(0)->decodable);
+  EXPECT_FALSE(cache.find(2)->decodable);
+  EXPECT_FALSE(cache.find(3)->decodable);
+  EXPECT_EQ(cache.anchor_of(*cache.find(3))->id(), 2U);
+  EXPECT_EQ(cache.anchor_of(*cache.find(5)), nullptr) << "4 is not here";
+  arrive(1);
+  EXPECT_TRUE(cache.find(2)->decodable);
+  EXPECT_TRUE(cache.find(3)->decodable);
+  EXPECT_FALSE(cache.find(5)->decodable);
+  cache.refuse(*cache.find(3));
+  EXPECT_FALSE(cache.find(3)->decodable);
+}
+
 TEST(FrameCache, RejectsHostileInputWithoutChange) {
   using enum FrameCache::Refusal;
   FrameCache cache{{.frame_max = DataSize{20'000}}};

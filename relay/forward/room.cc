@@ -337,15 +337,17 @@ void Room::tick(TimePoint now) {
   }
 }
 
-// The sender may refer to complete frames here, but not to an anchor that a slow leg is still
-// receiving: that leg could not decode the next one.
+// A report says that the frame and all that it depends on are here, so that the sender may refer to
+// any of them. But not to an anchor that a slow leg is still receiving: that leg could not decode
+// the next one.
 bool Room::is_reportable(TimePoint now, const Source& source, const CachedFrame& frame) const {
-  if (!frame.whole || frame.kind != FrameKind::kAnchor || now - frame.began > kHoldBackMax) {
-    return frame.whole;
+  const CachedFrame* anchor = source.cache.anchor_of(frame);
+  if (!frame.decodable || anchor == nullptr || now - anchor->began > kHoldBackMax) {
+    return frame.decodable;
   }
   bool is_held = false;
   for_each_slot(source.watchers, [&](size_t slot) {
-    is_held = is_held || slots_.at(slot)->leg.holds_back(source, frame);
+    is_held = is_held || slots_.at(slot)->leg.holds_back(source, *anchor);
   });
   return !is_held;
 }

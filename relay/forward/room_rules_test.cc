@@ -415,6 +415,18 @@ TEST(RoomLimit, KeyFrameRequestsOfAReceiverAreLimited) {
   }
 }
 
+// A sender takes a reported frame, and all that it depends on, for something to refer to.
+TEST(RoomReports, AFrameWhoseReferenceIsMissingIsNotReported) {
+  RoomBench bench;
+  const room::MemberNumber sender = bench.join_blind();
+  bench.frame(sender, FrameKind::kBase, 4, 3, 200);
+  bench.run_until(bench.now + 200ms);
+  EXPECT_EQ(bench.room.stats().frame_reports, 0U);
+  bench.frame(sender, FrameKind::kAnchor, 3, 3, 200);
+  bench.run_until(bench.now + 200ms);
+  EXPECT_EQ(bench.room.stats().frame_reports, 1U);
+}
+
 TEST(RoomLimit, OneSenderIsAskedOnceASecondForAllItsReceivers) {
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();

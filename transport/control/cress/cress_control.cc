@@ -28,6 +28,13 @@ constexpr Duration kStalledAfter = 300ms;
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 constexpr double kUsualInSilence = 0.5;
+// Where datagrams were lost lately, a silence is more likely a burst of losses than an outage.
+// Reports then take up to this share of the usual rate: one has to outlast the burst. More often
+// than this they take the air that the other end needs (docs/experiments/0028).
+constexpr double kReportsWhereLossy = 0.05;
+constexpr Duration kReportsWhereLossyEvery = 25ms;
+constexpr Duration kLossyFor = 20s;
+constexpr DataSize kReportSize{120};
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be
@@ -124,10 +131,20 @@ Duration CressControl::pace(TimePoint now) const {
     // Silence may be a burst of losses, and then the link carries what it usually does. But it may
     // be an outage: reports alone would then fill a slow link.
     rate = std::max(rate, usual_rate().value_or(DataRate{}) * kUsualInSilence);
-    silence = no_news(now) / kReportsPerSilence;
+    silence = spacing_in_silence(now);
   }
   return std::clamp(std::max(queue / rate / kReportsPerLateness, silence), options_.report_interval,
                     options_.report_interval_max);
+}
+
+Duration CressControl::spacing_in_silence(TimePoint now) const {
+  const Duration spacing = no_news(now) / kReportsPerSilence;
+  const auto usual = usual_rate();
+  if (!usual || now - lost_at_ >= kLossyFor) {
+    return spacing;
+  }
+  const Duration affordable = kReportSize / std::max(*usual * kReportsWhereLossy, kRateMin);
+  return std::min(spacing, std::max(affordable, kReportsWhereLossyEvery));
 }
 
 void CressControl::on_sent(TimePoint now, uint64_t sequence, DataSize payload) {
@@ -164,6 +181,7 @@ void CressControl::watch_queue(TimePoint now) {
   const Duration jitter = history_.reordering().spread();
   const Duration transit = history_.base_delay().value_or(Duration{});
   bool is_congested = history_.lost() > 0;
+  lost_at_ = is_congested ? now : lost_at_;
   for (const auto& [sent, at, marked] : history_.arrived()) {
     const TimePoint expected = sent.at + transit;
     queue_.handle_arrival(now, expected + jitter, at, sent.size, now - sent.at, jitter);

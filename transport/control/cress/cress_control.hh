@@ -122,6 +122,8 @@ class CressControl final : public Control {
   /// Interval between reports that nothing else requires. A report arrives late by the queue ahead
   /// of it and by the outage it may meet; reporting at a fraction of that delay is often enough.
   Duration pace(TimePoint now) const;
+  /// The same, while nothing that was sent is known to arrive.
+  Duration spacing_in_silence(TimePoint now) const;
   /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
   void learn(const Exposure& exposure);
@@ -163,7 +165,8 @@ class CressControl final : public Control {
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate
   ReversePath reverse_path_;
-  RecentLeast<Duration> least_trip_;  // of a datagram and its report
+  TimePoint lost_at_ = kTimeZero - 1h;  // when a report last showed a loss
+  RecentLeast<Duration> least_trip_;    // of a datagram and its report
   ExposureHistory history_;
   Silences silences_;
   SharedQueue queue_;

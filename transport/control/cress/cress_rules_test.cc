@@ -146,6 +146,8 @@ class CressSender {
         now, {.made_at = arrived, .counts = {}, .arrivals = {{told_, arrived, marked}}}, 0, 0);
     told_ += 10'000;
   }
+  /// The next datagram will not be reported.
+  void lose_one() { told_ += 10'000; }
   void hear_of_nothing(TimePoint now, TimePoint made_at) {
     control.handle_feedback(now, {.made_at = made_at, .counts = {}, .arrivals = {}}, 0, 0);
   }
@@ -479,6 +481,20 @@ TEST(CressSender, SilentLinkGetsReportsEveryQuarterOfTheSilence) {
   other.begin();
   other.send(kBegin + 50ms, 60);
   EXPECT_EQ(other.pace(kBegin + 200ms), 10ms);
+}
+
+TEST(CressSender, WhereDatagramsWereLostASilenceGetsMoreReports) {
+  auto options = fast_link();
+  options.spares_silent_link = true;
+  CressSender sender{options};
+  sender.begin();
+  sender.send(kBegin + 50ms, 60);
+  sender.send(kBegin + 80ms, 60);
+  sender.lose_one();
+  sender.hear_of_one(kBegin + 120ms, kBegin + 100ms);
+  sender.send(kBegin + 130ms, 60);
+  EXPECT_EQ(sender.pace(kBegin + 1s), 25ms) << "a twentieth of 12 Mbit/s would be more often";
+  EXPECT_EQ(sender.pace(kBegin + 120ms + 20s), 250ms) << "that long ago it says nothing";
 }
 
 TEST(CressSender, CountsHeadersAndFramingOfEachMessage) {
