@@ -13,11 +13,14 @@
 
 namespace cress {
 
+/// An IPv6 address, first byte first.
+using IpBytes = std::array<uint8_t, 16>;
+
 /// Where a datagram comes from or goes to: an IPv6 address and a UDP port. IPv4 is written as
 /// ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), so there is one address type. runtime/address_text.hh has
 /// the text form.
 struct Address {
-  std::array<uint8_t, 16> ip{};
+  IpBytes ip{};
   uint16_t port = 0;
   /// Interface index of a link-local address; 0 for other addresses.
   uint32_t scope = 0;

@@ -149,7 +149,7 @@ bool is_one_link_only(const Address& address) {
     // A machine's own (127.0.0.0/8) and a link's own.
     return address.ip[12] == 127 || (address.ip[12] == 169 && address.ip[13] == 254);
   }
-  constexpr std::array<uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  constexpr IpBytes kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   return address.ip == kLoopback || (address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,14 +15,12 @@ namespace cress::runtime {
 /// owner.
 class AskedAddresses {
  public:
-  using Ip = std::array<uint8_t, 16>;
-
-  void note(const Address& peer, const Ip& own) {
+  void note(const Address& peer, const IpBytes& own) {
     places_.resize(kPlaces);  // where nobody is noted this costs nothing
     places_[place_of(peer)] = {peer, own};
   }
   /// Null: not known.
-  const Ip* find(const Address& peer) const {
+  const IpBytes* find(const Address& peer) const {
     return !places_.empty() && places_[place_of(peer)].peer == peer ? &places_[place_of(peer)].own
                                                                     : nullptr;
   }
@@ -37,7 +34,7 @@ class AskedAddresses {
  private:
   struct Asked {
     Address peer;
-    Ip own{};
+    IpBytes own{};
   };
   static constexpr int kPlacesBits = 12;
   static constexpr size_t kPlaces = size_t{1} << kPlacesBits;

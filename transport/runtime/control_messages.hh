@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/base/address.hh"
 #include "transport/base/ecn.hh"
 #include "transport/base/time.hh"
 
@@ -16,8 +17,6 @@ namespace cress::runtime {
 
 /// Control messages (cmsg(3)): what the kernel says of a datagram next to its bytes, and what it is
 /// asked for. Threads: pure functions.
-
-using IpBytes = std::array<uint8_t, 16>;
 
 /// A receive stamp, a destination address, the count of drops, the size of merged datagrams and the
 /// traffic class (of IPv4 a byte, of IPv6 an int), with room for one that we did not request.

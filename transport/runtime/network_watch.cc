@@ -41,7 +41,7 @@ int opened(int fd, const char* what) {
 }
 
 /// One address of one interface: family, interface, prefix length, bytes.
-using LocalAddress = std::tuple<uint8_t, uint32_t, uint8_t, std::array<uint8_t, 16>>;
+using LocalAddress = std::tuple<uint8_t, uint32_t, uint8_t, IpBytes>;
 
 struct AddressNews {
   LocalAddress address;

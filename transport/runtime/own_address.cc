@@ -17,7 +17,7 @@ namespace cress::runtime {
 namespace {
 
 bool is_loopback(const Address& address) {
-  constexpr std::array<uint8_t, 16> kOne{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  constexpr IpBytes kOne{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   return address.is_ipv4() ? address.ip[12] == 127 : address.ip == kOne;
 }
 
