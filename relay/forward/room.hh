@@ -131,6 +131,7 @@ class Room {
   void limit_rates(TimePoint now);
   DataRate wanted_rate(const Member& sender) const;
   void ask_for_key_frames(TimePoint now);
+  void ask_for_key_frame(TimePoint now, Member& sender);
 
   RoomOptions options_;
   RoomStats stats_;

@@ -32,6 +32,9 @@ constexpr double kFirstCapacity = 300e3;
 constexpr Duration kStart = 2s;
 // A sender asked for video that sends none for this long has no camera.
 constexpr Duration kNoCamera = 3s;
+// A sender whose complete frames cannot be decoded for this long, as they refer to frames that
+// never came, believes that those are here.
+constexpr Duration kUndecodableMax = 2s;
 // How a sender's rate is divided while it is not measured: anchors, base, layers 1 and 2.
 constexpr std::array<double, kFrameKinds> kUsualShares{0, 0.3, 0.3, 0.2, 0.2};
 // A sender's limit is lowered only after a lower rate has been wanted for this long, so that it
@@ -284,15 +287,24 @@ void Room::ask_for_key_frames(TimePoint now) {
       member->leg.resume(now, source);
       if ((member->leg.wants_key_frame() & bit(slot)) != 0 && source.key_frames.is_due(now) &&
           member->key_frame_wishes.take(now, 1)) {
-        Member& sender = *slots_.at(slot);
-        source.key_frames.handle_asked(now);
-        sender.key_frame_request = sender.leg.endpoint().send(
-            now, session::kControlFlow, media::build_message(media::KeyFrameRequest{}));
-        ++stats_.key_frame_requests;
-        touch(sender);
+        ask_for_key_frame(now, *slots_.at(slot));
       }
     }
+    // No leg misses anything: nothing was forwarded to it.
+    Source& own = member->source;
+    if (own.watchers != 0 && own.decodable_at &&
+        own.whole_at - *own.decodable_at > kUndecodableMax && own.key_frames.is_due(now)) {
+      ask_for_key_frame(now, *member);
+    }
   }
+}
+
+void Room::ask_for_key_frame(TimePoint now, Member& sender) {
+  sender.source.key_frames.handle_asked(now);
+  sender.key_frame_request = sender.leg.endpoint().send(
+      now, session::kControlFlow, media::build_message(media::KeyFrameRequest{}));
+  ++stats_.key_frame_requests;
+  touch(sender);
 }
 
 }  // namespace cress::relay

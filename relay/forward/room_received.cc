@@ -116,6 +116,8 @@ void Room::handle_whole(TimePoint now, Member& from, const CachedFrame& frame) {
   Source& source = from.source;
   source.newest_whole = std::max(source.newest_whole.value_or(0), frame.id());
   source.has_news = true;
+  source.whole_at = now;
+  source.decodable_at = frame.decodable ? std::optional{now} : source.decodable_at;
   if (frame.kind == FrameKind::kAnchor) {
     source.held_anchors.push_back(frame.id());
     if (source.held_anchors.size() > kHeldAnchorsMax) {

@@ -427,6 +427,25 @@ TEST(RoomReports, AFrameWhoseReferenceIsMissingIsNotReported) {
   EXPECT_EQ(bench.room.stats().frame_reports, 1U);
 }
 
+TEST(RoomReports, ASenderOfFramesThatNobodyCanDecodeIsAskedForAKeyFrame) {
+  RoomBench bench;
+  const room::MemberNumber sender = bench.join_blind();
+  bench.frame(sender, FrameKind::kAnchor, 3, 3, 200);
+  bench.say(bench.join(), room::View{.revision = 1, .pinned = sender, .pictures = 1});
+  bench.run_until(kTimeZero + 200ms);
+  const uint64_t asked = bench.room.stats().key_frame_requests;
+  for (uint32_t id = 5; bench.now < kTimeZero + 1900ms; ++id) {
+    bench.frame(sender, FrameKind::kBase, id, id - 1, 200);  // 4 never comes
+    bench.run_until(bench.now + 100ms);
+  }
+  EXPECT_EQ(bench.room.stats().key_frame_requests, asked);
+  bench.frame(sender, FrameKind::kBase, 50, 49, 200);
+  bench.run_until(kTimeZero + 2300ms);
+  bench.frame(sender, FrameKind::kBase, 51, 50, 200);
+  bench.run_until(kTimeZero + 2500ms);
+  EXPECT_EQ(bench.room.stats().key_frame_requests, asked + 1);
+}
+
 TEST(RoomLimit, OneSenderIsAskedOnceASecondForAllItsReceivers) {
   RoomBench bench;
   const room::MemberNumber sender = bench.join_blind();

@@ -51,6 +51,10 @@ struct Source {
   TimePoint reported_at = kTimeZero - 1h;
 
   std::optional<uint32_t> newest_whole;
+  /// When the last frame became complete, and when the last that can be decoded did; nullopt: none
+  /// has, and each leg asks for a key frame.
+  TimePoint whole_at{};
+  std::optional<TimePoint> decodable_at;
   /// Anchors that are complete here and not yet reported to the sender, because a leg is still
   /// receiving them; oldest first.
   std::deque<uint32_t> held_anchors;
