@@ -29,7 +29,9 @@ class Reordering {
       TimePoint next = at;
       for (auto other = recent_.end(); other != recent_.begin();) {
         --other;
-        after += next - other->at <= kSilence ? next - other->at : Duration{};
+        // Negative where a report was overtaken by a later one.
+        const Duration gap = std::max(next - other->at, -kMost);
+        after += gap <= kSilence ? gap : Duration{};
         next = other->at;
         if (other->sequence > sequence && at > other->at && at - other->at <= kMost) {
           const Duration sent_before = other->sent - sent;
