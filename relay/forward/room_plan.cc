@@ -290,7 +290,7 @@ void Room::ask_for_key_frames(TimePoint now) {
         ask_for_key_frame(now, *slots_.at(slot));
       }
     }
-    // No leg misses anything: nothing was forwarded to it.
+    // Legs ask for what they miss of forwarded frames only, and these are not forwarded.
     Source& own = member->source;
     if (own.watchers != 0 && own.decodable_at &&
         own.whole_at - *own.decodable_at > kUndecodableMax && own.key_frames.is_due(now)) {

@@ -28,12 +28,13 @@ constexpr Duration kStalledAfter = 300ms;
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 constexpr double kUsualInSilence = 0.5;
-// Where datagrams were lost lately, a silence is more likely a burst of losses than an outage.
-// Reports then take up to this share of the usual rate: one has to outlast the burst. More often
-// than this they take the air that the other end needs (docs/experiments/0028).
-constexpr double kReportsWhereLossy = 0.05;
-constexpr Duration kReportsWhereLossyEvery = 25ms;
+// Where datagrams were lost in this time, a silence is more likely a burst of losses than an
+// outage: reports go on until one outlasts the burst (docs/experiments/0028).
 constexpr Duration kLossyFor = 20s;
+// They take up to this share of the usual rate,
+constexpr double kReportsWhereLossy = 0.05;
+// and are at least this far apart: more of them delay the other end's datagrams on a shared radio.
+constexpr Duration kReportsWhereLossyEvery = 25ms;
 constexpr DataSize kReportSize{120};
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
