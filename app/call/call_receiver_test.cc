@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 
 #include "app/call/audio_sender.hh"
 #include "app/call/call_test_tools.hh"
@@ -143,25 +144,33 @@ TEST(VideoReceiver, EarlyFramesWaitSoThatAllComeEvenly) {
   }
 }
 
-TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
+// 30 frames a second for 20 s; every fourth takes 30 ms longer, which is not uneven yet. From each
+// frame in `held` on, five come together, the first of them 160 ms late. Returns how many of each
+// second waited for display.
+std::array<int, 20> frames_that_waited(PlayoutWait wait, const std::set<uint32_t>& held) {
   auto frames = grey_frames(600);
   VideoReceiver receiver;
-  receiver.set_playout({.most = 60ms, .after_uneven = 5s});
-  // 30 a second; every fourth takes 30 ms longer, which is not uneven yet. Five come together,
-  // the first of them 160 ms late.
+  receiver.set_playout(wait);
   std::vector<TimePoint> arrived;
-  std::array<int, 20> waited{};  // in each second
+  std::array<int, 20> waited{};
+  TimePoint held_until = kTimeZero;
   for (uint32_t id = 0; id < 600; ++id) {
     frames[id].capture_time = kTimeZero + Duration{1s} * id / 30;
-    const bool is_held = id >= 300 && id < 305;
-    const TimePoint at =
-        is_held ? kTimeZero + 10s + 180ms : frames[id].capture_time + (id % 4 == 3 ? 50ms : 20ms);
-    arrived.push_back(at);
-    receiver.handle_frame(at, frames[id]);
+    if (held.contains(id)) {
+      held_until = frames[id].capture_time + 180ms;
+    }
+    const TimePoint usual = frames[id].capture_time + (id % 4 == 3 ? 50ms : 20ms);
+    arrived.push_back(std::max(usual, held_until));
+    receiver.handle_frame(arrived[id], frames[id]);
     while (const auto shown = receiver.poll_shown()) {
       waited.at(shown->frame_id / 30) += shown->shown > arrived.at(shown->frame_id) ? 1 : 0;
     }
   }
+  return waited;
+}
+
+TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
+  const auto waited = frames_that_waited({.most = 60ms, .after_uneven = 5s}, {300});
   EXPECT_GT(waited[3], 15) << "a call's first frames come after none";
   EXPECT_EQ(waited[6], 0);
   EXPECT_EQ(waited[9], 0);
@@ -170,10 +179,21 @@ TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
   EXPECT_EQ(waited[16], 0);
 }
 
-TEST(VideoReceiver, TheNewestFrameWaitsForTheNextAfterUnevenOnes) {
+TEST(VideoReceiver, EarlyFramesWaitLongerAfterManyUnevenOnes) {
+  const PlayoutWait wait{.most = 60ms, .after_uneven = 6s, .after_uneven_most = 7s};
+  const auto after_one = frames_that_waited(wait, {300});
+  EXPECT_EQ(after_one[9], 0);
+  EXPECT_GT(after_one[15], 15);
+  EXPECT_EQ(after_one[17], 0);
+  const auto after_three = frames_that_waited(wait, {300, 315, 330});
+  EXPECT_GT(after_three[17], 15) << "the third came at 11.2 s";
+  EXPECT_EQ(after_three[19], 0);
+}
+
+TEST(VideoReceiver, TheNewestFrameWaitsForTheNextAfterAPause) {
   auto frames = grey_frames(400);
   VideoReceiver receiver;
-  receiver.set_playout({.most = 60ms, .after_uneven = 5s});
+  receiver.set_playout({.most = 60ms, .after_uneven = 5s, .after_uneven_most = 5s});
   // 25 a second; after the 50th and the 100th the link pauses for 200 ms.
   std::vector<TimePoint> arrived;
   std::vector<TimePoint> shown;

@@ -28,10 +28,10 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_interval = 33ms,
               .small_frame_unit = 100ms,
               .by_square = true,
-              .small_frame_length = 1500us,
+              .small_frame_length = 2ms,
               .small_frame_need = 0.1,
               .spares_sound = true,
-              .playout = {.most = 90ms, .after_uneven = 5s}};
+              .playout = {.most = 90ms, .after_uneven = 3s, .after_uneven_most = 20s}};
     case Preference::kSharp:
       break;
   }

@@ -16,12 +16,17 @@ inline constexpr Preference kUsualPreference = Preference::kBalanced;
 std::optional<Preference> parse_preference(std::string_view text);
 
 /// How long a frame that comes early waits for display, so that frames come evenly. If any waits,
-/// the newest also waits for the next for some seconds after frames came unevenly.
+/// the newest also waits for the next for some seconds after a pause.
 struct PlayoutWait {
+  static constexpr Duration kAlways = std::chrono::hours{24 * 365};
+
   /// At most so long; zero: no frame waits.
   Duration most{};
-  /// Only for so long after frames came unevenly: where they come evenly, no frame is delayed.
-  Duration after_uneven = Duration::max();
+  /// Frames wait only for so long after one that came unevenly: where they come evenly, none is
+  /// delayed.
+  Duration after_uneven = kAlways;
+  /// Where frames come unevenly again and again, the times after them add up to at most this.
+  Duration after_uneven_most = kAlways;
 };
 
 /// What a preference means; the numbers are in preference.cc, how they were found in

@@ -13,11 +13,13 @@ namespace {
 constexpr Duration kLatePrice = 400ms;
 // The weight of the past halves in 5 s at 30 frames a second.
 constexpr double kMemory = 0.995;
-// Frames further apart than this come unevenly; a little more, and the picture stands still.
-constexpr Duration kUneven = 120ms;
-// For so long after that the newest frame waits for the next, at most until it would come unevenly
-// itself: when the link pauses, the picture stands still that much later.
-constexpr Duration kAfterUneven = 5s;
+// Frames further apart than this come unevenly.
+constexpr Duration kUneven = 100ms;
+// This far apart they come after a pause; a little more, and the picture stands still.
+constexpr Duration kPause = 120ms;
+// For so long after a pause the newest frame waits for the next, at most until it would come after
+// a pause itself: when the link pauses, the picture stands still that much later.
+constexpr Duration kAfterPause = 5s;
 
 }  // namespace
 
@@ -37,20 +39,24 @@ TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
     playout_->observe(now - captured);
-    const bool is_late = decoded_at_ && now - *decoded_at_ > kUneven;
-    if (!decoded_at_ || is_late) {
-      uneven_at_ = now;
+    if (!decoded_at_ || now - *decoded_at_ > kUneven) {
+      wait_longer(now);
     }
-    if (is_late) {
+    if (decoded_at_ && now - *decoded_at_ > kPause) {
       paused_at_ = now;
     }
     decoded_at_ = now;
-    if (now - uneven_at_ < playout_wait_.after_uneven) {
+    if (now < waits_until_) {
       // The sender's clock is peer data: whatever it says, no frame waits longer.
       due = std::clamp(captured + *playout_->target(), now, now + playout_wait_.most);
     }
   }
   return due + hold_;
+}
+
+void VideoReceiver::wait_longer(TimePoint now) {
+  const Duration left = std::max(waits_until_ - now, Duration{});
+  waits_until_ = now + std::min(left + playout_wait_.after_uneven, playout_wait_.after_uneven_most);
 }
 
 void VideoReceiver::handle_fragment(TimePoint now, std::span<const std::byte> message) {
@@ -139,8 +145,8 @@ void VideoReceiver::add_decoded(TimePoint now, ShownFrame frame) {
     frame.shown = std::max(frame.shown, newest.shown);
   }
   const TimePoint before = decoded_.empty() ? last_shown_ : decoded_.back().shown;
-  const bool is_uneven = paused_at_ && now - *paused_at_ < kAfterUneven;
-  newest_until_ = is_uneven ? std::max(frame.shown, before + kUneven) : frame.shown;
+  const bool has_paused = paused_at_ && now - *paused_at_ < kAfterPause;
+  newest_until_ = has_paused ? std::max(frame.shown, before + kPause) : frame.shown;
   decoded_.push_back(std::move(frame));
 }
 

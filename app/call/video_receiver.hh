@@ -108,6 +108,7 @@ class VideoReceiver {
   bool is_within_budget(TimePoint now, std::span<const std::byte> frame);
   void note_decoded(uint32_t frame_id);
   TimePoint display_time(TimePoint now, TimePoint captured);
+  void wait_longer(TimePoint now);
   void add_decoded(TimePoint now, ShownFrame frame);
   TimePoint next_shown() const;
 
@@ -130,8 +131,8 @@ class VideoReceiver {
   std::optional<media::PlayoutDelay> playout_;
   PlayoutWait playout_wait_;
   std::optional<TimePoint> decoded_at_;  // the newest frame
-  TimePoint uneven_at_ = kTimeZero;      // the last that came unevenly, or the first of all
-  std::optional<TimePoint> paused_at_;   // the same, without the first
+  TimePoint waits_until_ = kTimeZero;    // until then frames that come early wait
+  std::optional<TimePoint> paused_at_;   // the end of the last pause
   Duration hold_{};
   std::deque<ShownFrame> decoded_;      // not yet due
   TimePoint newest_until_ = kTimeZero;  // when the newest of decoded_ is due if no other comes
