@@ -30,8 +30,8 @@ struct PlayoutWait {
 };
 
 /// What a preference means; the numbers are in preference.cc, how they were found in
-/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022 and 0023. Without one, a frame
-/// may fill the window, as with kSharp.
+/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023 and 0029. Without one, a
+/// frame may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
