@@ -18,6 +18,7 @@ std::optional<Preference> parse_preference(std::string_view text);
 /// How long a frame that comes early waits for display, so that frames come evenly. If any waits,
 /// the newest also waits for the next for some seconds after a pause.
 struct PlayoutWait {
+  /// Longer than any call.
   static constexpr Duration kAlways = std::chrono::hours{24 * 365};
 
   /// At most so long; zero: no frame waits.
