@@ -21,6 +21,10 @@ constexpr double kOwnTime = 1.5;
 // A wait of less is an empty queue. PIE and DualPI2 keep theirs at 15 ms (RFC 8033, RFC 9332).
 constexpr Duration kWaitMin = 8ms;
 constexpr Duration kWaitLeft = 4ms;
+// Calls that share a link by delay let its queue run empty more often than this; TCP does not, or
+// loses (docs/experiments/0030). After a loss the first sign of others is enough.
+constexpr Duration kStandsMin = 600ms;
+constexpr Duration kFullAfterLoss = 10s;
 // With TCP in both directions acknowledgements wait, then data follows them in bursts, and the
 // queue empties after each (Zhang, Shenker, Clark: The effects of two-way traffic, SIGCOMM 1991). A
 // queue that was this long lately, longer than that of calls, and fills again to this share of it
@@ -73,11 +77,23 @@ Duration SharedQueue::own_time(DataSize size) const {
 
 void SharedQueue::note_wait(TimePoint now) {
   longest_.add(now, -waited_);
+  if (waited_ < kWaitMin) {
+    splits_ = 0;
+    stands_since_.reset();
+  } else {
+    stands_since_ = stands_since_.value_or(now);
+  }
   if (waited_ < kWaitLeft) {
     empty_since_ = empty_since_.value_or(now);
   } else if (waited_ > -*longest_.least() * kFilledAgain) {
     empty_since_.reset();
   }
+}
+
+// Those whose datagrams stand between ours fill the queue, as TCP does.
+bool SharedQueue::is_filled(TimePoint now) const {
+  return now - congested_at_ < kFullAfterLoss ||
+         (stands_since_ && now - *stands_since_ >= kStandsMin);
 }
 
 bool SharedQueue::is_over(TimePoint now) const {
@@ -97,10 +113,8 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
   if (waited_ > kWaitMax) {
     refused_until_ = now + kRefusal;
   }
-  if (waited_ < kWaitMin) {
-    splits_ = 0;
-  } else if (!recent_.empty() && expected - recent_.back().expected >= kSentApart &&
-             expected < recent_.back().at) {
+  if (stands_since_ && !recent_.empty() && expected - recent_.back().expected >= kSentApart &&
+      expected < recent_.back().at) {
     const Duration together = std::max(kTogether, own_time(size)) + jitter;
     if (is_split(arrival, together)) {
       ++splits_;
@@ -112,7 +126,7 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
   if (recent_.size() > kRecentMax) {
     recent_.pop_front();
   }
-  if (!is_shared_ && splits_ >= kSplitsMin && now >= refused_until_) {
+  if (!is_shared_ && splits_ >= kSplitsMin && is_filled(now) && now >= refused_until_) {
     is_shared_ = true;
     splits_ = 0;
     share_.begin(now);
@@ -125,6 +139,7 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
 }
 
 void SharedQueue::handle_congestion(TimePoint now) {
+  congested_at_ = now;
   if (is_shared_ && now - lowered_at_ > round_trip_) {
     lowered_at_ = now;
     share_.lower(kDecrease);

@@ -13,10 +13,10 @@ namespace cress::control {
 /// Do others fill the bottleneck's queue, and what is our share then? A link serves whole
 /// opportunities of kOpportunitySize, so small datagrams of ours that wait in its queue together
 /// arrive together. Where they arrive one by one, datagrams of others stand between them: that a
-/// sender with little in the network can see at once. Until the queue empties for good, the rate
-/// then follows loss (ShareRate): a flow that yields to a queue that others fill gets nothing.
-/// The numbers: docs/method.md, "The Cress forecast", step 7. Threads: none inside; one owner. Peer
-/// data: any values are safe.
+/// sender with little in the network can see at once. If the queue does not run empty for a while
+/// either, or loses, the rate follows loss (ShareRate) until it empties for good: a flow that
+/// yields to a queue that others fill gets nothing. The numbers: docs/method.md, "The Cress
+/// forecast", step 7. Threads: none inside; one owner. Peer data: any values are safe.
 class SharedQueue {
  public:
   SharedQueue();
@@ -49,10 +49,12 @@ class SharedQueue {
   bool is_split(const Arrival& arrival, Duration together) const;
   Duration own_time(DataSize size) const;
   void note_wait(TimePoint now);
+  bool is_filled(TimePoint now) const;
   bool is_over(TimePoint now) const;
 
   Fifo<Arrival> recent_;
   int splits_ = 0;  // in a row
+  std::optional<TimePoint> stands_since_;
   bool is_shared_ = false;
   RecentLeast<Duration> longest_;  // wait, negated
   std::optional<TimePoint> empty_since_;
@@ -60,6 +62,7 @@ class SharedQueue {
   Duration waited_{};
   Duration round_trip_{};
 
+  TimePoint congested_at_ = kTimeZero - 1h;
   TimePoint lowered_at_ = kTimeZero - 1h;
   ShareRate share_;
 };

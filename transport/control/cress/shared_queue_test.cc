@@ -11,6 +11,7 @@ constexpr DataSize kAudio{164};
 
 class SharedQueueTest : public testing::Test {
  protected:
+  void SetUp() override { stand(); }
   /// `count` datagrams, `apart`; the n-th waits in the queue for waits(n).
   void arrive(int count, Duration apart, const std::function<Duration(int)>& waits,
               DataSize size = kAudio) {
@@ -33,6 +34,10 @@ class SharedQueueTest : public testing::Test {
     queue_.handle_arrival(now_, now_, now_ + 100ms, DataSize{1200}, 100ms);
     queue_.handle_arrival(now_, now_, now_ + 102ms, DataSize{1200}, 100ms);
   }
+  /// The queue stands for 640 ms; every second of ours leaves together with the one before it.
+  void stand() {
+    arrive(32, 20ms, [](int i) { return 100ms - i % 2 * 20ms; });
+  }
   void share() {
     show_rate();
     arrive(8, 20ms, [](int) { return 100ms; });
@@ -53,6 +58,36 @@ TEST_F(SharedQueueTest, OthersBetweenOurDatagramsAreSeen) {
   EXPECT_EQ(queue_.waited(), 100ms);
 }
 
+TEST_F(SharedQueueTest, AQueueThatDrainsEvery500MillisecondsIsNotShared) {
+  const auto drains_every = [&](Duration apart) {
+    for (int i = 0; i < 3; ++i) {
+      arrive(1, 20ms, [](int) { return 7ms; });
+      show_rate();
+      arrive(static_cast<int>(apart / 20ms) - 2, 20ms, [](int) { return 100ms; });
+    }
+    return queue_.is_shared();
+  };
+  EXPECT_FALSE(drains_every(500ms));
+  EXPECT_TRUE(drains_every(700ms));
+}
+
+TEST_F(SharedQueueTest, AfterALossTheFirstSignOfOthersIsEnough) {
+  const auto see_others = [this] {
+    arrive(1, 20ms, [](int) { return 7ms; });
+    show_rate();
+    arrive(7, 20ms, [](int) { return 100ms; });
+    return queue_.is_shared();
+  };
+  EXPECT_FALSE(see_others());
+  queue_.handle_congestion(now_);
+  now_ += 9800ms;
+  EXPECT_TRUE(see_others());
+  queue_ = SharedQueue{};
+  queue_.handle_congestion(now_);
+  now_ += 10s;
+  EXPECT_FALSE(see_others());
+}
+
 TEST_F(SharedQueueTest, PausingLinkIsNotShared) {
   // One opportunity every 200 ms takes all that waits.
   arrive(500, 20ms, [](int i) { return 200ms - i % 10 * 20ms; });
@@ -66,6 +101,7 @@ TEST_F(SharedQueueTest, OurOwnQueueIsNotShared) {
 }
 
 TEST_F(SharedQueueTest, ALinkThatSendsByteByByteIsNotShared) {
+  queue_ = SharedQueue{};
   // 200 kbit/s: 20 ms for 500 bytes. Half as long again, and others stand
   // between.
   const auto follow = [&](Duration apart) {
@@ -106,9 +142,10 @@ TEST_F(SharedQueueTest, JitterIsNotOthers) {
 }
 
 TEST_F(SharedQueueTest, EmptyQueueEndsIt) {
+  queue_ = SharedQueue{};
   arrive(1, 20ms, [](int) { return 59ms; });
   arrive(1, 0ms, [](int) { return 59ms; });
-  arrive(8, 20ms, [](int) { return 59ms; });
+  arrive(32, 20ms, [](int) { return 59ms; });
   ASSERT_TRUE(queue_.is_shared());
   arrive(1, 20ms, [](int) { return 4ms; });
   EXPECT_TRUE(queue_.is_shared());
@@ -197,6 +234,7 @@ TEST_F(SharedQueueTest, UsedShareGrowsByAPacketARoundTrip) {
 TEST_F(SharedQueueTest, ShareGrowsNoFasterThanAtTenMilliseconds) {
   for (const Duration round_trip : {10ms, 2ms, 0ms}) {
     queue_ = SharedQueue{};
+    stand();
     share();
     queue_.on_sent(now_, DataSize{50'000});
     const double before = kbps();
