@@ -48,6 +48,7 @@ CONDITIONS = [
     ("DualPI2, four Cubic", "--rate 6Mbit/s --queue dualpi2 --cross cubic:4@12s+40s", None),
     ("far away", "--rate 4Mbit/s --delay 150ms", None),
     ("Cubic both ways", "--rate 6Mbit/s --queue droptail:64 --cross cubic@12s+40s --cross cubic@12s+40s/up", None),
+    ("slow line, deep queue", "--rate 2Mbit/s --queue droptail:256 --cross cubic@12s+40s", None),
 ]
 COLUMNS = ["displayed", "captured", "frozen", "p50", "p95", "video", "SSIM", "live", "concealed", "others",
            "Jain"]

@@ -63,7 +63,7 @@ class Conditions(unittest.TestCase):
 
     def test_print_runs_nothing(self):
         printed = self.run_tool("--print").stdout
-        self.assertEqual(printed.count(" --one-way "), 23)
+        self.assertEqual(printed.count(" --one-way "), 24)
         self.assertIn("--rate 6Mbit/s --queue droptail:64 --cross cubic:4@12s+40s", printed)
 
     def test_a_failed_run_is_one_line(self):

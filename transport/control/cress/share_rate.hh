@@ -13,6 +13,9 @@ namespace cress::control {
 /// inside; one owner. `now` never goes back.
 class ShareRate {
  public:
+  /// Unused rate may be used within this time.
+  static constexpr Duration kCreditMax = 90ms;
+
   /// Begins with what was sent lately.
   void begin(TimePoint now) {
     rate_ = std::clamp(sent_lately(), kLeast, kMost);
@@ -61,8 +64,6 @@ class ShareRate {
   // 300 kbit/s: a picture that moves.
   static constexpr double kLeast = 300e3 / 8;
   static constexpr double kMost = 1e9 / 8;
-  // Unused rate may be used within this time.
-  static constexpr Duration kCreditMax = 90ms;
   // It grows only while this share of it is used.
   static constexpr double kUsed = 0.7;
   static constexpr size_t kSeconds = 5;

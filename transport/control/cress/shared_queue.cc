@@ -34,8 +34,8 @@ constexpr Duration kLongSpan = 4s;
 constexpr double kFilledAgain = 0.25;
 constexpr Duration kEmptyMax = 1s;
 // No router's buffer, but a link that is slower than what we send.
-constexpr Duration kWaitMax = 1200ms;
-constexpr Duration kRefusal = 10s;
+constexpr Duration kWaitMax = 5s;
+constexpr Duration kRefusal = 3s;
 // A packet a round trip, and a fifth at a loss: as responsive as two of TCP's, because a call that
 // gives way for as long as TCP does stands still meanwhile (tools/conditions.py).
 constexpr double kDecrease = 0.8;
@@ -98,7 +98,19 @@ bool SharedQueue::is_filled(TimePoint now) const {
 
 bool SharedQueue::is_over(TimePoint now) const {
   const Duration empty_max = -*longest_.least() >= kLongMin ? kEmptyMax : Duration{};
-  return waited_ > kWaitMax || (empty_since_ && now - *empty_since_ >= empty_max);
+  return empty_since_ && now - *empty_since_ >= empty_max;
+}
+
+void SharedQueue::begin(TimePoint now) {
+  is_shared_ = true;
+  splits_ = 0;
+  share_.begin(now);
+  trial_ = {};
+}
+
+void SharedQueue::refuse(TimePoint now) {
+  is_shared_ = false;
+  refused_until_ = now + kRefusal;
 }
 
 void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
@@ -110,8 +122,9 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
   if (is_over(now)) {
     is_shared_ = false;
   }
-  if (waited_ > kWaitMax) {
-    refused_until_ = now + kRefusal;
+  if (waited_ > kWaitMax ||
+      (is_shared_ && trial_.handle_arrival(now, expected, at, size, round_trip))) {
+    refuse(now);
   }
   if (stands_since_ && !recent_.empty() && expected - recent_.back().expected >= kSentApart &&
       expected < recent_.back().at) {
@@ -127,9 +140,7 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
     recent_.pop_front();
   }
   if (!is_shared_ && splits_ >= kSplitsMin && is_filled(now) && now >= refused_until_) {
-    is_shared_ = true;
-    splits_ = 0;
-    share_.begin(now);
+    begin(now);
   }
   if (is_shared_ && empty_since_) {
     share_.hold(now);

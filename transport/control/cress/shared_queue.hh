@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "transport/base/fifo.hh"
@@ -7,6 +8,7 @@
 #include "transport/base/units.hh"
 #include "transport/control/cress/recent_least.hh"
 #include "transport/control/cress/share_rate.hh"
+#include "transport/control/cress/yield_trial.hh"
 
 namespace cress::control {
 
@@ -15,7 +17,8 @@ namespace cress::control {
 /// arrive together. Where they arrive one by one, datagrams of others stand between them: that a
 /// sender with little in the network can see at once. If the queue does not run empty for a while
 /// either, or loses, the rate follows loss (ShareRate) until it empties for good: a flow that
-/// yields to a queue that others fill gets nothing. The numbers: docs/method.md, "The Cress
+/// yields to a queue that others fill gets nothing. Where it empties because we send less
+/// (YieldTrial), nobody else fills it. The numbers: docs/method.md, "The Cress
 /// forecast", step 7. Threads: none inside; one owner. Peer data: any values are safe.
 class SharedQueue {
  public:
@@ -33,9 +36,15 @@ class SharedQueue {
   /// Others keep the queue from emptying.
   bool is_shared() const { return is_shared_; }
   /// Our share of the link while it is.
-  DataRate rate() const { return share_.rate(); }
+  DataRate rate() const {
+    const auto limit = trial_.limit();
+    return limit ? std::min(*limit, share_.rate()) : share_.rate();
+  }
   /// What may be sent now while it is.
-  DataSize window(TimePoint now) const { return share_.window(now); }
+  DataSize window(TimePoint now) const {
+    const DataSize window = share_.window(now);
+    return trial_.limit() ? std::min(*trial_.limit() * ShareRate::kCreditMax, window) : window;
+  }
   /// How long the newest arrival waited in the queue.
   Duration waited() const { return waited_; }
 
@@ -51,6 +60,8 @@ class SharedQueue {
   void note_wait(TimePoint now);
   bool is_filled(TimePoint now) const;
   bool is_over(TimePoint now) const;
+  void begin(TimePoint now);
+  void refuse(TimePoint now);
 
   Fifo<Arrival> recent_;
   int splits_ = 0;  // in a row
@@ -65,6 +76,7 @@ class SharedQueue {
   TimePoint congested_at_ = kTimeZero - 1h;
   TimePoint lowered_at_ = kTimeZero - 1h;
   ShareRate share_;
+  YieldTrial trial_;
 };
 
 }  // namespace cress::control

@@ -181,11 +181,28 @@ TEST_F(SharedQueueTest, ShareDoesNotGrowInAnEmptyQueue) {
   EXPECT_NEAR(kbps() - before, 120, 2) << "a packet a round trip of 100 ms, for 100 ms";
 }
 
-TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForTenSeconds) {
+TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForThreeSeconds) {
   share();
-  arrive(1, 20ms, [](int) { return 1201ms; });
+  arrive(1, 20ms, [](int) { return 5001ms; });
   EXPECT_FALSE(queue_.is_shared());
-  arrive(490, 20ms, [](int) { return 100ms; });
+  arrive(149, 20ms, [](int) { return 100ms; });
+  EXPECT_FALSE(queue_.is_shared());
+  show_rate();
+  arrive(20, 20ms, [](int) { return 100ms; });
+  EXPECT_TRUE(queue_.is_shared());
+}
+
+TEST_F(SharedQueueTest, AQueueThatEmptiesWhenWeYieldIsNotShared) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  arrive(32, 20ms, [](int i) { return 100ms + i * 6500us; });
+  EXPECT_LT(kbps(), 50.1) << "a trial: hardly anything leaves";
+  EXPECT_LE(queue_.window(now_ + 1s), DataSize{50'000 / 8 * 90 / 1000});
+  arrive(20, 20ms, [](int i) { return 300ms - i * 10ms; });
+  EXPECT_TRUE(queue_.is_shared());
+  arrive(5, 20ms, [](int i) { return 100ms - i * 12ms; });
+  EXPECT_FALSE(queue_.is_shared());
+  arrive(149, 20ms, [](int) { return 100ms; });
   EXPECT_FALSE(queue_.is_shared());
   show_rate();
   arrive(20, 20ms, [](int) { return 100ms; });

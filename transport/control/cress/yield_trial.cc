@@ -1,0 +1,82 @@
+#include "transport/control/cress/yield_trial.hh"
+
+#include <algorithm>
+
+namespace cress::control {
+namespace {
+
+// Datagrams sent over this time show whether a queue grows,
+constexpr Duration kGrowthSpan = 300ms;
+// if they arrive so many times further apart,
+constexpr double kGrows = 1.3;
+// and wait for this long: what grows up to there needs no trial.
+constexpr Duration kGrownWait = 150ms;
+// So long is no queue that a router should have.
+constexpr Duration kLongWait = 1200ms;
+// Of what leaves the queue, while a trial runs.
+constexpr double kYield = 0.6;
+constexpr DataRate kYieldLeast = DataRate::kilobits_per_second(50);
+// Datagrams sent over this time show whether the queue drains,
+constexpr Duration kDrainSpan = 100ms;
+// unless they arrive at more than this of their distance.
+constexpr double kDrains = 0.85;
+// It is empty when the wait has fallen to this share: TCP that lost keeps more than half.
+constexpr double kEmpty = 0.25;
+// A trial costs a part of the picture.
+constexpr Duration kBetweenTrials = 10s;
+
+}  // namespace
+
+// When the span is `length` long, or longer, it ends.
+std::optional<YieldTrial::Growth> YieldTrial::measure(TimePoint expected, TimePoint at,
+                                                      DataSize size, Duration length) {
+  if (!span_) {
+    span_ = Span{expected, at, {}};
+    return std::nullopt;
+  }
+  span_->size += size;
+  const Duration sent_in = expected - span_->expected;
+  if (sent_in < length) {
+    return std::nullopt;
+  }
+  const Duration left_in = at - span_->at;
+  const Growth growth{to_seconds(left_in) / to_seconds(sent_in),
+                      DataRate::from(span_->size, std::max(left_in, Duration{1ms}))};
+  span_.reset();
+  return growth;
+}
+
+void YieldTrial::begin(TimePoint now, DataRate leaves, Duration waited) {
+  limit_ = std::max(leaves * kYield, kYieldLeast);
+  begun_at_ = now;
+  waited_before_ = waited;
+  next_ = now + kBetweenTrials;
+}
+
+bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
+                                Duration round_trip) {
+  const Duration waited = at - expected;
+  if (!limit_) {
+    const auto growth = measure(expected, at, size, kGrowthSpan);
+    const bool is_due =
+        growth && (waited > kLongWait || (growth->factor > kGrows && waited > kGrownWait));
+    if (is_due && now >= next_) {
+      begin(now, growth->leaves, waited);
+    }
+    return false;
+  }
+  if (now - round_trip < begun_at_) {
+    return false;  // sent before
+  }
+  if (to_seconds(waited) < kEmpty * to_seconds(waited_before_)) {
+    limit_.reset();
+    return true;
+  }
+  const auto growth = measure(expected, at, size, kDrainSpan);
+  if (growth && growth->factor > kDrains) {
+    limit_.reset();
+  }
+  return false;
+}
+
+}  // namespace cress::control

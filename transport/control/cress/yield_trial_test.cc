@@ -1,0 +1,128 @@
+#include "transport/control/cress/yield_trial.hh"
+
+#include <gtest/gtest.h>
+
+namespace cress::control {
+namespace {
+
+class YieldTrialTest : public testing::Test {
+ protected:
+  /// For `length`, datagrams leave every 20 ms and arrive `apart`. Returns whether the queue was
+  /// found to empty.
+  bool pass(Duration length, Duration apart, DataSize size = DataSize{1000}) {
+    for (const TimePoint end = expected_ + length; expected_ < end;) {
+      expected_ += 20ms;
+      at_ = std::max(at_ + apart, expected_);
+      if (trial_.handle_arrival(at_, expected_, at_, size, at_ - expected_)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  void queue(Duration wait) { at_ = expected_ + wait; }
+  /// All that was sent before the trial began arrives.
+  void pass_round_trip(Duration apart) {
+    for (const TimePoint begun = at_; expected_ < begun - 20ms;) {
+      ASSERT_FALSE(pass(20ms, apart));
+    }
+  }
+  void begin() {
+    queue(1300ms);
+    pass(320ms, 20ms);
+    ASSERT_TRUE(trial_.limit());
+  }
+
+  YieldTrial trial_;
+  TimePoint expected_ = kTimeZero + 10s;
+  TimePoint at_ = expected_;
+};
+
+TEST_F(YieldTrialTest, FastGrowthBeginsATrial) {
+  queue(150ms);
+  pass(10s, 20ms);
+  EXPECT_FALSE(trial_.limit()) << "it stands";
+  queue(100ms);
+  pass(3s, 25'900us);
+  EXPECT_FALSE(trial_.limit()) << "1.295 times further apart";
+  queue(100ms);
+  pass(640ms, 26'100us);
+  ASSERT_TRUE(trial_.limit());
+  EXPECT_NEAR(trial_.limit()->kilobits_per_second(), 0.6 * 8 * 1000 / 26.1, 1);
+}
+
+TEST_F(YieldTrialTest, AShortQueueMayGrow) {
+  pass(320ms, 29ms);
+  queue(40ms);
+  pass(320ms, 26'500us);
+  EXPECT_FALSE(trial_.limit()) << "144 ms";
+  pass(320ms, 26'500us);
+  EXPECT_TRUE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, ALongQueueBeginsATrialThoughItStands) {
+  queue(1200ms);
+  pass(10s, 20ms);
+  EXPECT_FALSE(trial_.limit());
+  queue(1201ms);
+  pass(320ms, 20ms);
+  EXPECT_TRUE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, WhatWasSentBeforeDecidesNothing) {
+  begin();
+  pass_round_trip(1ms);
+  EXPECT_TRUE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, AQueueThatEmptiesIsFound) {
+  begin();
+  pass_round_trip(20ms);
+  queue(1300ms);
+  EXPECT_FALSE(pass(1900ms, 10ms)) << "350 ms left";
+  EXPECT_TRUE(trial_.limit());
+  EXPECT_FALSE(trial_.handle_arrival(at_, at_ - 325ms, at_, DataSize{100}, 1s));
+  EXPECT_TRUE(trial_.handle_arrival(at_, at_ - 324ms, at_, DataSize{100}, 1s));
+  EXPECT_FALSE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, OthersThatTakeTheRoomEndIt) {
+  begin();
+  pass_round_trip(20ms);
+  EXPECT_FALSE(pass(700ms, 17ms)) << "each span of 0.85 drains it";
+  EXPECT_TRUE(trial_.limit());
+  EXPECT_FALSE(pass(240ms, 17'100us));
+  EXPECT_FALSE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, TheNextTrialIsTenSecondsAfterTheLastBegan) {
+  begin();
+  const TimePoint begun = at_;
+  pass_round_trip(20ms);
+  pass(240ms, 20ms);
+  ASSERT_FALSE(trial_.limit());
+  while (!trial_.limit()) {
+    pass(20ms, 20ms);
+  }
+  EXPECT_GE(at_ - begun, 10s);
+  EXPECT_LE(at_ - begun, 10'320ms);
+}
+
+TEST_F(YieldTrialTest, AudioGoesOn) {
+  queue(1300ms);
+  pass(320ms, 20ms, DataSize{10});
+  ASSERT_TRUE(trial_.limit());
+  EXPECT_EQ(trial_.limit()->kilobits_per_second(), 50);
+}
+
+TEST_F(YieldTrialTest, AnyTimesOfAPeerAreSafe) {
+  for (const Duration at : {Duration{-1h}, Duration{1us}, Duration{24h}, Duration{-24h}}) {
+    for (const Duration expected : {Duration{1h}, Duration{0}, Duration{-24h}}) {
+      for (int i = 0; i < 20; ++i) {
+        trial_.handle_arrival(at_, kTimeZero + expected * i, kTimeZero + at * i, DataSize{100}, 1s);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cress::control
