@@ -97,7 +97,7 @@ bool FileDecoder::is_stuck() const {
 }
 
 GstOwned<GstSample> FileDecoder::next() {
-  constexpr int kStuckLooksMax = 6;
+  constexpr int kStuckLooksFirst = 6;
   constexpr int kStartsMax =
       4;  // mostly the second start tells the reason that the first swallowed
   int stuck_looks = 0;
@@ -119,7 +119,9 @@ GstOwned<GstSample> FileDecoder::next() {
       return nullptr;
     }
     stuck_looks = pieces_ == 0 && is_stuck() ? stuck_looks + 1 : 0;
-    if (stuck_looks == kStuckLooksMax) {
+    // On a busy machine an undamaged file looks the same until its decoder is found: each start
+    // is waited for twice as long as the one before.
+    if (stuck_looks == kStuckLooksFirst << (starts_ - 1)) {
       if (starts_ == kStartsMax) {
         fail_at(path_, "GStreamer cannot decode it: it gives up without a reason");
       }
