@@ -6,7 +6,7 @@
 namespace cress::app {
 namespace {
 
-constexpr double kPlentyOfWindow = 0.2;
+constexpr double kPlentyOfWindow = 0.25;
 
 }  // namespace
 

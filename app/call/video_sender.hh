@@ -23,7 +23,7 @@ struct VideoSenderOptions {
   /// With a relay: see media::ReferencePolicyOptions.
   int anchor_interval = 0;
   /// Nothing is encoded finer than this, at 18 dB of SSIM (44 dB of PSNR) for a talking head,
-  /// unless a fifth of the window is enough for it: more would wait in the queue when the link
+  /// unless a quarter of the window is enough for it: more would wait in the queue when the link
   /// fails (docs/results.md).
   int quantizer_min = 12;
   int quantizer_min_of_plenty = 4;
