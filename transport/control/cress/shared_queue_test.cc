@@ -43,6 +43,15 @@ class SharedQueueTest : public testing::Test {
     arrive(8, 20ms, [](int) { return 100ms; });
     ASSERT_TRUE(queue_.is_shared());
   }
+  /// However clear the signs of others are.
+  void expect_refused_for_three_seconds() {
+    EXPECT_FALSE(queue_.is_shared());
+    arrive(149, 20ms, [](int) { return 100ms; });
+    EXPECT_FALSE(queue_.is_shared());
+    show_rate();
+    arrive(20, 20ms, [](int) { return 100ms; });
+    EXPECT_TRUE(queue_.is_shared());
+  }
   double kbps() const { return queue_.rate().kilobits_per_second(); }
 
   SharedQueue queue_;
@@ -184,12 +193,7 @@ TEST_F(SharedQueueTest, ShareDoesNotGrowInAnEmptyQueue) {
 TEST_F(SharedQueueTest, WaitBeyondAnyBufferIsRefusedForThreeSeconds) {
   share();
   arrive(1, 20ms, [](int) { return 5001ms; });
-  EXPECT_FALSE(queue_.is_shared());
-  arrive(149, 20ms, [](int) { return 100ms; });
-  EXPECT_FALSE(queue_.is_shared());
-  show_rate();
-  arrive(20, 20ms, [](int) { return 100ms; });
-  EXPECT_TRUE(queue_.is_shared());
+  expect_refused_for_three_seconds();
 }
 
 TEST_F(SharedQueueTest, AQueueThatEmptiesWhenWeYieldIsNotShared) {
@@ -201,12 +205,7 @@ TEST_F(SharedQueueTest, AQueueThatEmptiesWhenWeYieldIsNotShared) {
   arrive(20, 20ms, [](int i) { return 300ms - i * 10ms; });
   EXPECT_TRUE(queue_.is_shared());
   arrive(5, 20ms, [](int i) { return 100ms - i * 12ms; });
-  EXPECT_FALSE(queue_.is_shared());
-  arrive(149, 20ms, [](int) { return 100ms; });
-  EXPECT_FALSE(queue_.is_shared());
-  show_rate();
-  arrive(20, 20ms, [](int) { return 100ms; });
-  EXPECT_TRUE(queue_.is_shared());
+  expect_refused_for_three_seconds();
 }
 
 TEST_F(SharedQueueTest, ShareBeginsWithTheMostOfFiveSeconds) {
