@@ -161,14 +161,6 @@ double CallSender::frame_share(TimePoint now) const {
   return std::min(1.0, usual * (1 + to_seconds(late) / to_seconds(kShareGrowth)));
 }
 
-int CallSender::finest_quantizer(TimePoint now) const {
-  if (endpoint_.control().is_shared(now)) {
-    return trade_.finest_quantizer_steady;  // others take what is left
-  }
-  return static_cast<int>(std::lround(std::lerp(
-      trade_.finest_quantizer, trade_.finest_quantizer_steady, endpoint_.control().steadiness())));
-}
-
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const DataSize smallest = std::max(kTrickleFrame, usual_rate() * trade_.small_frame_length);
   const DataSize backlog = endpoint_.control().outstanding(now) + smallest;
@@ -221,7 +213,6 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
     budget = trickle_budget(now);
     leave = Leave::kNow;
   }
-  video_sender_->limit_plenty(finest_quantizer(now));
   Encoding encoding =
       video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})), need_weight);
   coded_.push_back(encoding.summary);

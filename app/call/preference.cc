@@ -17,7 +17,6 @@ MotionTrade trade_of(Preference preference) {
     case Preference::kMotion:
       return {.frame_share = 1.0 / 3,
               .frame_share_steady = 2.0 / 3,
-              .finest_quantizer = 6,
               .small_frame_interval = 33ms,
               .small_frame_interval_max = 132ms,
               .small_frame_unit = 100ms,
@@ -26,7 +25,6 @@ MotionTrade trade_of(Preference preference) {
     case Preference::kBalanced:
       return {.frame_share = 0.4,
               .frame_share_steady = 2.0 / 3,
-              .finest_quantizer = 6,
               .small_frame_interval = 33ms,
               .small_frame_unit = 100ms,
               .by_square = true,

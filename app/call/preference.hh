@@ -31,8 +31,8 @@ struct PlayoutWait {
 };
 
 /// What a preference means; the numbers are in preference.cc, how they were found in
-/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023, 0029 and 0033. Without
-/// one, a frame may fill the window, as with kSharp.
+/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023 and 0029. Without one, a
+/// frame may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
@@ -40,11 +40,6 @@ struct MotionTrade {
   double frame_share = 1;
   /// The same where the link delivers evenly (control::Control::steadiness), at least as much.
   double frame_share_steady = 1;
-  /// With plenty of window frames get no finer than this (VP8 quantizer): 4 takes 1.8 times the
-  /// bytes of 6, and as much longer to pass, for 1.4 dB.
-  int finest_quantizer = 4;
-  /// The same where the link delivers evenly, or others would take what is left of it.
-  int finest_quantizer_steady = 4;
   /// While the window is closed a small frame leaves this often ...
   Duration small_frame_interval = 200ms;
   /// ... and less often, down to this, the more bytes are in the network: in proportion, or to

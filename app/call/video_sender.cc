@@ -19,7 +19,6 @@ VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
                 .quantizer_min = options.quantizer_min,
                 .quantizer_min_of_plenty = options.quantizer_min_of_plenty,
                 .plenty_share = std::min(1.0, kPlentyOfWindow / budget_share)}),
-      quantizer_min_of_plenty_(options.quantizer_min_of_plenty),
       tells_all_(options.anchor_interval == 0),
       // A relay decides by itself which frames it still forwards.
       sent_(options.anchor_interval == 0) {}
@@ -37,10 +36,6 @@ Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::Pict
                       .key_frame = coded.frame.key_frame};
   encoding.frame = std::move(coded.frame);
   return encoding;
-}
-
-void VideoSender::limit_plenty(int quantizer) {
-  encoder_.set_quantizer_min_of_plenty(std::max(quantizer, quantizer_min_of_plenty_));
 }
 
 std::optional<SentFrames::Fragment> VideoSender::handle_outcome(

@@ -57,9 +57,6 @@ class VideoSender {
   /// `budget` bytes; `need_weight` as AdaptiveEncoder's.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget, double need_weight = 1);
-  /// From the next picture on plenty of window allows nothing finer than this, nor than the options
-  /// allow.
-  void limit_plenty(int quantizer);
   /// Whether lost fragments are sent again: they need not be kept otherwise.
   bool repairs_losses() const { return sent_.repairs(); }
   /// As SentFrames's `begin` and `add`.
@@ -84,7 +81,6 @@ class VideoSender {
 
  private:
   media::AdaptiveEncoder encoder_;
-  int quantizer_min_of_plenty_;
   bool tells_all_;  // whether reports cover all older frames
   SentFrames sent_;
 };

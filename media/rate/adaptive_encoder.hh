@@ -102,9 +102,6 @@ class AdaptiveEncoder {
   AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget,
                       double need_weight = 1);
 
-  /// From the next picture on; as in the options.
-  void set_quantizer_min_of_plenty(int quantizer) { options_.quantizer_min_of_plenty = quantizer; }
-
   /// The receiver has decoded this frame, and so also those that it refers to.
   void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }
   /// A fragment of this frame was lost: the frame and its descendants cannot be used.
