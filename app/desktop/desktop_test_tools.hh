@@ -10,11 +10,11 @@
 #include "media/devices/devices.hh"
 #include "transport/runtime/address_text.hh"
 #include "transport/runtime/clock.hh"
+#include "transport/runtime/loop_test_tools.hh"
 
 namespace cress::desktop {
 
-/// A busy machine may need this long for what takes at most a second on an idle one.
-inline constexpr Duration kPatience = 60s;
+using runtime::kPatience;
 
 /// A person with a test picture and a test tone, without a speaker.
 inline DesktopCallOptions test_devices(const std::string& name) {

@@ -69,7 +69,7 @@ class End {
 /// Two ends in one thread, in real time.
 class LivePair {
  public:
-  bool run_until(const std::function<bool()>& done, Duration most = 30s) {
+  bool run_until(const std::function<bool()>& done, Duration most = runtime::kPatience) {
     return runtime::run_until(clock_, loop_, done, most);
   }
   LiveCallOptions listener(const std::string& name = "Lea") {

@@ -9,10 +9,13 @@
 
 namespace cress::runtime {
 
+/// A busy machine may need this long for what takes at most a second on an idle one.
+inline constexpr Duration kPatience = 2min;
+
 /// Runs `loop` until `done`, which is checked every 10 ms, returns true or `most` has passed.
 /// Returns whether it is done.
 inline bool run_until(const MonotonicClock& clock, EventLoop& loop,
-                      const std::function<bool()>& done, Duration most = 30s) {
+                      const std::function<bool()>& done, Duration most = kPatience) {
   const TimePoint end = clock.now() + most;
   bool reached = false;
   EventLoop::Timer* again = nullptr;
