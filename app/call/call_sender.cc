@@ -161,6 +161,18 @@ double CallSender::frame_share(TimePoint now) const {
   return std::min(1.0, usual * (1 + to_seconds(late) / to_seconds(kShareGrowth)));
 }
 
+Plenty CallSender::plenty(TimePoint now) const {
+  if (endpoint_.control().is_shared(now)) {
+    return trade_.plenty_steady;  // others take what is left
+  }
+  const double steadiness = endpoint_.control().steadiness();
+  const Plenty& usual = trade_.plenty;
+  const Plenty& steady = trade_.plenty_steady;
+  return {.finest_quantizer = static_cast<int>(
+              std::lround(std::lerp(usual.finest_quantizer, steady.finest_quantizer, steadiness))),
+          .share = std::lerp(usual.share, steady.share, steadiness)};
+}
+
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const DataSize smallest = std::max(kTrickleFrame, usual_rate() * trade_.small_frame_length);
   const DataSize backlog = endpoint_.control().outstanding(now) + smallest;
@@ -213,6 +225,7 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
     budget = trickle_budget(now);
     leave = Leave::kNow;
   }
+  video_sender_->set_plenty(plenty(now));
   Encoding encoding =
       video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})), need_weight);
   coded_.push_back(encoding.summary);

@@ -123,6 +123,8 @@ class CallSender {
   DataRate usual_rate() const;
   /// MotionTrade::frame_share, which grows while no frame leaves.
   double frame_share(TimePoint now) const;
+  /// MotionTrade::plenty, or that of a steady link, or between them.
+  Plenty plenty(TimePoint now) const;
   /// What frames leave to audio: as much as the audio of the last 60 ms took.
   DataSize sound_reserve(TimePoint now);
   void send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,

@@ -173,6 +173,23 @@ TEST(CallSender, AFrameTakesMoreOfASteadyLinksWindow) {
   }
 }
 
+TEST(CallSender, OnASteadyOrSharedLinkPlentyAllowsFinerFrames) {
+  CallSenderOptions options = small_video();
+  options.trade.plenty = {.finest_quantizer = 10};
+  options.trade.plenty_steady = {.finest_quantizer = 6};
+  const auto finest = [&](double steadiness, bool is_shared) {
+    Outgoing call{options,
+                  {.window = DataSize{90'000}, .steadiness = steadiness, .is_shared = is_shared}};
+    call.capture(kTimeZero);
+    call.transmit(kTimeZero);
+    return call.capture(kTimeZero + 33ms).quantizer;
+  };
+  EXPECT_EQ(finest(0, false), 10);
+  EXPECT_EQ(finest(0.5, false), 8);
+  EXPECT_EQ(finest(1, false), 6);
+  EXPECT_EQ(finest(0, true), 6);
+}
+
 TEST(CallSender, TheShareOfAFrameGrowsWhileNoneLeaves) {
   const auto budget_after = [](Duration pause) {
     CallSenderOptions options = small_video();
@@ -700,6 +717,10 @@ TEST(Preference, SharpFillsTheWindowAndMotionAlwaysWaits) {
   EXPECT_LT(balanced.frame_share, balanced.frame_share_steady);
   EXPECT_EQ(motion.frame_share_steady, balanced.frame_share_steady);
   EXPECT_LT(balanced.frame_share_steady, sharp.frame_share_steady);
+  EXPECT_GT(balanced.plenty.finest_quantizer, sharp.plenty.finest_quantizer);
+  EXPECT_LT(balanced.plenty.share, sharp.plenty.share);
+  EXPECT_EQ(balanced.plenty_steady.finest_quantizer, sharp.plenty.finest_quantizer);
+  EXPECT_EQ(balanced.plenty_steady.share, sharp.plenty.share);
   EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
   EXPECT_EQ(sharp.playout.most, 0ms);
   EXPECT_LT(balanced.playout.after_uneven, motion.playout.after_uneven);

@@ -26,6 +26,7 @@ struct SetLink {
   std::optional<DataRate> forecast_rate{};
   std::optional<DataRate> usual_rate{};
   double steadiness = 0;
+  bool is_shared = false;
 };
 
 /// A control whose answers a test sets: in tests of a sender the window and the forecast are the
@@ -49,6 +50,7 @@ class SetControl final : public control::Control {
   std::optional<DataRate> forecast_rate() const override { return link_.forecast_rate; }
   std::optional<DataRate> usual_rate() const override { return link_.usual_rate; }
   double steadiness() const override { return link_.steadiness; }
+  bool is_shared(TimePoint /*now*/) const override { return link_.is_shared; }
   Duration heartbeat_interval(TimePoint /*now*/, Duration usual) const override { return usual; }
   Duration patience(TimePoint /*now*/) const override { return Duration::max(); }
   TimePoint next_change(TimePoint /*now*/) const override { return kNever; }

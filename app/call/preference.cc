@@ -17,6 +17,7 @@ MotionTrade trade_of(Preference preference) {
     case Preference::kMotion:
       return {.frame_share = 1.0 / 3,
               .frame_share_steady = 2.0 / 3,
+              .plenty = {.finest_quantizer = 5, .share = 0.22},
               .small_frame_interval = 33ms,
               .small_frame_interval_max = 132ms,
               .small_frame_unit = 100ms,
@@ -25,6 +26,7 @@ MotionTrade trade_of(Preference preference) {
     case Preference::kBalanced:
       return {.frame_share = 0.4,
               .frame_share_steady = 2.0 / 3,
+              .plenty = {.finest_quantizer = 5, .share = 0.22},
               .small_frame_interval = 33ms,
               .small_frame_unit = 100ms,
               .by_square = true,

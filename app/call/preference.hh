@@ -30,9 +30,19 @@ struct PlayoutWait {
   Duration after_uneven_most = kAlways;
 };
 
+/// How fine a frame gets where there is more window than it needs. Finer frames are sharper, and
+/// take longer to pass: quantizer 4 has 1.5 times the bytes of 5, for 0.9 dB of SSIM.
+struct Plenty {
+  /// Not finer than this (VP8 quantizer, 0 finest).
+  int finest_quantizer = 4;
+  /// Finer than VideoSenderOptions::quantizer_min only if expected to take this share of the
+  /// window.
+  double share = 0.25;
+};
+
 /// What a preference means; the numbers are in preference.cc, how they were found in
-/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023 and 0029. Without one, a
-/// frame may fill the window, as with kSharp.
+/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023, 0029 and 0034. Without
+/// one, a frame may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
@@ -40,6 +50,9 @@ struct MotionTrade {
   double frame_share = 1;
   /// The same where the link delivers evenly (control::Control::steadiness), at least as much.
   double frame_share_steady = 1;
+  Plenty plenty{};
+  /// The same where the link delivers evenly, or others would take what is left of it.
+  Plenty plenty_steady{};
   /// While the window is closed a small frame leaves this often ...
   Duration small_frame_interval = 200ms;
   /// ... and less often, down to this, the more bytes are in the network: in proportion, or to

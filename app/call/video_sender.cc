@@ -4,21 +4,19 @@
 #include <utility>
 
 namespace cress::app {
-namespace {
-
-constexpr double kPlentyOfWindow = 0.25;
-
-}  // namespace
 
 VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
     : encoder_({.width = options.width,
                 .height = options.height,
                 .frame_rate = options.frame_rate,
+                .cpu_used_small = options.cpu_used_small,
                 .temporal_layers = options.temporal_layers,
                 .anchor_interval = options.anchor_interval,
                 .quantizer_min = options.quantizer_min,
                 .quantizer_min_of_plenty = options.quantizer_min_of_plenty,
-                .plenty_share = std::min(1.0, kPlentyOfWindow / budget_share)}),
+                .plenty_share = std::min(1.0, Plenty{}.share / budget_share)}),
+      budget_share_(budget_share),
+      quantizer_min_of_plenty_(options.quantizer_min_of_plenty),
       tells_all_(options.anchor_interval == 0),
       // A relay decides by itself which frames it still forwards.
       sent_(options.anchor_interval == 0) {}
@@ -36,6 +34,11 @@ Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::Pict
                       .key_frame = coded.frame.key_frame};
   encoding.frame = std::move(coded.frame);
   return encoding;
+}
+
+void VideoSender::set_plenty(const Plenty& plenty) {
+  encoder_.set_plenty(std::max(plenty.finest_quantizer, quantizer_min_of_plenty_),
+                      std::min(1.0, plenty.share / budget_share_));
 }
 
 std::optional<SentFrames::Fragment> VideoSender::handle_outcome(

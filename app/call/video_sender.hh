@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/call/control_message.hh"
+#include "app/call/preference.hh"
 #include "app/call/sent_frames.hh"
 #include "media/frame/encoded_frame.hh"
 #include "media/rate/adaptive_encoder.hh"
@@ -23,10 +24,13 @@ struct VideoSenderOptions {
   /// With a relay: see media::ReferencePolicyOptions.
   int anchor_interval = 0;
   /// Nothing is encoded finer than this, at 18 dB of SSIM (44 dB of PSNR) for a talking head,
-  /// unless a quarter of the window is enough for it: more would wait in the queue when the link
-  /// fails (docs/results.md).
+  /// unless a part of the window is enough for it (Plenty): more would wait in the queue when the
+  /// link fails (docs/results.md).
   int quantizer_min = 12;
   int quantizer_min_of_plenty = 4;
+  /// libvpx's effort for small frames (media::kSmallPixels): -4 takes 1.6 times the time of -8, for
+  /// 0.2 dB of SSIM (docs/experiments/0034-effort-for-small-frames.md).
+  int cpu_used_small = -4;
 };
 
 /// The outcome of one captured picture.
@@ -57,6 +61,8 @@ class VideoSender {
   /// `budget` bytes; `need_weight` as AdaptiveEncoder's.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget, double need_weight = 1);
+  /// From the next picture on; but never finer than the options allow.
+  void set_plenty(const Plenty& plenty);
   /// Whether lost fragments are sent again: they need not be kept otherwise.
   bool repairs_losses() const { return sent_.repairs(); }
   /// As SentFrames's `begin` and `add`.
@@ -81,6 +87,8 @@ class VideoSender {
 
  private:
   media::AdaptiveEncoder encoder_;
+  double budget_share_;
+  int quantizer_min_of_plenty_;
   bool tells_all_;  // whether reports cover all older frames
   SentFrames sent_;
 };

@@ -76,16 +76,33 @@ TEST(VideoSender, TheSummaryIsThatOfTheFrame) {
   EXPECT_EQ(skipped.summary.attempts, 0);
 }
 
-TEST(VideoSender, OptionsReachTheEncoder) {
-  Sending coarse{{.quantizer_min = 40, .quantizer_min_of_plenty = 33}};
+// The finest quantizer of the next second or so, with plenty to spend.
+int finest_of(Sending& sending) {
   int finest = media::kQuantizerMax;
   for (int i = 0; i < 40; ++i) {
-    finest = std::min(finest, coarse.send().summary.quantizer);
+    finest = std::min(finest, sending.send().summary.quantizer);
   }
-  EXPECT_EQ(finest, 33) << "with plenty to spend";
+  return finest;
+}
+
+TEST(VideoSender, PlentyIsLimitedWithinTheOptions) {
+  Sending sending{{.quantizer_min = 40, .quantizer_min_of_plenty = 33}};
+  sending.sender.set_plenty({.finest_quantizer = 36});
+  EXPECT_EQ(finest_of(sending), 36);
+  sending.sender.set_plenty({.finest_quantizer = 4});
+  EXPECT_EQ(finest_of(sending), 33);
+  sending.sender.set_plenty({.finest_quantizer = 4, .share = 0.001});
+  EXPECT_EQ(finest_of(sending), 40) << "no frame is expected to take so little";
+}
+
+TEST(VideoSender, OptionsReachTheEncoder) {
+  Sending coarse{{.quantizer_min = 40, .quantizer_min_of_plenty = 33}};
+  EXPECT_EQ(finest_of(coarse), 33);
   EXPECT_EQ(coarse.send(1, 0, DataSize{20'000}).frame.temporal_layer, 0);
   Sending usual{{.quantizer_min = 40, .quantizer_min_of_plenty = 40}};
   EXPECT_EQ(usual.send().summary.quantizer, 40);
+  Sending quick{{.quantizer_min = 40, .quantizer_min_of_plenty = 40, .cpu_used_small = -16}};
+  EXPECT_NE(quick.send().frame.data, usual.send().frame.data) << "less effort";
   Sending layered{{.temporal_layers = 3}};
   std::vector<int> layers;
   for (int i = 0; i < 5; ++i) {

@@ -453,6 +453,11 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   options.pads_window = scheme == "sprout";
   options.trickles = !info.knows_link;  // its closed window is exact
   options.trade = trade_of(scheme);
+  if (!is_cress(scheme)) {
+    // One effort at every size, as the baselines have.
+    options.video =
+        app::VideoSenderOptions{.cpu_used_small = media::AdaptiveEncoderOptions{}.cpu_used};
+  }
   control::CressControl::Options cress = control::call_control();
   cress.datagram_overhead += wire::kTagSize;  // the overhead of encryption
   const auto control = [&](const std::shared_ptr<const sim::DeliveryTrace>& trace) {

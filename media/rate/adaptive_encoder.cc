@@ -168,10 +168,13 @@ void AdaptiveEncoder::handle_references_lost(TimePoint now) {
 }
 
 Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung) const {
-  return {.width = side_at(options_.width, rung),
-          .height = side_at(options_.height, rung),
+  const int width = side_at(options_.width, rung);
+  const int height = side_at(options_.height, rung);
+  const bool is_small = width * height <= kSmallPixels;
+  return {.width = width,
+          .height = height,
           .frame_rate = options_.frame_rate,
-          .cpu_used = options_.cpu_used,
+          .cpu_used = is_small ? options_.cpu_used_small : options_.cpu_used,
           // Otherwise libvpx replaces golden by itself every 40th frame (see ReferencePlan).
           .error_resilient = true,
           .rate_mode = RateMode::kQuantizer};

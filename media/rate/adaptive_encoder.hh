@@ -19,13 +19,18 @@
 
 namespace cress::media {
 
+/// Frames of at most so many pixels are small.
+inline constexpr int kSmallPixels = 640 * 480;
+
 struct AdaptiveEncoderOptions {
   /// Size of the input pictures; encoded frames may be smaller.
   int width = 640;
   int height = 360;
   FrameRate frame_rate{};
-  /// libvpx's effort, as in Vp8EncoderOptions.
+  /// libvpx's effort, as in Vp8EncoderOptions ...
   int cpu_used = -8;
+  /// ... and for frames of at most kSmallPixels, which take less time to encode anyway.
+  int cpu_used_small = cpu_used;
   /// How often one picture may be encoded at most. With 1, a picture whose only attempt is too
   /// large is skipped, so attempts keep a margin below the budget that makes this rare.
   int attempts_max = 3;
@@ -101,6 +106,12 @@ class AdaptiveEncoder {
   /// small for the picture never leads to a smaller size.
   AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget,
                       double need_weight = 1);
+
+  /// From the next picture on; as quantizer_min_of_plenty and plenty_share of the options.
+  void set_plenty(int quantizer_min, double share) {
+    options_.quantizer_min_of_plenty = quantizer_min;
+    options_.plenty_share = share;
+  }
 
   /// The receiver has decoded this frame, and so also those that it refers to.
   void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }

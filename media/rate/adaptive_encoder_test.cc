@@ -422,6 +422,27 @@ TEST(AdaptiveEncoder, FinerThanUsualOnlyWhereAShareOfTheBudgetIsEnough) {
   }
 }
 
+TEST(AdaptiveEncoder, FramesUpTo640By480HaveAnEffortOfTheirOwn) {
+  const auto coded = [](int height, int effort, int effort_small) {
+    SyntheticCamera camera{{.width = 640, .height = height}};
+    AdaptiveEncoder encoder{{.width = 640,
+                             .height = height,
+                             .cpu_used = effort,
+                             .cpu_used_small = effort_small,
+                             .resolution_steps = false}};
+    std::vector<std::byte> all;
+    for (uint32_t id = 0; id < 5; ++id) {
+      const AdaptedFrame frame = encoder.encode(kTimeZero + FrameRate{}.time_of(id), id,
+                                                camera.picture(id), DataSize{40'000});
+      all.insert(all.end(), frame.frame.data.begin(), frame.frame.data.end());
+    }
+    return all;
+  };
+  EXPECT_NE(coded(480, -8, -8), coded(480, -4, -4));
+  EXPECT_EQ(coded(480, -8, -4), coded(480, -4, -4));
+  EXPECT_EQ(coded(496, -8, -4), coded(496, -8, -8));
+}
+
 TEST(AdaptiveEncoder, OnlyLostReferencesCauseAKeyFrame) {
   SyntheticCamera camera{{.width = 160, .height = 96}};
   AdaptiveEncoder encoder{{.width = 160, .height = 96}};

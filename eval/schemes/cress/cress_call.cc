@@ -11,10 +11,14 @@ namespace cress::schemes {
 namespace {
 
 app::CallOptions with_camera(app::CallOptions options, const media::VideoSource* source) {
-  if (source != nullptr) {
-    options.video = app::VideoSenderOptions{
-        .width = source->width(), .height = source->height(), .frame_rate = source->frame_rate()};
+  if (source == nullptr) {
+    options.video.reset();
+    return options;
   }
+  app::VideoSenderOptions& video = options.video ? *options.video : options.video.emplace();
+  video.width = source->width();
+  video.height = source->height();
+  video.frame_rate = source->frame_rate();
   return options;
 }
 
