@@ -35,8 +35,8 @@ struct PlayoutWait {
 struct Plenty {
   /// Not finer than this (VP8 quantizer, 0 finest).
   int finest_quantizer = 4;
-  /// Finer than VideoSenderOptions::quantizer_min only if expected to take this share of the
-  /// window.
+  /// Finer than VideoSenderOptions::quantizer_min only if expected to take at most this share of
+  /// the window.
   double share = 0.25;
 };
 
