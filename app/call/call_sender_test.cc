@@ -188,6 +188,9 @@ TEST(CallSender, OnASteadyOrSharedLinkPlentyAllowsFinerFrames) {
   EXPECT_EQ(finest(0.5, false), 8);
   EXPECT_EQ(finest(1, false), 6);
   EXPECT_EQ(finest(0, true), 6);
+  options.trade.plenty = {.finest_quantizer = 6, .share = 0};
+  EXPECT_EQ(finest(0, false), options.video->quantizer_min) << "no frame takes nothing";
+  EXPECT_EQ(finest(1, false), 6);
 }
 
 TEST(CallSender, TheShareOfAFrameGrowsWhileNoneLeaves) {
