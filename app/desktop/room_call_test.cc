@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,28 @@ class RoomCallTest : public ::testing::Test {
       })) << desk->view().self.name;
     }
     return desks;
+  }
+  /// What each of them sees of the others, for the message of a failure.
+  static std::string describe(std::span<const std::unique_ptr<Desk>> desks) {
+    std::string words;
+    for (const auto& desk : desks) {
+      desk->sees([](const ui::CallView&) { return true; });
+      const ui::CallView& view = desk->view();
+      words += fmt::format("{}: \"{}\"", view.self.name, view.ended_reason);
+      for (const ui::Notice& notice : view.notices) {
+        words += fmt::format(" \"{}\"", notice.text);
+      }
+      if (view.room) {
+        const DataRate rate = view.room->video_wanted.value_or(DataRate{});
+        words += fmt::format(" is asked for {} bit/s and sees", rate.bits_per_second());
+        for (const ui::Member& other : view.room->others) {
+          words += fmt::format(" {}{}", other.person.name,
+                               other.number == view.room->speaker ? " (speaks)" : "");
+        }
+      }
+      words += "\n";
+    }
+    return words;
   }
   static bool is_told(const ui::CallView& view, const std::string& words) {
     return std::ranges::any_of(view.notices, [&](const ui::Notice& n) { return n.text == words; });
@@ -194,17 +218,17 @@ TEST_F(RoomCallTest, APinIsWhatTheRelaySendsFirst) {
     };
   };
   EXPECT_TRUE(desks[2]->sees(wanted(true))) << "Kim speaks";
-  EXPECT_TRUE(jo.sees(wanted(false)));
+  EXPECT_TRUE(jo.sees(wanted(false))) << describe(desks);
   ASSERT_TRUE(lea.sees_member("Jo"));
   const uint32_t number = member_named(lea.view(), "Jo")->number;
   lea.ask(ui::Pin{number});
   EXPECT_TRUE(lea.sees([=](const ui::CallView& view) {
     return view.room->pinned == number && view.room->large == number;
   }));
-  EXPECT_TRUE(jo.sees(wanted(true)));
+  EXPECT_TRUE(jo.sees(wanted(true))) << describe(desks);
   lea.ask(ui::Unpin{});
   EXPECT_TRUE(lea.sees([](const ui::CallView& view) { return view.room->large == 0; }));
-  EXPECT_TRUE(jo.sees(wanted(false)));
+  EXPECT_TRUE(jo.sees(wanted(false))) << describe(desks);
 }
 
 TEST_F(RoomCallTest, ALineThatWasLostWithTheRelayIsMarkedNotSent) {
