@@ -28,7 +28,7 @@ MotionTrade trade_of(Preference preference) {
               .frame_share_steady = 2.0 / 3,
               .plenty = {.finest_quantizer = 5, .share = 0.22},
               .small_frame_interval = 33ms,
-              .small_frame_unit = 100ms,
+              .small_frame_unit = 115ms,
               .by_square = true,
               .small_frame_length = 2ms,
               .small_frame_need = 0.1,

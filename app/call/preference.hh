@@ -41,8 +41,8 @@ struct Plenty {
 };
 
 /// What a preference means; the numbers are in preference.cc, how they were found in
-/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023, 0029 and 0034. Without
-/// one, a frame may fill the window, as with kSharp.
+/// docs/experiments/0015-motion-for-sharpness.md, 0016, 0018, 0022, 0023, 0029, 0034 and 0035.
+/// Without one, a frame may fill the window, as with kSharp.
 struct MotionTrade {
   /// At most this share (0..1] of the window goes into one frame. The rest lets the next frames
   /// leave when the forecast is lowered: less delay and fewer stills, for larger quantizers. The
