@@ -110,7 +110,7 @@ struct Member {
 struct Room {
   std::string name{};
   std::string key_code{};        ///< own
-  std::vector<Member> others{};  ///< in the order of joining
+  std::vector<Member> others{};  ///< as they were identified; who returns keeps the place
   uint32_t speaker = 0;
   bool self_speaks = false;
   uint32_t pinned = 0;
