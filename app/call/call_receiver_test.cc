@@ -145,9 +145,10 @@ TEST(VideoReceiver, EarlyFramesWaitSoThatAllComeEvenly) {
 }
 
 // 30 frames a second for 20 s; every fourth takes 30 ms longer, which is not uneven yet. From each
-// frame in `held` on, five come together, the first of them 160 ms late. Returns how many of each
-// second waited for display.
-std::array<int, 20> frames_that_waited(PlayoutWait wait, const std::set<uint32_t>& held) {
+// frame in `held` on, five come together, the first of them 160 ms late. For `left_out` before the
+// 300th the sender sends none. Returns how many of each second waited for display.
+std::array<int, 20> frames_that_waited(PlayoutWait wait, const std::set<uint32_t>& held,
+                                       Duration left_out = {}) {
   auto frames = grey_frames(600);
   VideoReceiver receiver;
   receiver.set_playout(wait);
@@ -155,7 +156,8 @@ std::array<int, 20> frames_that_waited(PlayoutWait wait, const std::set<uint32_t
   std::array<int, 20> waited{};
   TimePoint held_until = kTimeZero;
   for (uint32_t id = 0; id < 600; ++id) {
-    frames[id].capture_time = kTimeZero + Duration{1s} * id / 30;
+    frames[id].capture_time =
+        kTimeZero + Duration{1s} * id / 30 + (id < 300 ? Duration{} : left_out);
     if (held.contains(id)) {
       held_until = frames[id].capture_time + 180ms;
     }
@@ -177,6 +179,12 @@ TEST(VideoReceiver, EarlyFramesWaitOnlyAWhileAfterUnevenOnes) {
   EXPECT_GT(waited[11], 15);
   EXPECT_GT(waited[14], 15);
   EXPECT_EQ(waited[16], 0);
+}
+
+TEST(VideoReceiver, FramesLeftOutByTheSenderMakeNoneUneven) {
+  const PlayoutWait wait{.most = 60ms, .after_uneven = 5s};
+  EXPECT_EQ(frames_that_waited(wait, {}, 110ms)[11], 0);
+  EXPECT_GT(frames_that_waited(wait, {300}, 110ms)[11], 15);
 }
 
 TEST(VideoReceiver, EarlyFramesWaitLongerAfterManyUnevenOnes) {

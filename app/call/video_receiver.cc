@@ -13,8 +13,9 @@ namespace {
 constexpr Duration kLatePrice = 400ms;
 // The weight of the past halves in 5 s at 30 frames a second.
 constexpr double kMemory = 0.995;
-// Frames further apart than this come unevenly.
-constexpr Duration kUneven = 100ms;
+// A frame comes unevenly if the link held it up for this much longer than the one before: 30 frames
+// a second then come 100 ms apart. A frame that the sender left out makes none uneven.
+constexpr Duration kUneven = 67ms;
 // This far apart they come after a pause; a little more, and the picture stands still.
 constexpr Duration kPause = 120ms;
 // For so long after a pause the newest frame waits for the next, at most until it would come after
@@ -38,14 +39,16 @@ void VideoReceiver::set_playout(PlayoutWait wait) {
 TimePoint VideoReceiver::display_time(TimePoint now, TimePoint captured) {
   TimePoint due = now;
   if (playout_) {
-    playout_->observe(now - captured);
-    if (!decoded_at_ || now - *decoded_at_ > kUneven) {
+    const Duration delay = now - captured;
+    playout_->observe(delay);
+    if (!decoded_at_ || delay - decoded_after_ > kUneven) {
       wait_longer(now);
     }
     if (decoded_at_ && now - *decoded_at_ > kPause) {
       paused_at_ = now;
     }
     decoded_at_ = now;
+    decoded_after_ = delay;
     if (now < waits_until_) {
       // The sender's clock is peer data: whatever it says, no frame waits longer.
       due = std::clamp(captured + *playout_->target(), now, now + playout_wait_.most);

@@ -131,6 +131,7 @@ class VideoReceiver {
   std::optional<media::PlayoutDelay> playout_;
   PlayoutWait playout_wait_;
   std::optional<TimePoint> decoded_at_;  // the newest frame
+  Duration decoded_after_{};             // since it was captured, by both clocks
   TimePoint waits_until_ = kTimeZero;    // until then frames that come early wait
   std::optional<TimePoint> paused_at_;   // the end of the last pause
   Duration hold_{};

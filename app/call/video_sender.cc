@@ -10,6 +10,7 @@ VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
                 .height = options.height,
                 .frame_rate = options.frame_rate,
                 .cpu_used_small = options.cpu_used_small,
+                .cpu_used_scarce = options.cpu_used_scarce,
                 .temporal_layers = options.temporal_layers,
                 .anchor_interval = options.anchor_interval,
                 .quantizer_min = options.quantizer_min,

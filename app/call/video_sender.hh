@@ -31,6 +31,9 @@ struct VideoSenderOptions {
   /// libvpx's effort for small frames (media::kSmallPixels): -4 takes 1.6 times the time of -8, for
   /// 0.2 dB of SSIM (docs/experiments/0034-effort-for-small-frames.md).
   int cpu_used_small = -4;
+  /// The same with a scarce budget (media::kScarceBudget): -3 takes 1.3 to 1.8 times the time of
+  /// -4, for another 0.3 dB (docs/experiments/0036-unevenness-and-effort.md).
+  int cpu_used_scarce = -3;
 };
 
 /// The outcome of one captured picture.

@@ -101,7 +101,10 @@ TEST(VideoSender, OptionsReachTheEncoder) {
   EXPECT_EQ(coarse.send(1, 0, DataSize{20'000}).frame.temporal_layer, 0);
   Sending usual{{.quantizer_min = 40, .quantizer_min_of_plenty = 40}};
   EXPECT_EQ(usual.send().summary.quantizer, 40);
-  Sending quick{{.quantizer_min = 40, .quantizer_min_of_plenty = 40, .cpu_used_small = -16}};
+  Sending quick{{.quantizer_min = 40,
+                 .quantizer_min_of_plenty = 40,
+                 .cpu_used_small = -16,
+                 .cpu_used_scarce = -16}};
   EXPECT_NE(quick.send().frame.data, usual.send().frame.data) << "less effort";
   Sending layered{{.temporal_layers = 3}};
   std::vector<int> layers;

@@ -455,8 +455,8 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   options.trade = trade_of(scheme);
   if (!is_cress(scheme)) {
     // One effort at every size, as the baselines have.
-    options.video =
-        app::VideoSenderOptions{.cpu_used_small = media::AdaptiveEncoderOptions{}.cpu_used};
+    constexpr int kEffort = media::AdaptiveEncoderOptions{}.cpu_used;
+    options.video = app::VideoSenderOptions{.cpu_used_small = kEffort, .cpu_used_scarce = kEffort};
   }
   control::CressControl::Options cress = control::call_control();
   cress.datagram_overhead += wire::kTagSize;  // the overhead of encryption

@@ -243,6 +243,17 @@ void Vp8Encoder::set_size(int width, int height) {
   impl_ = std::make_unique<Impl>(options);
 }
 
+void Vp8Encoder::set_cpu_used(int cpu_used) {
+  if (cpu_used == impl_->options.cpu_used) {
+    return;
+  }
+  Vp8EncoderOptions options = impl_->options;
+  options.cpu_used = cpu_used;
+  check_options(options);
+  impl_->set_control(VP8E_SET_CPUUSED, cpu_used);
+  impl_->options = options;
+}
+
 int Vp8Encoder::width() const { return impl_->options.width; }
 int Vp8Encoder::height() const { return impl_->options.height; }
 

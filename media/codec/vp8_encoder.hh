@@ -123,6 +123,8 @@ class Vp8Encoder {
   void set_target(DataRate target);
   /// From the next frame on, which will be a key frame. `width`, `height` in 1..kPictureSideMax.
   void set_size(int width, int height);
+  /// The effort, as in Vp8EncoderOptions, from the next frame on.
+  void set_cpu_used(int cpu_used);
 
   int width() const;
   int height() const;

@@ -110,7 +110,7 @@ AdaptiveEncoder::AdaptiveEncoder(const AdaptiveEncoderOptions& options)
           {.temporal_layers = options.temporal_layers, .anchor_interval = options.anchor_interval}),
       margin_(kMarginFirst) {
   check(options.attempts_max > 0, "AdaptiveEncoder: no attempts");
-  encoder_ = std::make_unique<Vp8Encoder>(encoder_options(0));
+  encoder_ = std::make_unique<Vp8Encoder>(encoder_options(0, {}));
 }
 AdaptiveEncoder::~AdaptiveEncoder() = default;
 AdaptiveEncoder::AdaptiveEncoder(AdaptiveEncoder&&) noexcept = default;
@@ -167,14 +167,20 @@ void AdaptiveEncoder::handle_references_lost(TimePoint now) {
   }
 }
 
-Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung) const {
+int AdaptiveEncoder::cpu_used(int pixels, DataSize budget) const {
+  if (pixels > kSmallPixels) {
+    return options_.cpu_used;
+  }
+  return budget > kScarceBudget ? options_.cpu_used_small : options_.cpu_used_scarce;
+}
+
+Vp8EncoderOptions AdaptiveEncoder::encoder_options(int rung, DataSize budget) const {
   const int width = side_at(options_.width, rung);
   const int height = side_at(options_.height, rung);
-  const bool is_small = width * height <= kSmallPixels;
   return {.width = width,
           .height = height,
           .frame_rate = options_.frame_rate,
-          .cpu_used = is_small ? options_.cpu_used_small : options_.cpu_used,
+          .cpu_used = cpu_used(width * height, budget),
           // Otherwise libvpx replaces golden by itself every 40th frame (see ReferencePlan).
           .error_resilient = true,
           .rate_mode = RateMode::kQuantizer};
@@ -184,8 +190,8 @@ PicturePtr AdaptiveEncoder::at_rung(const PicturePtr& picture, int rung) const {
   if (rung == 0) {
     return picture;
   }
-  const Vp8EncoderOptions options = encoder_options(rung);
-  return std::make_shared<const Picture>(scale_picture(*picture, options.width, options.height));
+  return std::make_shared<const Picture>(
+      scale_picture(*picture, side_at(options_.width, rung), side_at(options_.height, rung)));
 }
 
 FrameContext AdaptiveEncoder::context(const ReferenceChoice& choice, const Picture& picture) const {
@@ -235,6 +241,7 @@ bool AdaptiveEncoder::encode_delta(const ReferenceChoice& choice, const PictureP
                                    AdaptedFrame& out) {
   const FrameContext frame = context(choice, *picture);
   QuantizerSearch search = make_search(frame, out);
+  encoder_->set_cpu_used(cpu_used(encoder_->width() * encoder_->height(), out.budget));
   const bool writes = choice.temporal_layer == 0;
   if (writes) {
     encoder_->save_reference(ReferenceBuffer::kLast, before_);
@@ -318,7 +325,7 @@ bool AdaptiveEncoder::encode_key(const PicturePtr& picture, const KeyFrameWish& 
   std::unique_ptr<Vp8Encoder> best;
   std::vector<std::byte> data;
   const auto attempt = [&](int quantizer) {
-    auto fresh = std::make_unique<Vp8Encoder>(encoder_options(wish.rung));
+    auto fresh = std::make_unique<Vp8Encoder>(encoder_options(wish.rung, out.budget));
     CodedPicture coded = fresh->encode(*scaled, {.quantizer = quantizer, .key_frame = true});
     const std::optional<size_t> best_before = search.best();
     search.handle_attempt(quantizer, coded.size());

@@ -21,6 +21,8 @@ namespace cress::media {
 
 /// Frames of at most so many pixels are small.
 inline constexpr int kSmallPixels = 640 * 480;
+/// A budget of at most this is scarce: 30 frames a second of it are 480 kbit/s.
+inline constexpr DataSize kScarceBudget{2000};
 
 struct AdaptiveEncoderOptions {
   /// Size of the input pictures; encoded frames may be smaller.
@@ -31,6 +33,8 @@ struct AdaptiveEncoderOptions {
   int cpu_used = -8;
   /// ... and for frames of at most kSmallPixels, which take less time to encode anyway.
   int cpu_used_small = cpu_used;
+  /// ... and for small frames with a scarce budget (kScarceBudget).
+  int cpu_used_scarce = cpu_used_small;
   /// How often one picture may be encoded at most. With 1, a picture whose only attempt is too
   /// large is skipped, so attempts keep a margin below the budget that makes this rare.
   int attempts_max = 3;
@@ -138,7 +142,8 @@ class AdaptiveEncoder {
         0;  // attempts reserved for encoding the picture differently if it does not fit
   };
 
-  Vp8EncoderOptions encoder_options(int rung) const;
+  Vp8EncoderOptions encoder_options(int rung, DataSize budget) const;
+  int cpu_used(int pixels, DataSize budget) const;
   PicturePtr at_rung(const PicturePtr& picture, int rung) const;
   FrameContext context(const ReferenceChoice& choice, const Picture& picture) const;
   int finest_allowed(const FrameContext& frame, DataSize budget,

@@ -422,18 +422,21 @@ TEST(AdaptiveEncoder, FinerThanUsualOnlyWhereAShareOfTheBudgetIsEnough) {
   }
 }
 
-TEST(AdaptiveEncoder, FramesUpTo640By480HaveAnEffortOfTheirOwn) {
-  const auto coded = [](int height, int effort, int effort_small) {
+TEST(AdaptiveEncoder, SmallFramesAndScarceBudgetsHaveEffortsOfTheirOwn) {
+  const auto coded = [](int height, int effort, int effort_small, int budget = 40'000,
+                        int effort_scarce = -1) {
     SyntheticCamera camera{{.width = 640, .height = height}};
     AdaptiveEncoder encoder{{.width = 640,
                              .height = height,
                              .cpu_used = effort,
                              .cpu_used_small = effort_small,
+                             .cpu_used_scarce = effort_scarce,
                              .resolution_steps = false}};
     std::vector<std::byte> all;
     for (uint32_t id = 0; id < 5; ++id) {
-      const AdaptedFrame frame = encoder.encode(kTimeZero + FrameRate{}.time_of(id), id,
-                                                camera.picture(id), DataSize{40'000});
+      const AdaptedFrame frame =
+          encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id),
+                         DataSize{id == 0 ? 40'000 : budget});
       all.insert(all.end(), frame.frame.data.begin(), frame.frame.data.end());
     }
     return all;
@@ -441,6 +444,9 @@ TEST(AdaptiveEncoder, FramesUpTo640By480HaveAnEffortOfTheirOwn) {
   EXPECT_NE(coded(480, -8, -8), coded(480, -4, -4));
   EXPECT_EQ(coded(480, -8, -4), coded(480, -4, -4));
   EXPECT_EQ(coded(496, -8, -4), coded(496, -8, -8));
+  EXPECT_EQ(coded(480, -8, -4, 2001, -3), coded(480, -8, -4, 2001, -4));
+  EXPECT_NE(coded(480, -8, -4, 2000, -3), coded(480, -8, -4, 2000, -4));
+  EXPECT_EQ(coded(496, -8, -4, 2000, -3), coded(496, -8, -4, 2000, -4));
 }
 
 TEST(AdaptiveEncoder, OnlyLostReferencesCauseAKeyFrame) {
