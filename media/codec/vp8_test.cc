@@ -327,12 +327,35 @@ TEST(Vp8Encoder, DropsPicturesOnlyWhenAllowedTo) {
   }
 }
 
+TEST(Vp8Encoder, ItsEffortChangesFromTheNextFrameOn) {
+  SyntheticCamera camera = make_camera();
+  const auto coded = [&](int effort_first, int effort_then) {
+    Vp8Encoder encoder{{.width = kWidth, .height = kHeight, .cpu_used = -8}};
+    encoder.set_cpu_used(effort_first);
+    std::vector<std::vector<std::byte>> frames;
+    for (uint64_t i = 0; i < 4; ++i) {
+      encoder.set_cpu_used(i < 2 ? effort_first : effort_then);
+      frames.push_back(encoder.encode(*camera.picture(i)).data);
+    }
+    return frames;
+  };
+  const auto high = coded(-3, -3);
+  const auto low = coded(-8, -8);
+  const auto rising = coded(-8, -3);
+  EXPECT_NE(high[1], low[1]);
+  EXPECT_EQ(rising[1], low[1]);
+  EXPECT_NE(rising[2], low[2]);
+  Vp8Encoder slow{{.width = kWidth, .height = kHeight, .cpu_used = -3}};
+  EXPECT_EQ(slow.encode(*camera.picture(0)).data, high[0]);
+}
+
 TEST(Vp8Encoder, MisuseIsOurBug) {
   EXPECT_DEATH(Vp8Encoder{{.cpu_used = 4}}, "cpu_used");
   Vp8Encoder encoder{quantizer_options()};
   EXPECT_DEATH(encoder.encode(make_picture(64, 64)), "another size");
   EXPECT_DEATH(encoder.encode(make_picture(kWidth, kHeight), {.quantizer = 64}), "quantizer");
   EXPECT_DEATH(encoder.set_target(DataRate::kilobits_per_second(1)), "constant bitrate");
+  EXPECT_DEATH(encoder.set_cpu_used(0), "cpu_used");
 }
 
 TEST(Vp8Decoder, InvalidFramesAreNamed) {
