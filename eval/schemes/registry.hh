@@ -55,8 +55,8 @@ struct CallPair {
 };
 
 /// Varies the ends' start by a few milliseconds by `seed`, as real programs do not start at the
-/// same instant. Throws std::invalid_argument for a scheme that carries no flow or has requirements
-/// on its path.
+/// same instant; what reaches one of ours before its start is lost. Throws std::invalid_argument
+/// for a scheme that carries no flow or has requirements on its path.
 FlowPair make_flow(std::string_view scheme, const SchemeContext& context, uint64_t seed);
 
 /// The path for which a flow is created.

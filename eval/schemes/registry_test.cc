@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "media/source/synthetic_camera.hh"
 #include "transport/sim/queue_codel.hh"
 #include "transport/sim/queue_red.hh"
 #include "transport/sim/world.hh"
@@ -85,6 +86,45 @@ TEST(Registry, EveryFlowCarriesDataOverAWanderingLinkWithLossAndAlikeTwice) {
     }
   }
   EXPECT_GE(flows, 22);
+}
+
+/// So short that, for many seeds, the first datagram comes before the other end has started.
+sim::Link short_link() {
+  return sim::Link{{.trace = wandering(), .propagation = 1ms, .queue = nullptr}};
+}
+
+TEST(Registry, AnyFlowStartsOverAPathOfOneMillisecond) {
+  const SchemeContext context;
+  for (const SchemeInfo& info : schemes()) {
+    for (uint64_t seed = 0; info.saturating && seed < 4; ++seed) {
+      sim::Link forward = short_link();
+      sim::Link reverse = short_link();
+      const FlowPair pair = make_flow(info.name, context, seed);
+      sim::World world{{*pair.left, *pair.right, forward, reverse}};
+      world.run_until(kTimeZero + 1s);
+      EXPECT_GT(pair.right->delivered(), DataSize{}) << info.name << " seed " << seed;
+    }
+  }
+}
+
+TEST(Registry, AnyCallStartsOverAPathOfOneMillisecond) {
+  const SchemeContext context;
+  const auto trace = wandering();
+  for (const auto list : {schemes(), schemes_with_path()}) {
+    for (const SchemeInfo& info : list) {
+      for (uint64_t seed = 0; info.call && seed < 4; ++seed) {
+        sim::Link forward = short_link();
+        sim::Link reverse = short_link();
+        const auto camera = std::make_shared<media::SyntheticCamera>(
+            media::SyntheticCameraOptions{.width = 160, .height = 90});
+        const CallPair pair = make_call(info.name, context, seed, {camera, nullptr}, {},
+                                        {.forward = trace, .reverse = trace});
+        sim::World world{{*pair.left, *pair.right, forward, reverse}};
+        world.run_until(kTimeZero + 1s);
+        EXPECT_TRUE(pair.right->poll_shown()) << info.name << " seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(Registry, NamesAreUnique) {

@@ -37,6 +37,9 @@ TimePoint CressCall::next_capture() const {
 
 void CressCall::handle_datagram(TimePoint now, const Address& /*from*/,
                                 std::span<const std::byte> bytes) {
+  if (now < start_) {
+    return;  // nobody is there to read it
+  }
   (void)call_.handle_datagram(now, bytes, ecn_);  // the endpoint counts bad ones itself
 }
 
@@ -51,7 +54,7 @@ void CressCall::handle_timeout(TimePoint now) {
 }
 
 std::optional<Transmit> CressCall::poll_transmit(TimePoint now) {
-  auto bytes = call_.poll_transmit(now);
+  auto bytes = now < start_ ? std::nullopt : call_.poll_transmit(now);
   if (!bytes) {
     return std::nullopt;
   }

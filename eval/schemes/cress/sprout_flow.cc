@@ -18,6 +18,7 @@ SproutFlow::SproutFlow(TimePoint start, SproutFlowOptions options,
     : options_(options),
       rng_(options.seed),
       endpoint_(start, options.endpoint, std::move(control)),
+      start_(start),
       now_(start),
       next_look_(start) {
   endpoint_.open_flow(session::kBulkFlow,
@@ -33,6 +34,9 @@ void SproutFlow::read(TimePoint now, std::span<const std::byte> bytes) {
 
 void SproutFlow::handle_datagram(TimePoint now, const Address& /*from*/,
                                  std::span<const std::byte> bytes) {
+  if (now < start_) {
+    return;  // nobody is there to read it
+  }
   now_ = now;
   if (options_.host.wakeup_delay > Duration{}) {
     // Datagrams are read in the order of arrival, whatever the jitter.
@@ -76,6 +80,9 @@ void SproutFlow::fill_window(TimePoint now) {
 HostSample SproutFlow::sample(TimePoint now) const { return sample_of(endpoint_, now); }
 
 std::optional<Transmit> SproutFlow::poll_transmit(TimePoint now) {
+  if (now < start_) {
+    return std::nullopt;
+  }
   const bool instant = options_.host.loop_interval == Duration{};
   if (!unread_.empty() && unread_.front().due > now && now < next_look_) {
     return std::nullopt;  // the datagram that woke the simulator has not woken the program yet

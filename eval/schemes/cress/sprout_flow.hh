@@ -73,6 +73,7 @@ class SproutFlow final : public SchemeHost {
   SproutFlowOptions options_;
   Rng rng_;
   session::Endpoint endpoint_;
+  const TimePoint start_;  // what comes before is lost
   TimePoint now_;
   TimePoint next_look_;
   std::deque<Unread> unread_;
