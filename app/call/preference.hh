@@ -23,8 +23,8 @@ struct PlayoutWait {
 
   /// At most so long; zero: no frame waits.
   Duration most{};
-  /// Frames wait only for so long after one that came unevenly: where they come evenly, none is
-  /// delayed.
+  /// Frames wait only for so long after an uneven one, which the link held up for longer than the
+  /// one before it (VideoReceiver). Where frames come evenly, none is delayed.
   Duration after_uneven = kAlways;
   /// Where frames come unevenly again and again, the times after them add up to at most this.
   Duration after_uneven_most = kAlways;
@@ -58,7 +58,7 @@ struct MotionTrade {
   /// ... and less often, down to this, the more bytes are in the network: in proportion, or to
   /// their square, so that many leave in a short pause and few into a dying link.
   Duration small_frame_interval_max = 500ms;
-  /// The unit of these bytes is what the link usually carries in this time, at least 1500 bytes.
+  /// The unit of these is what the link usually carries in this time, at least 1500 bytes.
   Duration small_frame_unit{};
   bool by_square = false;
   /// A small frame may take what the link usually carries in this time, at least 300 bytes.

@@ -26,7 +26,7 @@ struct SchemeInfo {
 
 /// Every scheme without requirements on its path, in the order of the list.
 std::span<const SchemeInfo> schemes();
-/// Those with requirements, which only make_flow with a FlowPath creates.
+/// Those with requirements: make_flow needs a FlowPath for them, make_call a CallPath.
 std::span<const SchemeInfo> schemes_with_path();
 /// The entry of a scheme. Sprout at any other confidence is `sprout-NN`, NN in 1..99 (the paper's
 /// Figure 9): those with an entry have their own, the others that of `sprout-75` under another

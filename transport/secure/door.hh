@@ -53,13 +53,13 @@ class Door {
       : limits_(limits), out_max_(out_max), stats_(stats) {}
 
   enum class Kind { kRecord, kHandshake, kRendezvous, kUnknown };
-  /// Counted; of kRendezvous the owner decides whether it is of a known kind.
+  /// Counts the datagram. Of kRendezvous, the owner decides whether it is one that it knows.
   Kind handle_datagram(std::span<const std::byte> bytes);
   /// A handshake's datagram: nothing when it was answered or refused here. Else kNoHello, of a
   /// handshake that runs, or a hello that may begin one.
   std::optional<HelloGate::Outcome> judge(TimePoint now, const Address& from,
                                           std::span<const std::byte> bytes);
-  /// For who receives at its address.
+  /// Whether a sender whose address a cookie has proven may begin a handshake now.
   bool allow_handshake(TimePoint now, const Address& from);
 
   void send(Transmit transmit);

@@ -30,8 +30,8 @@ struct MessageReceived {
 struct MessageOutcome {
   enum class Kind {
     kDelivered,
-    kLost,  ///< in the network: known 10 ms and one one-way delay after the datagram that overtook
-            ///< it was sent
+    kLost,     ///< in the network: known when a datagram has arrived that was sent 10 ms later, or
+               ///< longer where the path reorders (Control::reordering_max)
     kDropped,  ///< in our own queue, which the forecast bounds
   };
   FlowId flow = 0;
