@@ -17,7 +17,8 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
               {.video = options.video,
                .pads_window = options.pads_window,
                .trickles = options.trickles,
-               .trade = options.trade},
+               .trade = options.trade,
+               .hands_out_encoding = options.hands_out_encoding},
               endpoint_),
       receiver_({.paced_by_sound_card = options.paced_by_sound_card,
                  .hands_out_decoding = options.hands_out_decoding,
@@ -27,6 +28,11 @@ Call::Call(TimePoint start, CallOptions options, std::unique_ptr<control::Contro
 
 void Call::capture(TimePoint now, const media::PicturePtr& picture) {
   sender_.capture(now, picture);
+  drain(now);
+}
+
+void Call::handle_encoded(TimePoint now, EncodeWork& work) {
+  sender_.handle_encoded(now, work);
   drain(now);
 }
 

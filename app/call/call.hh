@@ -29,22 +29,26 @@ struct CallOptions {
   MotionTrade trade{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
-  /// Frames are handed out by poll_decode_work instead of being decoded at once.
+  /// Pictures are handed out by poll_encode_work instead of being encoded at once,
+  bool hands_out_encoding = false;
+  /// frames by poll_decode_work instead of being decoded at once.
   bool hands_out_decoding = false;
 };
 
 /// One end of a call of two, without I/O: a session, the media sent over it (CallSender) and the
 /// media received (CallReceiver). After each handle_* and verb poll transmit, coded, shown and
-/// played until empty, then sleep until poll_timeout. Threads: none inside; one owner; frames may
-/// be decoded in another (CallOptions::hands_out_decoding). `now` never goes back.
+/// played until empty, then sleep until poll_timeout. Threads: none inside; one owner; pictures may
+/// be encoded and frames decoded in others (CallOptions::hands_out_...). `now` never goes back.
 class Call {
  public:
   Call(TimePoint start, CallOptions options, std::unique_ptr<control::Control> control);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// A picture of the own camera, just captured; pictures are numbered from 0.
+  /// See CallSender.
   void capture(TimePoint now, const media::PicturePtr& picture);
+  std::shared_ptr<EncodeWork> poll_encode_work() { return sender_.poll_encode_work(); }
+  void handle_encoded(TimePoint now, EncodeWork& work);
   /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
 

@@ -79,6 +79,7 @@ CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endp
       trickles_(options.trickles),
       trade_(options.trade),
       seal_(options.seal),
+      hands_out_encoding_(options.hands_out_encoding),
       last_frame_at_(start - options.trade.small_frame_interval),
       captured_at_(start) {
   if (options.video) {
@@ -217,27 +218,41 @@ DataSize CallSender::limit(TimePoint now, DataSize budget) {
 
 void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
   check(video_sender_.has_value(), "CallSender: captured a picture without video options");
-  const uint32_t id = next_frame_id_++;
+  check(encoding_ == nullptr, "CallSender: the picture before is still being encoded");
   std::optional<DataSize> budget = frame_budget(now);
-  Leave leave = Leave::kWithinWindow;
+  leave_ = Leave::kWithinWindow;
   const double need_weight = weigh_need(now, !budget);
   if (!budget) {
     budget = trickle_budget(now);
-    leave = Leave::kNow;
+    leave_ = Leave::kNow;
   }
   video_sender_->set_plenty(plenty(now));
-  Encoding encoding =
-      video_sender_->encode(now, id, picture, limit(now, budget.value_or(DataSize{})), need_weight);
+  encoding_ = video_sender_->begin(now, next_frame_id_++, picture,
+                                   limit(now, budget.value_or(DataSize{})), need_weight);
+  if (hands_out_encoding_) {
+    to_encode_ = encoding_;
+  } else {
+    encoding_->run();
+    handle_encoded(now, *encoding_);
+  }
+}
+
+void CallSender::handle_encoded(TimePoint now, EncodeWork& work) {
+  if (&work != encoding_.get()) {
+    return;
+  }
+  Encoding encoding = video_sender_->finish(work);
+  const auto done = std::exchange(encoding_, nullptr);  // until here `work` may be ours alone
   coded_.push_back(encoding.summary);
   if (!encoding.frame.data.empty()) {
-    last_frame_at_ = now;
+    last_frame_at_ = encoding.summary.captured;
     if (seal_ != nullptr) {
       seal_->seal_frame(encoding.frame);
     }
     if (rate_max_) {
       rate_max_->credit -= encoding.frame.size();
     }
-    send_frame(now, encoding.frame, leave);
+    send_frame(now, encoding.frame, leave_);
   }
   pad(now);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "app/call/audio_sender.hh"
@@ -66,6 +67,8 @@ struct CallSenderOptions {
   bool pads_window = false;
   bool trickles = true;
   MotionTrade trade{};
+  /// Pictures are handed out by poll_encode_work instead of being encoded at once.
+  bool hands_out_encoding = false;
   /// Borrowed; null: media are sent without end-to-end encryption.
   MediaSeal* seal = nullptr;
 };
@@ -77,14 +80,20 @@ void open_call_flows(session::Endpoint& endpoint, bool tell_control = false);
 /// Sends one person's camera and microphone over a session. Audio is sent first, at once. A
 /// captured picture is encoded at once to fit the current window, or skipped; it never waits for a
 /// larger window. While the window is closed a small frame is still sent occasionally. Threads:
-/// none inside; one owner. `now` never goes back.
+/// none inside; one owner; encoding may take place in another (hands_out_encoding). `now` never
+/// goes back.
 class CallSender {
  public:
   /// `endpoint` is borrowed, must outlive this and has the flows of a call open.
   CallSender(TimePoint start, CallSenderOptions options, session::Endpoint& endpoint);
 
-  /// A picture of the own camera, just captured; pictures are numbered from 0.
+  /// A picture of the own camera, just captured; pictures are numbered from 0. Not while the one
+  /// before is being encoded.
   void capture(TimePoint now, const media::PicturePtr& picture);
+  /// The picture just captured, to be run once, in any thread; null: none, or it was handed out.
+  std::shared_ptr<EncodeWork> poll_encode_work() { return std::exchange(to_encode_, nullptr); }
+  /// Its work has been run, with any delay. No effect for another sender's work.
+  void handle_encoded(TimePoint now, EncodeWork& work);
   /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
 
@@ -140,7 +149,11 @@ class CallSender {
   MediaSeal* seal_;
   LossMeter loss_;
 
+  bool hands_out_encoding_;
   std::optional<VideoSender> video_sender_;
+  std::shared_ptr<EncodeWork> encoding_;                  // the picture that is being encoded
+  std::shared_ptr<EncodeWork> to_encode_;                 // the same until it is handed out
+  session::Leave leave_ = session::Leave::kWithinWindow;  // of that picture's frame
   std::deque<CodedVideo> coded_;  // grows by one per picture and is drained after it
   uint32_t next_frame_id_ = 0;
   TimePoint last_frame_at_;

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "app/call/control_message.hh"
+#include "app/call/encode_work.hh"
 #include "app/call/preference.hh"
 #include "app/call/sent_frames.hh"
 #include "media/frame/encoded_frame.hh"
@@ -54,7 +57,7 @@ struct Encoding {
 
 /// The sending half of video: a picture and its budget -> an encoded frame that fits, or none.
 /// Later reports of loss or decoding let the next frame refer only to frames that the other end
-/// has. Threads: none inside; one owner.
+/// has. Threads: none inside; one owner, but begin()'s work may run in another.
 class VideoSender {
  public:
   /// `budget_share`: of the window, at most this goes into one frame's budget.
@@ -64,6 +67,12 @@ class VideoSender {
   /// `budget` bytes; `need_weight` as AdaptiveEncoder's.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
                   DataSize budget, double need_weight = 1);
+  /// The same in two steps, between which the work is run once, at any time and in any thread. What
+  /// is reported meanwhile counts from the next picture on. No picture begins before the one before
+  /// it was finished.
+  std::shared_ptr<EncodeWork> begin(TimePoint now, uint32_t frame_id, media::PicturePtr picture,
+                                    DataSize budget, double need_weight = 1);
+  Encoding finish(EncodeWork& work);
   /// From the next picture on; but never finer than the options allow.
   void set_plenty(const Plenty& plenty);
   /// Whether lost fragments are sent again: they need not be kept otherwise.
@@ -84,12 +93,23 @@ class VideoSender {
   /// end of a call: a frame older than the newest that was not decoded never will be.
   void handle_report(const FrameReport& report);
   /// The peer reports that it cannot display anything before a key frame.
-  void handle_key_frame_request(TimePoint now) { encoder_.handle_references_lost(now); }
+  void handle_key_frame_request(TimePoint now) {
+    tell([now](media::AdaptiveEncoder& encoder) { encoder.handle_references_lost(now); });
+  }
 
-  const media::AdaptiveEncoderStats& stats() const { return encoder_.stats(); }
+  /// Not while a picture is being encoded.
+  const media::AdaptiveEncoderStats& stats() const { return encoder_->stats(); }
 
  private:
-  media::AdaptiveEncoder encoder_;
+  using Fact = std::function<void(media::AdaptiveEncoder&)>;
+
+  /// At once, or as soon as the picture that is being encoded has been.
+  void tell(Fact fact);
+  void pass_on(const FrameReport& report, media::AdaptiveEncoder& encoder) const;
+
+  std::shared_ptr<media::AdaptiveEncoder> encoder_;
+  bool is_encoding_ = false;  // then encoder_ is left alone
+  std::vector<Fact> untold_;  // at most kUntoldMax
   double budget_share_;
   int quantizer_min_of_plenty_;
   bool tells_all_;  // whether reports cover all older frames

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "app/call/call_test_tools.hh"
 #include "media/source/synthetic_camera.hh"
@@ -55,6 +57,51 @@ struct Sending {
   uint32_t next_frame = 0;
   session::MessageId next_message = 0;
 };
+
+TEST(VideoSender, ReportsWhileAPictureIsEncodedCountForTheNext) {
+  Sending at_once;
+  Sending in_steps;
+  const auto report = [](Sending& sending) {
+    sending.outcome(sending.next_message - 1, Kind::kLost);
+    sending.sender.handle_key_frame_request(sending.now);
+    sending.sender.handle_report({.newest = 2, .before = 1});
+  };
+  for (Sending* sending : {&at_once, &in_steps}) {
+    sending->send_frames(6);
+  }
+  const uint32_t id = at_once.next_frame;
+  const TimePoint now = at_once.now + 33ms;
+  const auto picture = at_once.camera.picture(id);
+  const Encoding before = at_once.sender.encode(now, id, picture, DataSize{9'000});
+  report(at_once);
+  const auto work = in_steps.sender.begin(now, id, picture, DataSize{9'000});
+  report(in_steps);
+  std::jthread{[&] { work->run(); }}.join();
+  ASSERT_TRUE(work->is_done());
+  const Encoding then = in_steps.sender.finish(*work);
+  EXPECT_EQ(then.frame.data, before.frame.data);
+  EXPECT_EQ(then.summary.size, before.summary.size);
+  for (Sending* sending : {&at_once, &in_steps}) {
+    sending->next_frame = id + 1;
+    sending->now = now;
+  }
+  for (int i = 0; i < 6; ++i) {
+    const Encoding next = at_once.send();
+    const Encoding same = in_steps.send();
+    EXPECT_EQ(same.frame.reference_id, next.frame.reference_id);
+    EXPECT_EQ(same.frame.data, next.frame.data);
+  }
+}
+
+TEST(VideoSender, WorkOfASenderThatHasGoneDoesNothing) {
+  auto sending = std::make_unique<Sending>();
+  const auto work =
+      sending->sender.begin(kTimeZero + 1s, 0, sending->camera.picture(0), DataSize{9'000});
+  sending.reset();
+  work->run();
+  EXPECT_TRUE(work->is_done());
+  EXPECT_FALSE(work->take_outcome());
+}
 
 TEST(VideoSender, TheSummaryIsThatOfTheFrame) {
   Sending sending;

@@ -25,6 +25,7 @@ SecureCallOptions secure_options(const LiveCallOptions& options) {
   secure.connection.replacement = options.replacement;
   secure.connection.identity_secret = options.identity_secret;
   secure.call.paced_by_sound_card = true;
+  secure.call.hands_out_encoding = true;
   secure.call.hands_out_decoding = true;
   secure.call.trade = app::trade_of(options.prefer);
   secure.call.video = video_of(options.devices);

@@ -40,6 +40,7 @@ LiveEnd::LiveEnd(const runtime::MonotonicClock& clock, runtime::EventLoop& loop,
       machine_(std::move(machine)),
       socket_(clock, options.socket),
       driver_({clock, loop, socket_, *machine_}),
+      encoder_(loop, 1),
       decoder_(loop, kDecodingMax),
       ticks_(loop, [this] { tick(); }),
       close_timer_(loop, [this] { report_end(); }),
@@ -79,9 +80,7 @@ void LiveEnd::report_local_addresses() {
 LiveDevicesOutputs LiveEnd::device_outputs() {
   LiveDevicesOutputs outputs;
   outputs.own_picture = outputs_.own_picture;
-  outputs.capture = [this](const media::PicturePtr& picture) {
-    wake([&](TimePoint now) { machine_->capture(now, picture); });
-  };
+  outputs.capture = [this](const media::PicturePtr& picture) { capture(picture); };
   outputs.capture_sound = [this](const media::AudioFrame& samples) {
     wake([&](TimePoint now) { machine_->capture_sound(now, samples); });
   };
@@ -104,6 +103,9 @@ void LiveEnd::set_person(app::PersonState person) {
   person_ = std::move(person);
   devices_.set_muted(person_.muted);
   devices_.set_camera_off(person_.camera_off);
+  if (person_.camera_off) {
+    next_picture_ = nullptr;
+  }
   wake([this](TimePoint now) { machine_->set_person(now, person_); });
 }
 
@@ -157,6 +159,35 @@ TimePoint LiveEnd::note_shown(TimePoint captured) {
   return shown;
 }
 
+/// A picture that comes while one is being encoded waits for it.
+void LiveEnd::capture(const media::PicturePtr& picture) {
+  if (encoding_ != nullptr) {
+    pictures_late_ += next_picture_ != nullptr ? 1 : 0;
+    next_picture_ = picture;
+  } else {
+    wake([&](TimePoint now) { machine_->capture(now, picture); });
+  }
+}
+
+void LiveEnd::exchange_with_encoder(TimePoint now) {
+  const auto has_result = [this] { return encoding_ != nullptr && encoding_->is_done(); };
+  if (has_result()) {
+    machine_->handle_encoded(now, *std::exchange(encoding_, nullptr));
+    if (next_picture_ != nullptr) {
+      machine_->capture(now, std::exchange(next_picture_, nullptr));
+    }
+  }
+  if (encoding_ == nullptr && (encoding_ = machine_->poll_encode_work()) != nullptr) {
+    const auto done = [this, has_result] {
+      if (has_result()) {
+        wake({});
+      }
+    };
+    check(encoder_.add([work = encoding_] { work->run(); }, done),
+          "LiveEnd: one picture is with the encoder at a time");
+  }
+}
+
 /// Results are taken at each opportunity: the worker's call comes late when the loop has much to
 /// do.
 void LiveEnd::exchange_with_decoder(TimePoint now) {
@@ -181,7 +212,8 @@ void LiveEnd::exchange_with_decoder(TimePoint now) {
 }
 
 void LiveEnd::drained(TimePoint now) {
-  exchange_with_decoder(now);  // first: it works during the rest
+  exchange_with_encoder(now);  // first: they work during the rest
+  exchange_with_decoder(now);
   take_events(now);
   meter_.handle_drained(now, machine_->connection().stats());
   take_shown();
@@ -249,7 +281,7 @@ void LiveEnd::tick() {
 LiveSample LiveEnd::sample() const {
   const TimePoint now = clock_.now();
   LiveSample sample = meter_.sample(now);
-  sample.frames_late = devices_.pictures_late();
+  sample.frames_late = devices_.pictures_late() + pictures_late_;
   sample.microphone_dbfs = devices_.microphone_dbfs();
   sample.speaker_dbfs = devices_.speaker_dbfs();
   sample.code = machine_->code();

@@ -58,7 +58,7 @@ struct LiveEndOutputs {
 /// The common part of a live call and a live room, and what drives them: socket, devices and a
 /// LiveMachine, stepped by an event loop. Starts with the constructor, ends with LiveEvent::kEnded.
 /// Errors: the constructor throws std::runtime_error (port in use, no such file); later errors are
-/// events. Threads: the loop's, one that decodes, and those of the devices.
+/// events. Threads: the loop's, one that encodes, one that decodes, and those of the devices.
 class LiveEnd {
  public:
   /// Frames with the decoder, of all senders; further ones stay in the machine until one returns.
@@ -117,6 +117,8 @@ class LiveEnd {
   void report_local_addresses();
   LiveDevicesOutputs device_outputs();
   void drained(TimePoint now);
+  void capture(const media::PicturePtr& picture);
+  void exchange_with_encoder(TimePoint now);
   void exchange_with_decoder(TimePoint now);
   void set_person(app::PersonState person);
   void report_end();
@@ -136,7 +138,12 @@ class LiveEnd {
   std::unique_ptr<LiveMachine> machine_;
   runtime::UdpSocket socket_;
   runtime::Driver driver_;
-  runtime::Worker decoder_;  // ends before the driver and the machine do
+  // They end before the driver and the machine do.
+  runtime::Worker encoder_;
+  std::shared_ptr<app::EncodeWork> encoding_;  // is with the encoder
+  media::PicturePtr next_picture_;             // the newest captured meanwhile
+  uint64_t pictures_late_ = 0;                 // replaced by a newer one in its place
+  runtime::Worker decoder_;
   std::deque<std::shared_ptr<app::DecodeWork>> decoding_;  // at most kDecodingMax, in order
   runtime::EventLoop::Timer ticks_;
   runtime::EventLoop::Timer close_timer_;

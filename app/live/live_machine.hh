@@ -11,6 +11,7 @@
 #include "app/call/audio_receiver.hh"
 #include "app/call/control_message.hh"
 #include "app/call/decode_work.hh"
+#include "app/call/encode_work.hh"
 #include "app/call/video_sender.hh"
 #include "media/frame/picture.hh"
 #include "media/source/audio_source.hh"
@@ -26,8 +27,15 @@ namespace cress::live {
 /// `now` never goes back. Peer data: unauthenticated data never reaches the media.
 class LiveMachine : public Machine {
  public:
-  /// A picture of the own camera, of the size in the options.
+  /// A picture of the own camera, of the size in the options. Not before the work of the one before
+  /// was returned.
   virtual void capture(TimePoint now, const media::PicturePtr& picture) = 0;
+  /// If the machine hands out its encoding: the picture just captured, to be encoded in another
+  /// thread and returned. Null: none.
+  virtual std::shared_ptr<app::EncodeWork> poll_encode_work() = 0;
+  /// Work from poll_encode_work that has been run, with any delay: no effect if its session is
+  /// over.
+  virtual void handle_encoded(TimePoint now, app::EncodeWork& work) = 0;
   /// 20 ms of the own microphone.
   virtual void capture_sound(TimePoint now, const media::AudioFrame& samples) = 0;
   /// The next 20 ms for the loudspeaker; silence while no peer is connected.

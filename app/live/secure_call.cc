@@ -151,6 +151,16 @@ std::optional<app::CodedVideo> SecureCall::poll_coded() {
   return call_ ? call_->poll_coded() : std::nullopt;
 }
 
+std::shared_ptr<app::EncodeWork> SecureCall::poll_encode_work() {
+  return call_ ? call_->poll_encode_work() : nullptr;
+}
+
+void SecureCall::handle_encoded(TimePoint now, app::EncodeWork& work) {
+  if (call_) {
+    call_->handle_encoded(now, work);
+  }
+}
+
 std::shared_ptr<app::DecodeWork> SecureCall::poll_decode_work() {
   return call_ ? call_->poll_decode_work() : nullptr;
 }

@@ -53,6 +53,8 @@ class SecureCall final : public LiveMachine {
   /// A line of the other person's.
   std::optional<std::string> poll_chat();
   std::optional<app::CodedVideo> poll_coded() override;
+  std::shared_ptr<app::EncodeWork> poll_encode_work() override;
+  void handle_encoded(TimePoint now, app::EncodeWork& work) override;
   std::shared_ptr<app::DecodeWork> poll_decode_work() override;
   void handle_decoded(TimePoint now, const app::DecodeWork& work) override;
 

@@ -19,6 +19,7 @@ SecureRoomOptions secure_options(const LiveRoomOptions& options) {
   secure.connect_max = options.connect_max;
   secure.rejoin_max = options.rejoin_max;
   secure.member.paced_by_sound_card = true;
+  secure.member.hands_out_encoding = true;
   secure.member.hands_out_decoding = true;
   secure.member.person = options.person;
   secure.member.prefer = options.prefer;

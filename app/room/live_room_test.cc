@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/live/decoder_gate_test_tools.hh"
+#include "app/live/codec_gate_test_tools.hh"
 #include "app/room/relay_test_tools.hh"
 #include "app/room/secure_room.hh"
 #include "media/gst/gst_runtime.hh"
@@ -96,7 +96,7 @@ class LiveRoomTest : public ::testing::Test {
 };
 
 TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
-  (void)live::DecoderGate::of_this_program().take_threads();  // of tests before
+  (void)live::CodecGate::of_decoders().take_threads();  // of tests before
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   Guest cem{clock_, loop_, guest("Cem")};
@@ -108,7 +108,7 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
     return sees(ada, "Ben") && sees(ada, "Cem") && sees(ben, "Ada") && sees(ben, "Cem") &&
            sees(cem, "Ada") && sees(cem, "Ben");
   }));
-  const auto decoders = live::DecoderGate::of_this_program().take_threads();
+  const auto decoders = live::CodecGate::of_decoders().take_threads();
   EXPECT_EQ(decoders.size(), 3U) << "one of each guest";
   EXPECT_FALSE(decoders.contains(std::this_thread::get_id())) << "which serves the network";
   EXPECT_GT(ada.sample.session.sound_played, 10U);

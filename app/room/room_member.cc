@@ -57,6 +57,18 @@ void RoomMember::capture(TimePoint now, const media::PicturePtr& picture) {
   }
 }
 
+std::shared_ptr<app::EncodeWork> RoomMember::poll_encode_work() {
+  return sender_ ? sender_->poll_encode_work() : nullptr;
+}
+
+void RoomMember::handle_encoded(TimePoint now, app::EncodeWork& work) {
+  if (sender_) {
+    seal_->set_now(now);
+    sender_->handle_encoded(now, work);
+    drain(now);
+  }
+}
+
 void RoomMember::capture_sound(TimePoint now, const media::AudioFrame& samples) {
   if (sender_ && !farewell_) {
     seal_->set_now(now);

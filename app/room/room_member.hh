@@ -43,7 +43,9 @@ struct RoomMemberOptions {
   std::optional<room::Replacing> replaces{};
   /// A sound card sets the pace: audio is taken by play() whenever it asks, not by poll_played().
   bool paced_by_sound_card = false;
-  /// Frames are handed out by poll_decode_work instead of being decoded at once.
+  /// Pictures are handed out by poll_encode_work instead of being encoded at once,
+  bool hands_out_encoding = false;
+  /// frames by poll_decode_work instead of being decoded at once.
   bool hands_out_decoding = false;
   app::Preference prefer = app::kUsualPreference;
 };
@@ -120,8 +122,9 @@ struct RoomMemberStats {
 /// present; all of them are listed. A member is identified by a card made by someone with the
 /// room's link, and our media goes to identified members alone. After each handle_* and verb poll
 /// transmit, event, coded, shown and played until empty, then sleep until poll_timeout. Data from
-/// the relay never fail a check; bad data is counted. Threads: none inside; one owner; frames may
-/// be decoded in another (RoomMemberOptions::hands_out_decoding). `now` never goes back.
+/// the relay never fail a check; bad data is counted. Threads: none inside; one owner; pictures may
+/// be encoded and frames decoded in others (RoomMemberOptions::hands_out_...). `now` never goes
+/// back.
 class RoomMember {
  public:
   /// Further members are neither displayed nor played.
@@ -139,8 +142,10 @@ class RoomMember {
   RoomMember(const RoomMember&) = delete;
   RoomMember& operator=(const RoomMember&) = delete;
 
-  /// A picture of the own camera, just captured.
+  /// See app::CallSender.
   void capture(TimePoint now, const media::PicturePtr& picture);
+  std::shared_ptr<app::EncodeWork> poll_encode_work();
+  void handle_encoded(TimePoint now, app::EncodeWork& work);
   /// 20 ms of the own microphone; the last sample was captured just now.
   void capture_sound(TimePoint now, const media::AudioFrame& samples);
   /// The state of this person that is sent to the others: at once.

@@ -282,6 +282,16 @@ std::optional<RoomShown> SecureRoom::poll_shown() {
 std::optional<app::CodedVideo> SecureRoom::poll_coded() {
   return member_ ? member_->poll_coded() : std::nullopt;
 }
+std::shared_ptr<app::EncodeWork> SecureRoom::poll_encode_work() {
+  return member_ ? member_->poll_encode_work() : nullptr;
+}
+
+void SecureRoom::handle_encoded(TimePoint now, app::EncodeWork& work) {
+  if (member_) {
+    member_->handle_encoded(now, work);
+  }
+}
+
 std::shared_ptr<app::DecodeWork> SecureRoom::poll_decode_work() {
   return member_ ? member_->poll_decode_work() : nullptr;
 }

@@ -79,6 +79,8 @@ class SecureRoom final : public live::LiveMachine {
   std::optional<RoomEvent> poll_event();
   std::optional<RoomShown> poll_shown();
   std::optional<app::CodedVideo> poll_coded() override;
+  std::shared_ptr<app::EncodeWork> poll_encode_work() override;
+  void handle_encoded(TimePoint now, app::EncodeWork& work) override;
   std::shared_ptr<app::DecodeWork> poll_decode_work() override;
   void handle_decoded(TimePoint now, const app::DecodeWork& work) override;
 

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "app/live/decoder_gate_test_tools.hh"
+#include "app/live/codec_gate_test_tools.hh"
 #include "app/live/live_call.hh"
 #include "app/live/live_test_tools.hh"
 
@@ -10,25 +10,67 @@ namespace cress::live {
 namespace {
 
 /// A call of two ends in this thread.
-struct LiveDecoding : ::testing::Test, LivePair {
+struct LiveCoding : ::testing::Test, LivePair {
   void SetUp() override {
     (void)gate.take_threads();  // of tests before
+    (void)encoders.take_threads();
     ASSERT_TRUE(run_until([&] { return lea.shown.size() > 10 && jo.shown.size() > 10; }));
   }
-  void TearDown() override { gate.open(); }
+  void TearDown() override {
+    gate.open();
+    encoders.open();
+  }
 
-  DecoderGate& gate = DecoderGate::of_this_program();
+  CodecGate& gate = CodecGate::of_decoders();
+  CodecGate& encoders = CodecGate::of_encoders();
   End lea{clock(), loop(), listener()};
   End jo{clock(), loop(), joiner(lea)};
 };
 
-TEST_F(LiveDecoding, EachEndDecodesInAThreadOfItsOwn) {
+TEST_F(LiveCoding, EachEndDecodesInAThreadOfItsOwn) {
   const auto threads = gate.take_threads();
   EXPECT_EQ(threads.size(), 2U);
   EXPECT_FALSE(threads.contains(std::this_thread::get_id())) << "which serves the network";
 }
 
-TEST_F(LiveDecoding, ADecoderThatStandsStillDelaysPicturesAlone) {
+TEST_F(LiveCoding, EachEndEncodesInAThreadOfItsOwn) {
+  const auto threads = encoders.take_threads();
+  EXPECT_EQ(threads.size(), 2U);
+  EXPECT_FALSE(threads.contains(std::this_thread::get_id())) << "which serves the network";
+}
+
+TEST_F(LiveCoding, AnEncoderThatStandsStillDelaysPicturesAlone) {
+  encoders.close();
+  ASSERT_TRUE(run_until([&] { return encoders.held() == 2; }));
+  run_until([] { return false; }, 200ms);  // what was sent before is displayed
+  const size_t seen = lea.shown.size();
+  const uint64_t heard = lea.call->sample().sound_played;
+  EXPECT_TRUE(jo.call->send_chat("Can you hear me?"));
+  EXPECT_TRUE(
+      run_until([&] { return !lea.chat.empty() && lea.call->sample().sound_played > heard + 20; }));
+  EXPECT_EQ(lea.shown.size(), seen);
+  EXPECT_GT(jo.call->sample().frames_late, 5U) << "the newest picture waits, those before are late";
+  encoders.open();
+  ASSERT_TRUE(run_until([&] { return lea.shown.size() > seen + 30; }));
+  for (size_t i = 1; i < lea.shown.size(); ++i) {
+    EXPECT_GT(lea.shown[i].frame_id, lea.shown[i - 1].frame_id);
+  }
+}
+
+TEST_F(LiveCoding, ACallMayEndWhileItsEncoderIsAtWork) {
+  encoders.close();
+  ASSERT_TRUE(run_until([&] { return encoders.held() == 2; }));
+  jo.call->hang_up();
+  ASSERT_TRUE(run_until([&] { return lea.has(LiveEvent::Kind::kEnded); }));
+  std::jthread opener{[&] {
+    std::this_thread::sleep_for(50ms);
+    encoders.open();
+  }};
+  jo.call.reset();  // waits for its encoder
+  EXPECT_TRUE(run_until([&] { return encoders.held() == 0; }));
+}
+
+TEST_F(LiveCoding, ADecoderThatStandsStillDelaysPicturesAlone) {
   gate.close();
   ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
   run_until([] { return false; }, 50ms);  // what was decoded before is displayed
@@ -45,7 +87,7 @@ TEST_F(LiveDecoding, ADecoderThatStandsStillDelaysPicturesAlone) {
   }
 }
 
-TEST_F(LiveDecoding, ResultsAreTakenBeforeABusyLoopGetsToTheWorkersCall) {
+TEST_F(LiveCoding, ResultsAreTakenBeforeABusyLoopGetsToTheWorkersCall) {
   gate.close();
   ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
   gate.open();
@@ -58,7 +100,7 @@ TEST_F(LiveDecoding, ResultsAreTakenBeforeABusyLoopGetsToTheWorkersCall) {
   EXPECT_GT(lea.shown.size(), seen);
 }
 
-TEST_F(LiveDecoding, ACallMayEndWhileItsDecoderIsAtWork) {
+TEST_F(LiveCoding, ACallMayEndWhileItsDecoderIsAtWork) {
   gate.close();
   ASSERT_TRUE(run_until([&] { return gate.held() == 2; }));
   jo.call->hang_up();
