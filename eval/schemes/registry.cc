@@ -25,6 +25,7 @@
 #include "eval/schemes/tcp/tcp_flow.hh"
 #include "eval/schemes/webrtc/gcc_call.hh"
 #include "relay/tunnel/feedback_each_tick.hh"
+#include "transport/base/check.hh"
 #include "transport/base/near_name.hh"
 #include "transport/base/rng.hh"
 #include "transport/base/text.hh"
@@ -202,6 +203,8 @@ std::unique_ptr<control::Control> make_sprout_control(std::string_view scheme,
   if (scheme == "sprout-ewma") {
     estimator = std::make_unique<control::EwmaEstimator>(control::EwmaOptions{});
   } else {
+    check(scheme == "sprout" || scheme == "sprout-instant",
+          "a scheme of the list that nothing makes");
     estimator = std::make_unique<control::BayesianEstimator>(context.dynamics(), context.table());
   }
   return std::make_unique<control::SproutControl>(std::move(estimator));
@@ -454,7 +457,7 @@ CallPair make_call(std::string_view scheme, const SchemeContext& context, uint64
   options.trickles = !info.knows_link;  // its closed window is exact
   options.trade = trade_of(scheme);
   if (!is_cress(scheme)) {
-    // One effort at every size, as the baselines have.
+    // The effort at which their results were measured.
     constexpr int kEffort = media::AdaptiveEncoderOptions{}.cpu_used;
     options.video = app::VideoSenderOptions{.cpu_used_small = kEffort, .cpu_used_scarce = kEffort};
   }
