@@ -177,7 +177,11 @@ void LiveEnd::exchange_with_encoder(TimePoint now) {
       machine_->capture(now, std::exchange(next_picture_, nullptr));
     }
   }
-  if (encoding_ == nullptr && (encoding_ = machine_->poll_encode_work()) != nullptr) {
+  if (encoding_ != nullptr) {
+    return;
+  }
+  encoding_ = machine_->poll_encode_work();
+  if (encoding_ != nullptr) {
     const auto done = [this, has_result] {
       if (has_result()) {
         wake({});
