@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import pages  # noqa: E402
 from lab import Failed, Lab, NoData  # noqa: E402
 from tables import KINDS, REGISTRY  # noqa: E402
-import calls, encoder, flows, live, reproduction, rooms, summary  # noqa: E402,E401,F401  They fill REGISTRY.
+import calls, encoder, flows, live, motion, reproduction, rooms, summary  # noqa: E402,E401,F401  They fill REGISTRY.
 
 CODE = ("app", "eval", "media", "relay", "traces", "transport", "cmake", "CMakeLists.txt")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
