@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -96,7 +97,10 @@ class LiveRoomTest : public ::testing::Test {
 };
 
 TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
-  (void)live::CodecGate::of_decoders().take_threads();  // of tests before
+  const std::array codecs{&live::CodecGate::of_encoders(), &live::CodecGate::of_decoders()};
+  for (live::CodecGate* gate : codecs) {
+    (void)gate->take_threads();  // of tests before
+  }
   Guest ada{clock_, loop_, guest("Ada")};
   Guest ben{clock_, loop_, guest("Ben")};
   Guest cem{clock_, loop_, guest("Cem")};
@@ -108,9 +112,11 @@ TEST_F(LiveRoomTest, ThreeGuestsSeeAndHearEachOtherUntilOneLeaves) {
     return sees(ada, "Ben") && sees(ada, "Cem") && sees(ben, "Ada") && sees(ben, "Cem") &&
            sees(cem, "Ada") && sees(cem, "Ben");
   }));
-  const auto decoders = live::CodecGate::of_decoders().take_threads();
-  EXPECT_EQ(decoders.size(), 3U) << "one of each guest";
-  EXPECT_FALSE(decoders.contains(std::this_thread::get_id())) << "which serves the network";
+  for (live::CodecGate* gate : codecs) {
+    const auto threads = gate->take_threads();
+    EXPECT_EQ(threads.size(), 3U) << "one of each guest";
+    EXPECT_FALSE(threads.contains(std::this_thread::get_id())) << "which serves the network";
+  }
   EXPECT_GT(ada.sample.session.sound_played, 10U);
   EXPECT_TRUE(ada.other("Ben")->frame_delay_p95.has_value());
   ben.room->set_muted(true);

@@ -220,11 +220,12 @@ void RoomMember::handle_welcome(TimePoint now, const room::Welcome& welcome) {
   keys_.emplace(options_.media, welcome.number,
                 secure::RoomKeysOptions{.epoch = welcome.epoch, .identity = options_.identity});
   seal_.emplace(*keys_);
-  sender_.emplace(
-      now,
-      app::CallSenderOptions{
-          .video = options_.video, .trade = app::trade_of(options_.prefer), .seal = &*seal_},
-      endpoint_);
+  sender_.emplace(now,
+                  app::CallSenderOptions{.video = options_.video,
+                                         .trade = app::trade_of(options_.prefer),
+                                         .hands_out_encoding = options_.hands_out_encoding,
+                                         .seal = &*seal_},
+                  endpoint_);
   sender_->set_video_rate_max(now, DataRate{});  // nothing before the relay sets a rate
   card_changed_ = true;
   if (view_.revision > 0) {
