@@ -33,7 +33,8 @@ TEST(RelayLoad, AllMembersReceiveEachOtherThroughARealRelay) {
   EXPECT_EQ(result.not_let_in, 0);
   EXPECT_EQ(result.streams, 12);  // in each room three, to two others each
   EXPECT_GT(result.datagrams_in_per_s, 6 * 30);
-  EXPECT_GT(result.datagrams_out_per_s, result.datagrams_in_per_s);
+  // Acknowledgements go in for all that goes out: where the machine is busy, "in" can be more.
+  EXPECT_GT(result.datagrams_out_per_s, 12 * 30);
   EXPECT_EQ(result.joins, 6U);
   // A receiver's share of what the relay sends: audio, acknowledgements and headers too.
   EXPECT_GT(result.stream_kbps, 250);
