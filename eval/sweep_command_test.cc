@@ -236,10 +236,10 @@ std::optional<pid_t> new_child(pid_t parent) {
 }
 
 TEST_F(Sweep, CrashedRunAffectsNoOtherAndIsRepeatedNextTime) {
-  // Runs of more than half a second: none ends before it is killed.
+  // Runs of a third of a second: none ends before it is killed.
   const std::string plan = write("slow.toml",
                                  "scheme = \"cubic\"\nlink = \"lte-fast\"\n"
-                                 "seed = \"1..3\"\nduration = \"1500s\"\n");
+                                 "seed = \"1..3\"\nduration = \"1000s\"\n");
   ASSERT_EQ(cress_eval("sweep " + plan + " --out " + out("whole")).exit_code, 0);
   const Background sweep{{"sweep", plan, "--jobs", "2", "--out", out("hurt")}};
   const auto child = new_child(sweep.pid());

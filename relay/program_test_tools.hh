@@ -120,28 +120,37 @@ inline size_t count(const std::string& text, const std::string& part) {
 /// All readable memory of a child, except files mapped unchanged from disk and a sanitizer's own.
 inline std::string memory_of(pid_t pid) {
   std::ifstream maps{"/proc/" + std::to_string(pid) + "/maps"};
-  std::ifstream memory{"/proc/" + std::to_string(pid) + "/mem", std::ios::binary};
-  std::string all;
+  std::vector<std::pair<unsigned long, unsigned long>> regions;
+  size_t total = 0;
   for (std::string line; std::getline(maps, line);) {
     unsigned long from = 0;
     unsigned long to = 0;
     std::array<char, 5> rights{};
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights.data()) != 3 ||
-        rights[0] != 'r' || (rights[1] != 'w' && line.find('/') != std::string::npos)) {
-      continue;
-    }
     // A sanitizer's own maps are terabytes large.
     constexpr unsigned long kLargest = 1UL << 32U;
-    if (to - from > kLargest) {
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights.data()) != 3 ||
+        rights[0] != 'r' || (rights[1] != 'w' && line.find('/') != std::string::npos) ||
+        to - from > kLargest) {
       continue;
     }
-    std::string part(to - from, '\0');
-    memory.clear();
-    memory.seekg(static_cast<std::streamoff>(from));
-    memory.read(part.data(), static_cast<std::streamsize>(part.size()));
-    part.resize(static_cast<size_t>(memory.gcount()));
-    all += part;
+    regions.emplace_back(from, to);
+    total += to - from;
   }
+  std::string all(total, '\0');
+  size_t size = 0;
+  const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  for (const auto& [from, to] : regions) {
+    for (unsigned long at = from; at < to;) {
+      const ssize_t read = pread(memory, &all[size], to - at, static_cast<off_t>(at));
+      if (read <= 0) {
+        break;  // unmapped meanwhile
+      }
+      size += static_cast<size_t>(read);
+      at += static_cast<unsigned long>(read);
+    }
+  }
+  close(memory);
+  all.resize(size);
   return all;
 }
 inline std::string as_text(std::span<const std::byte> bytes) {

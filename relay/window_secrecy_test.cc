@@ -129,8 +129,9 @@ class WindowProgram : public RelayProgram {
   }
 
   std::unique_ptr<Program> open_window(std::vector<std::string> arguments) {
+    // Few pictures: without a graphics card, drawing 30 a second takes nearly half of a core.
     arguments.insert(arguments.end(), {"--name", kName, "--camera", "test", "--size", "320x180",
-                                       "--microphone", "test", "--speaker", "none"});
+                                       "--fps", "10", "--microphone", "test", "--speaker", "none"});
     auto window = std::make_unique<Program>(folder_, "window", "cress-call", arguments);
     by_hand({"search", "--sync", "--onlyvisible", "--name", "^Cress$", "windowfocus"});
     // Its name is in its memory as soon as it has begun, and says that the right one is searched.
@@ -140,8 +141,8 @@ class WindowProgram : public RelayProgram {
   std::unique_ptr<Program> start_headless(const std::string& label,
                                           std::vector<std::string> arguments) {
     arguments.insert(arguments.end(),
-                     {"--headless", "--name", label, "--size", "160x96", "--video-in", "test",
-                      "--stats", (folder_ / (label + ".jsonl")).string()});
+                     {"--headless", "--name", label, "--size", "160x96", "--fps", "10",
+                      "--video-in", "test", "--stats", (folder_ / (label + ".jsonl")).string()});
     return std::make_unique<Program>(folder_, label, "cress-call", arguments);
   }
   /// A listener without a window, and its link.

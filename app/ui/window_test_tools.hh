@@ -124,7 +124,8 @@ inline bool is_near(Pixel p, Color c, int by = 12) {
          std::abs(p.blue - c.blue) <= by;
 }
 // The number of pixels of `area` that meet a condition.
-inline size_t count(const Rect& area, const std::function<bool(float, float)>& holds) {
+template <class Holds>
+size_t count(const Rect& area, const Holds& holds) {
   size_t sum = 0;
   for (auto y = static_cast<int>(area.y); y < static_cast<int>(area.bottom()); ++y) {
     for (auto x = static_cast<int>(area.x); x < static_cast<int>(area.right()); ++x) {

@@ -67,6 +67,7 @@ std::vector<RunSpec> runs_of_all(bool video) {
     if (video ? info.call : info.saturating) {
       const std::string name{info.name};
       specs.push_back(video ? call(name, "lte-slow") : flow(name, "lte-slow"));
+      specs.back().duration = video ? 4s : 20s;
       specs.back().link.loss = 0.02;
     }
   }
@@ -212,6 +213,7 @@ TEST(Run, ACallOnALongerPathKeepsItsRate) {
     spec.link.detours = {{.by = longer, .from = 4s}};
     spec.duration = 12s;
     spec.skip = 6s;
+    spec.reverse_video.reset();
     return run(spec, context).results.at(0).video->bitrate_kbps;
   };
   EXPECT_GT(kbps(40ms), 0.7 * kbps({}));
