@@ -11,11 +11,11 @@ CLIPS = {"gesture": ("gesture_man_640x480_30.mp4", "gesture_man.flac"),
 OTHER = {"down": "up", "up": "down"}
 
 
-def two_way(lab, scheme, link, clip):
+def two_way(lab, scheme, link, clip, seed=1):
     """A future of [forward, reverse]: a call with sound, seconds 10 to 120."""
     video, voice = CLIPS[clip]
     return lab.run(scheme, lab.trace(link, "down"), lab.trace(link, "up"), "--video", lab.clip(video), "--audio",
-                   lab.voice(voice), duration=120, skip=10)
+                   lab.voice(voice), duration=120, skip=10, seed=seed)
 
 
 def one_way(lab, scheme, link, way, *options, clip="gesture", back=None):
