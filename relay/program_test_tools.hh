@@ -117,11 +117,31 @@ inline size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+/// A file of /proc about a process, to be read by place.
+class ProcFile {
+ public:
+  ProcFile(pid_t pid, const char* name)
+      : file_(open(("/proc/" + std::to_string(pid) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~ProcFile() { close(file_); }
+  ProcFile(const ProcFile&) = delete;
+  ProcFile& operator=(const ProcFile&) = delete;
+  bool read(unsigned long at, void* to, size_t size) const {
+    return pread(file_, to, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+  }
+
+ private:
+  int file_;
+};
+
 /// All readable memory of a child, except files mapped unchanged from disk and a sanitizer's own.
+/// Pages that were never touched hold nothing and are left out: reading one would make it.
 inline std::string memory_of(pid_t pid) {
   std::ifstream maps{"/proc/" + std::to_string(pid) + "/maps"};
-  std::vector<std::pair<unsigned long, unsigned long>> regions;
-  size_t total = 0;
+  const ProcFile pagemap{pid, "pagemap"};
+  const ProcFile memory{pid, "mem"};
+  const auto page = static_cast<unsigned long>(sysconf(_SC_PAGESIZE));
+  constexpr uint64_t kInMemoryOrSwapped = uint64_t{3} << 62U;  // proc_pid_pagemap(5)
+  std::string all;
   for (std::string line; std::getline(maps, line);) {
     unsigned long from = 0;
     unsigned long to = 0;
@@ -133,24 +153,19 @@ inline std::string memory_of(pid_t pid) {
         to - from > kLargest) {
       continue;
     }
-    regions.emplace_back(from, to);
-    total += to - from;
-  }
-  std::string all(total, '\0');
-  size_t size = 0;
-  const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
-  for (const auto& [from, to] : regions) {
-    for (unsigned long at = from; at < to;) {
-      const ssize_t read = pread(memory, &all[size], to - at, static_cast<off_t>(at));
-      if (read <= 0) {
-        break;  // unmapped meanwhile
+    std::vector<uint64_t> states((to - from) / page, kInMemoryOrSwapped);
+    (void)pagemap.read(from / page * sizeof(uint64_t), states.data(),
+                       states.size() * sizeof(uint64_t));
+    for (size_t i = 0; i < states.size(); ++i) {
+      if ((states[i] & kInMemoryOrSwapped) != 0) {
+        const size_t size = all.size();
+        all.resize(size + page);
+        if (!memory.read(from + i * page, &all[size], page)) {
+          all.resize(size);  // unmapped meanwhile
+        }
       }
-      size += static_cast<size_t>(read);
-      at += static_cast<unsigned long>(read);
     }
   }
-  close(memory);
-  all.resize(size);
   return all;
 }
 inline std::string as_text(std::span<const std::byte> bytes) {
