@@ -67,7 +67,6 @@ std::vector<RunSpec> runs_of_all(bool video) {
     if (video ? info.call : info.saturating) {
       const std::string name{info.name};
       specs.push_back(video ? call(name, "lte-slow") : flow(name, "lte-slow"));
-      specs.back().duration = video ? 4s : 20s;
       specs.back().link.loss = 0.02;
     }
   }
