@@ -1,10 +1,11 @@
 """Calls measure by measure against a real browser and against the model of WebRTC: delay, sharpness and motion at once.
-Each call is the mean of three seeds. Which of a row's aims is missed is in bold, and named in its last cell."""
+Which of a row's aims is missed is in bold, and named in its last cell."""
 
 from calls import CLIPS, OTHER, measured, two_way
 from lab import EIGHT, RECORDED, First
 from tables import markdown, mean, number, table
 
+# Of the calls against the model, each the mean of these.
 SEEDS = (1, 2, 3)
 
 # Name of a measure: its key, digits, whether more is better.
@@ -25,7 +26,7 @@ def is_3g(link):
 
 
 def measures_of(scores):
-    """{measure: mean} of one direction of a call with several seeds."""
+    """{measure: mean} of one direction of a call, of its scores with each seed."""
     return {name: mean(score[key] for score in scores) for name, (key, _, _) in MEASURES.items()}
 
 
@@ -58,22 +59,17 @@ def reverse_of(lab, trace):
     return other if other.exists() else lab.recorded(f"traces/cellular/{trace}")
 
 
-def one_way_calls(lab, scheme, trace, clip):
-    """Futures of the scores of a call without sound, one a seed."""
-    return [First(lab.run(scheme, lab.recorded(f"traces/cellular/{trace}"), reverse_of(lab, trace), "--video",
-                          lab.clip(CLIPS[clip][0]), "--audio", "none", "--one-way", duration=120, skip=10, seed=seed))
-            for seed in SEEDS]
+def one_way_call(lab, scheme, trace, clip):
+    """A future of the scores of a call without sound."""
+    return First(lab.run(scheme, lab.recorded(f"traces/cellular/{trace}"), reverse_of(lab, trace), "--video",
+                         lab.clip(CLIPS[clip][0]), "--audio", "none", "--one-way", duration=120, skip=10))
 
 
-def results_of(futures):
-    return [future.result() for future in futures]
-
-
-@table("calls-browser", kind="long", cost="18 min")
+@table("calls-browser", kind="long", cost="8 min")
 def calls_browser(lab):
     rows = LTE_AND_OTHERS + OVER_3G
-    runs = {row: one_way_calls(lab, "cress", *row) for row in rows}
-    foresight = {row: one_way_calls(lab, "omniscient", *row) for row in OVER_3G}
+    runs = {row: one_way_call(lab, "cress", *row) for row in rows}
+    foresight = {row: one_way_call(lab, "omniscient", *row) for row in OVER_3G}
     cells = []
     for trace, clip in rows:
         real = measured(lab, "chromium", trace, clip)
@@ -83,8 +79,8 @@ def calls_browser(lab):
         if trace == "ATT-LTE-driving.down":
             del bounds["p95"]  # which its two falls within a millisecond decide
         if is_3g(trace):
-            bounds["frozen"] = frozen_most(theirs, results_of(foresight[trace, clip]))
-        ours = measures_of(results_of(runs[trace, clip]))
+            bounds["frozen"] = frozen_most(theirs, [foresight[trace, clip].result()])
+        ours = measures_of([runs[trace, clip].result()])
         cells.append([f"{clip}, {trace.replace('.', ' ')}", *compared(ours, theirs, bounds)])
     return markdown(["clip, link", *HEADINGS, "missed"], cells)
 
@@ -103,7 +99,7 @@ def two_way_calls(lab):
 
 def direction(futures, way):
     """The scores of one direction, one a seed."""
-    return [both[way == "up"] for both in results_of(futures)]
+    return [both.result()[way == "up"] for both in futures]
 
 
 @table("calls-motion", kind="long", cost="35 min")
