@@ -102,7 +102,7 @@ def direction(futures, way):
     return [both.result()[way == "up"] for both in futures]
 
 
-@table("calls-motion", kind="long", cost="35 min")
+@table("calls-motion", kind="long", cost="21 min")
 def calls_motion(lab):
     runs = two_way_calls(lab)
     cells = []
