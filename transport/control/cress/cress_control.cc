@@ -29,8 +29,11 @@ constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 constexpr double kUsualInSilence = 0.5;
 // Where datagrams were lost in this time, a silence is more likely a burst of losses than an
-// outage: reports go on until one outlasts the burst (docs/experiments/0028).
+// outage: reports go on until one outlasts the burst (docs/experiments/0028). Where such a burst
+// was long, audio and small frames go on, too (docs/experiments/0038).
 constexpr Duration kLossyFor = 20s;
+// When this many expected packets did not arrive, it is an outage or a long burst of losses.
+constexpr double kDoubtfulPackets = 8;
 // They take up to this share of the usual rate,
 constexpr double kReportsWhereLossy = 0.05;
 // and are at least this far apart: more of them delay the other end's datagrams on a shared radio.
@@ -42,7 +45,8 @@ constexpr Duration kHeartbeatIntervalMin = 40ms;
 // slow.
 constexpr double kRateInSilence = 0.5;
 // Of the forecast, in a silence of which it is not known whether the link or only the reverse path
-// is down. If it is the link, its queue then takes about a tenth of the outage to empty.
+// is down; of the usual rate, where it may be a burst of losses. If it is the link, its queue then
+// takes about a tenth of the outage to empty.
 constexpr double kRateInDoubt = 0.1;
 // In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
 constexpr double kPacingGain = 1.5;
@@ -65,6 +69,7 @@ constexpr DataSize kMessageFraming{4};
 CressControl::CressControl(const Options& options)
     : options_(options),
       belief_(options.belief),
+      belief_at_delivery_(options.belief),
       least_trip_(kTripMemory),
       history_(options.datagram_overhead) {}
 
@@ -164,9 +169,9 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
   missed_packets_most_ = 0;
   const Duration silence =
       now + history_.base_delay().value_or(Duration{}) - history_.reported_until();
-  const bool is_news =
-      history_.handle_report(now, feedback.made_at, feedback.arrivals,
-                             [this](const Exposure& exposure) { learn(exposure); });
+  const bool is_news = history_.handle_report(
+      now, feedback.made_at, feedback.arrivals, missed_packets_ >= kDoubtfulPackets,
+      [&](const Exposure& exposure) { learn(now, exposure); });
   if (is_news) {
     watch_queue(now);
     reverse_path_.handle_report(now, feedback.made_at, silence,
@@ -204,9 +209,15 @@ DataSize CressControl::forecast_total() const {
   return queue_.is_shared() ? queue_.rate() * options_.forecast_life : forecast_total_;
 }
 
-void CressControl::learn(const Exposure& exposure) {
+void CressControl::learn(TimePoint now, const Exposure& exposure) {
   if (queue_.is_shared()) {
     return;
+  }
+  if (exposure.replaces_silence) {
+    belief_ = belief_at_delivery_;
+    silences_ = silences_at_delivery_;
+    missed_packets_ = 0;
+    burst_at_ = now;
   }
   if (!exposure.busy) {
     belief_.pass_idle(exposure.elapsed);
@@ -224,6 +235,8 @@ void CressControl::learn(const Exposure& exposure) {
                         to_seconds(options_.forecast_life);
     const double past = std::exp2(-to_seconds(exposure.elapsed) / to_seconds(kUsualHalfLife));
     usual_packets_ = rate + past * (usual_packets_.value_or(rate) - rate);
+    belief_at_delivery_ = belief_;
+    silences_at_delivery_ = silences_;
   }
 }
 
@@ -312,16 +325,20 @@ DataSize CressControl::outstanding(TimePoint now) const {
     return history_.outstanding_size();
   }
   const DataSize queue{static_cast<int64_t>(drained(backlog_, now + *base).bytes)};
-  return std::max(queue - delivered_in_doubt(now + *base), DataSize{});
+  return std::max(queue - delivered_in_doubt(now, *base), DataSize{});
 }
 
-DataSize CressControl::delivered_in_doubt(TimePoint at) const {
-  if (missed_packets_ >= options_.outage_packets) {
-    return {};
+DataSize CressControl::delivered_in_doubt(TimePoint now, Duration base) const {
+  DataRate rate = usual_rate().value_or(DataRate{});
+  TimePoint known_until = history_.last_arrival();
+  if (now - burst_at_ >= kLossyFor) {
+    if (missed_packets_ >= options_.outage_packets) {
+      return {};
+    }
+    rate = std::min(rate, forecast_rate().value_or(DataRate{}));
+    known_until = history_.reported_until();
   }
-  const Duration silence = at - history_.reported_until() - forecast_life();
-  const DataRate rate =
-      std::min(usual_rate().value_or(DataRate{}), forecast_rate().value_or(DataRate{}));
+  const Duration silence = now + base - known_until - forecast_life();
   return rate * kRateInDoubt * std::max(silence, Duration{});
 }
 

@@ -126,7 +126,7 @@ class CressControl final : public Control {
   Duration spacing_in_silence(TimePoint now) const;
   /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
-  void learn(const Exposure& exposure);
+  void learn(TimePoint now, const Exposure& exposure);
   /// Standard normal quantile of the forecast, by how often the link is silent.
   double caution() const;
   /// Do others fill the queue? Then the forecast rests: all time is busy, whatever we send.
@@ -138,9 +138,9 @@ class CressControl final : public Control {
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
-  /// Bytes taken to be delivered between the end of the forecast and `at` (receiver's clock): the
-  /// newest report saw no outage, so perhaps only reports are missing.
-  DataSize delivered_in_doubt(TimePoint at) const;
+  /// Bytes taken to be delivered since the end of the forecast: perhaps only reports are missing,
+  /// or data is lost in a burst.
+  DataSize delivered_in_doubt(TimePoint now, Duration base) const;
   /// What the forecast allows, whoever else fills the link.
   DataSize forecast_window(TimePoint now, Duration base) const;
   /// Recomputes what depends on deliveries() after a new report.
@@ -161,14 +161,18 @@ class CressControl final : public Control {
   Overtaking overtaking_;
   // Sending.
   GammaBelief belief_;
+  GammaBelief belief_at_delivery_;  // at the last one
   double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate
   ReversePath reverse_path_;
   TimePoint lost_at_ = kTimeZero - 1h;  // when a report last showed a loss
-  RecentLeast<Duration> least_trip_;    // of a datagram and its report
+  // When a silence of kDoubtfulPackets and more last turned out to be a burst of losses.
+  TimePoint burst_at_ = kTimeZero - 1h;
+  RecentLeast<Duration> least_trip_;  // of a datagram and its report
   ExposureHistory history_;
   Silences silences_;
+  Silences silences_at_delivery_;
   SharedQueue queue_;
   MarkedQueue marks_;
   DataSize forecast_total_;

@@ -202,13 +202,15 @@ TEST(GammaBelief, RefusesOptionsOutOfRange) {
                .prior_packets = 1e-9}};
 }
 
-/// A history and the intervals that a report yields, as (microseconds, busy, packets).
+/// A history and the intervals that a report yields, as (microseconds, busy, packets,
+/// replaces_silence).
 class ExposureHistoryRules : public testing::Test {
  protected:
   struct Stretch {
     int64_t us = 0;
     bool busy = false;
     double packets = 0;
+    bool replaces_silence = false;
     friend bool operator==(const Stretch&, const Stretch&) = default;
   };
   static TimePoint at(Duration since_start) { return kTimeZero + 1s + since_start; }
@@ -217,15 +219,17 @@ class ExposureHistoryRules : public testing::Test {
     history_.on_sent(at(now), sequence, DataSize{size - 44});
   }
   std::vector<Stretch> report(Duration made_at,
-                              const std::vector<std::pair<uint64_t, Duration>>& arrived) {
+                              const std::vector<std::pair<uint64_t, Duration>>& arrived,
+                              bool in_doubt = true) {
     std::vector<ArrivalStamp> stamps;
     for (const auto& [sequence, when] : arrived) {
       stamps.push_back({sequence, at(when)});
     }
     std::vector<Stretch> stretches;
-    is_news_ = history_.handle_report(at(made_at), at(made_at), stamps, [&](const Exposure& e) {
-      stretches.push_back({e.elapsed / 1us, e.busy, e.packets});
-    });
+    is_news_ =
+        history_.handle_report(at(made_at), at(made_at), stamps, in_doubt, [&](const Exposure& e) {
+          stretches.push_back({e.elapsed / 1us, e.busy, e.packets, e.replaces_silence});
+        });
     return stretches;
   }
   /// 20 ms is the base delay, 20 ms the newest report.
@@ -374,6 +378,26 @@ TEST_F(ExposureHistoryRules, FirstOvertakenDatagramShowsTheSpread) {
   report(70ms, {{100, 62ms}});
   EXPECT_EQ(history_.reordering().spread(), 12ms) << "of transit more than the other";
   EXPECT_EQ(history_.base_delay(), 20ms);
+}
+
+TEST_F(ExposureHistoryRules, ABurstOfLossesReplacesWhatSeemedASilence) {
+  begin();
+  send(30ms, 100);  // lost
+  EXPECT_EQ(report(100ms, {}), (std::vector<Stretch>{{30'000, false, 0}, {50'000, true, 0}}));
+  send(100ms, 200);
+  EXPECT_EQ(report(130ms, {{200, 125ms}}),
+            (std::vector<Stretch>{{100'000, false, 0, true}, {5'000, true, 1}, {5'000, false, 0}}))
+      << "from the delivery at 20 ms until the next one reached the link";
+  send(130ms, 300);
+  EXPECT_EQ(report(160ms, {}), (std::vector<Stretch>{{20'000, false, 0}, {10'000, true, 0}}));
+  EXPECT_EQ(report(170ms, {{300, 170ms}}), (std::vector<Stretch>{{10'000, true, 1}}))
+      << "nothing was lost: it waited";
+  send(180ms, 400);  // lost
+  report(250ms, {});
+  send(250ms, 500);
+  EXPECT_EQ(report(270ms, {{500, 270ms}}, false),
+            (std::vector<Stretch>{{20'000, false, 0}, {0, true, 1}}))
+      << "nobody asked";
 }
 
 TEST_F(ExposureHistoryRules, WithinTheReorderingTheOvertakenAreOutstanding) {

@@ -310,6 +310,55 @@ TEST(CressSender, WithoutReportsAPartOfTheQueueIsTakenToArrive) {
   }
 }
 
+TEST(CressSender, AfterALongBurstOfLossesPartOfTheQueueIsTakenToArrive) {
+  auto options = fast_link();
+  options.belief.prior_rate = 400;
+  for (const Duration silence : {15ms, 30ms}) {  // 6 and 12 packets
+    CressSender sender{options};
+    sender.begin();
+    sender.send(kBegin + 40ms, 60);
+    sender.lose_one();
+    sender.hear_of_nothing(kBegin + 80ms + silence, kBegin + 60ms + silence);
+    sender.send(kBegin + 80ms + silence, 60);
+    const TimePoint arrived = kBegin + 100ms + silence;
+    sender.hear_of_one(arrived + 20ms, arrived);
+    const DataRate rate = *sender.control.usual_rate();
+    for (int i = 0; i < 1000; ++i) {
+      sender.send(arrived + 20ms);
+    }
+    sender.hear_of_nothing(arrived + 420ms, arrived + 400ms);  // an outage, or another burst
+    const TimePoint begin = arrived - 20ms + 260ms;
+    const DataSize at_first = sender.control.outstanding(begin);
+    const DataSize delivered = at_first - sender.control.outstanding(begin + 1s);
+    const DataSize expected = silence == 30ms ? rate * 0.1 * 1s : DataSize{};
+    EXPECT_NEAR(static_cast<double>(delivered.bytes()), static_cast<double>(expected.bytes()), 2);
+    EXPECT_EQ(sender.control.window(begin + 1s), DataSize{}) << "the window stays closed";
+    EXPECT_EQ(sender.control.outstanding(arrived + 21s), at_first) << "that long ago";
+  }
+}
+
+TEST(CressSender, ABurstOfLossesDoesNotLowerTheForecast) {
+  CressSender heard{{.belief = {.prior_rate = 1000, .prior_packets = 100}}};
+  CressSender waited{{.belief = {.prior_rate = 1000, .prior_packets = 100}}};
+  for (CressSender* sender : {&heard, &waited}) {
+    sender->begin();
+    sender->send(kBegin + 50ms);
+    sender->send(kBegin + 400ms);
+    sender->lose_one();
+  }
+  const double before = heard.control.belief().mean_rate();
+  for (Duration at = 60ms; at <= 400ms; at += 20ms) {
+    heard.hear_of_nothing(kBegin + at + 20ms, kBegin + at);
+  }
+  EXPECT_LT(heard.control.belief().mean_rate(), before / 2) << "it may be an outage";
+  EXPECT_EQ(heard.control.window(kBegin + 420ms), DataSize{});
+  for (CressSender* sender : {&heard, &waited}) {
+    sender->hear_of_one(kBegin + 440ms, kBegin + 420ms);
+  }
+  EXPECT_DOUBLE_EQ(heard.control.belief().mean_rate(), waited.control.belief().mean_rate());
+  EXPECT_EQ(heard.control.window(kBegin + 440ms), waited.control.window(kBegin + 440ms));
+}
+
 TEST(CressSender, TheUsualRateFollowsALinkThatSlowsDown) {
   CressSender sender{{.belief = {.prior_rate = 1000, .prior_packets = 10}}};
   sender.begin();

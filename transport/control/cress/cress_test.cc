@@ -83,7 +83,7 @@ class ExposureHistoryTest : public testing::Test {
 
   std::vector<Told> report(TimePoint at, std::vector<ArrivalStamp> arrivals) {
     std::vector<Told> told;
-    history_.handle_report(at + 20ms, at, arrivals, [&](const Exposure& e) {
+    history_.handle_report(at + 20ms, at, arrivals, /*in_doubt=*/true, [&](const Exposure& e) {
       told.push_back({to_milliseconds(e.elapsed), e.busy, e.packets});
     });
     return told;
@@ -156,7 +156,7 @@ TEST_F(ExposureHistoryTest, HostileReportsAreHarmless) {
     double total = 0;
     const TimePoint made_at =
         rng.chance(0.5) ? now : kTimeZero + Duration{static_cast<int64_t>(rng.next() >> 2U)};
-    history_.handle_report(now, made_at, arrivals, [&](const Exposure& e) {
+    history_.handle_report(now, made_at, arrivals, /*in_doubt=*/true, [&](const Exposure& e) {
       EXPECT_GE(e.elapsed, Duration{});
       EXPECT_TRUE(std::isfinite(e.packets));
       total += e.packets;

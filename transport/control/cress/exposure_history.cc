@@ -89,13 +89,23 @@ void ExposureHistory::take_arrived(const Sent& sent) {
   }
 }
 
+bool ExposureHistory::was_burst_of_losses(TimePoint last, TimePoint reached) const {
+  if (outstanding_.empty() || last >= std::min(reported_until_, reached)) {
+    return false;
+  }
+  const Sent& oldest = outstanding_.front();
+  const Sent& first = arrived_.front().sent;
+  return oldest.sequence < first.sequence && first.at - oldest.at >= reordering_.sent_before_max();
+}
+
 bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
-                                    std::span<const ArrivalStamp> arrivals,
+                                    std::span<const ArrivalStamp> arrivals, bool in_doubt,
                                     const std::function<void(const Exposure&)>& pass_on) {
   if (has_report_ && made_at <= reported_until_) {
     return false;
   }
   lost_ = 0;
+  const TimePoint last = last_arrival_;
   note_arrivals(now, made_at, arrivals);
   if (!has_report_) {
     has_report_ = true;
@@ -117,6 +127,12 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     }
     done = std::max(done, until);
   };
+  if (in_doubt && !arrived_.empty() &&
+      was_burst_of_losses(last, reaches_link(arrived_.front().sent))) {
+    const Arrived& first = arrived_.front();
+    done = std::min(reaches_link(first.sent), first.at);
+    pass_on({.elapsed = done - last, .replaces_silence = true});
+  }
   double burst = 0;  // delivered at this instant, not yet reported
   for (size_t i = 0; i < arrived_.size(); ++i) {
     const auto& [sent, at, marked] = arrived_[i];

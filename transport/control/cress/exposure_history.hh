@@ -27,6 +27,9 @@ struct Exposure {
   Duration elapsed{};
   bool busy = false;
   double packets = 0;  ///< of kOpportunitySize
+  /// The interval begins at the last delivery and replaces what was passed on since: the datagrams
+  /// that seemed to wait were lost.
+  bool replaces_silence = false;
 };
 
 /// The sender's history of sent datagrams and their arrival times (by the receiver's clock). It
@@ -48,9 +51,10 @@ class ExposureHistory {
 
   void on_sent(TimePoint now, uint64_t sequence, DataSize payload);
   /// `pass_on` is called with every interval between the last report and this one, in order.
-  /// Returns false for a report older than the newest, which is ignored.
+  /// Returns false for a report older than the newest, which is ignored. `in_doubt`: the silence
+  /// since the last delivery may be a burst of losses; if it was, it is replaced.
   bool handle_report(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals,
-                     const std::function<void(const Exposure&)>& pass_on);
+                     bool in_doubt, const std::function<void(const Exposure&)>& pass_on);
 
   /// The least transit time of the last 20 to 40 s, or since the path became longer (receiver's
   /// clock minus sender's clock): a datagram sent at s reaches the link at s + this. nullopt before
@@ -89,6 +93,10 @@ class ExposureHistory {
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
+  /// What was taken for a silence of the link, from the delivery at `last`, was a burst of losses:
+  /// those that seemed to wait since are older than the first arrival, which reached the link at
+  /// `reached`.
+  bool was_burst_of_losses(TimePoint last, TimePoint reached) const;
   /// The path has become another one, of this least delay.
   void begin_path(TimePoint now, Duration least_delay);
 
