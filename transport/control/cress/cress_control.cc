@@ -29,16 +29,16 @@ constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 constexpr double kUsualInSilence = 0.5;
 // Where datagrams were lost in this time, a silence is more likely a burst of losses than an
-// outage: reports go on until one outlasts the burst (docs/experiments/0028). Where such a burst
-// was long, audio and small frames go on, too (docs/experiments/0038).
+// outage: reports go on until one outlasts the burst (docs/experiments/0028). If such a burst was
+// long, so do audio and small frames (docs/experiments/0038).
 constexpr Duration kLossyFor = 20s;
-// When this many expected packets did not arrive, it is an outage or a long burst of losses.
-constexpr double kDoubtfulPackets = 8;
 // They take up to this share of the usual rate,
 constexpr double kReportsWhereLossy = 0.05;
 // and are at least this far apart: more of them delay the other end's datagrams on a shared radio.
 constexpr Duration kReportsWhereLossyEvery = 25ms;
 constexpr DataSize kReportSize{120};
+// With this many expected packets missing, a silence is an outage or a long burst of losses.
+constexpr double kDoubtfulPackets = 8;
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be

@@ -138,8 +138,9 @@ class CressControl final : public Control {
   /// Bytes delivered with high probability between the newest report and `at` (receiver's clock).
   double deliveries(TimePoint at) const;
   Backlog drained(Backlog backlog, TimePoint until) const;
-  /// Bytes taken to be delivered since the end of the forecast: perhaps only reports are missing,
-  /// or data is lost in a burst.
+  /// Bytes taken to be delivered from the end of the forecast until what leaves `now` reaches the
+  /// link, `base` later: perhaps only reports are missing. After a long burst of losses it is also
+  /// counted while reports say that nothing arrives: that may be the next one.
   DataSize delivered_in_doubt(TimePoint now, Duration base) const;
   /// What the forecast allows, whoever else fills the link.
   DataSize forecast_window(TimePoint now, Duration base) const;
@@ -161,7 +162,7 @@ class CressControl final : public Control {
   Overtaking overtaking_;
   // Sending.
   GammaBelief belief_;
-  GammaBelief belief_at_delivery_;  // at the last one
+  GammaBelief belief_at_delivery_;  // the last one
   double missed_packets_ = 0;  // packets expected while the link was busy since the last delivery
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate

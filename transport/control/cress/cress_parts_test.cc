@@ -397,7 +397,23 @@ TEST_F(ExposureHistoryRules, ABurstOfLossesReplacesWhatSeemedASilence) {
   send(250ms, 500);
   EXPECT_EQ(report(270ms, {{500, 270ms}}, false),
             (std::vector<Stretch>{{20'000, false, 0}, {0, true, 1}}))
-      << "nobody asked";
+      << "not in doubt";
+}
+
+TEST_F(ExposureHistoryRules, ABurstThatEndsBeforeItBeganIsIgnored) {
+  begin();
+  // A spread of 20 ms: what is sent counts as waiting from 40 ms after.
+  send(30ms, 100);
+  send(38ms, 200);
+  report(80ms, {{200, 58ms}, {100, 70ms}});
+  send(60ms, 300);  // lost
+  report(120ms, {});
+  send(80ms, 400);
+  // By the peer's word it came earlier than the one before.
+  for (const Stretch& stretch : report(130ms, {{400, 69ms}})) {
+    EXPECT_GE(stretch.us, 0);
+    EXPECT_FALSE(stretch.replaces_silence);
+  }
 }
 
 TEST_F(ExposureHistoryRules, WithinTheReorderingTheOvertakenAreOutstanding) {

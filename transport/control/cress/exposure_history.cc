@@ -89,8 +89,8 @@ void ExposureHistory::take_arrived(const Sent& sent) {
   }
 }
 
-bool ExposureHistory::was_burst_of_losses(TimePoint last, TimePoint reached) const {
-  if (outstanding_.empty() || last >= std::min(reported_until_, reached)) {
+bool ExposureHistory::was_burst_of_losses(TimePoint last, TimePoint end) const {
+  if (outstanding_.empty() || last >= std::min(reported_until_, end)) {
     return false;
   }
   const Sent& oldest = outstanding_.front();
@@ -127,11 +127,13 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     }
     done = std::max(done, until);
   };
-  if (in_doubt && !arrived_.empty() &&
-      was_burst_of_losses(last, reaches_link(arrived_.front().sent))) {
+  if (in_doubt && !arrived_.empty()) {
     const Arrived& first = arrived_.front();
-    done = std::min(reaches_link(first.sent), first.at);
-    pass_on({.elapsed = done - last, .replaces_silence = true});
+    const TimePoint end = std::min(reaches_link(first.sent), first.at);
+    if (was_burst_of_losses(last, end)) {
+      pass_on({.elapsed = end - last, .replaces_silence = true});
+      done = end;
+    }
   }
   double burst = 0;  // delivered at this instant, not yet reported
   for (size_t i = 0; i < arrived_.size(); ++i) {

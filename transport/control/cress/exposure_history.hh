@@ -93,10 +93,10 @@ class ExposureHistory {
   void drop_oldest();
   void note_arrivals(TimePoint now, TimePoint made_at, std::span<const ArrivalStamp> arrivals);
   void take_arrived(const Sent& sent);
-  /// What was taken for a silence of the link, from the delivery at `last`, was a burst of losses:
-  /// those that seemed to wait since are older than the first arrival, which reached the link at
-  /// `reached`.
-  bool was_burst_of_losses(TimePoint last, TimePoint reached) const;
+  /// Was the silence that the link seemed to keep since the delivery at `last` a burst of losses?
+  /// That is so if what seemed to wait was sent before the first arrival, and so is lost. `end`:
+  /// when that arrival reached the link.
+  bool was_burst_of_losses(TimePoint last, TimePoint end) const;
   /// The path has become another one, of this least delay.
   void begin_path(TimePoint now, Duration least_delay);
 
