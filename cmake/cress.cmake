@@ -44,10 +44,17 @@ if(CRESS_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Half of all compilation is tests, which gain nothing from being optimised or from telling fuzzers their coverage.
+# Half of all compilation is tests, which gain little from being optimised and nothing from telling fuzzers their
+# coverage. The C library's checks of buffers need optimised code.
 set(cress_test_options -O1)
+set(cress_waiting_test_options -O0 -U_FORTIFY_SOURCE)
 if(CRESS_SANITIZE)
   set(cress_test_options -O0)
+endif()
+# Folders that are COLD: most of the code in them is of libraries that read command lines and JSON.
+set(cress_cold_options -O1)
+if(CRESS_SANITIZE)
+  set(cress_cold_options -O0)
 endif()
 if(CRESS_FUZZ)
   list(APPEND cress_test_options -fno-sanitize=fuzzer-no-link)
@@ -66,6 +73,10 @@ endfunction()
 # those that wait for real time to pass, or for other programs, come first whenever they have something to do.
 set(cress_computes nice -n 10)
 
+# What ./cress check runs under the sanitizers: the tests of the code that peers, cameras and users reach, and every
+# fuzzer. Tests of the lab have the label `lab`; ./cress asan runs those, too.
+add_custom_target(outside_lab)
+
 # cress_library(transport/session [PACKAGES PkgConfig::X ...]): what cmake/folders.cmake lists is linked.
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
@@ -73,8 +84,9 @@ set(cress_computes nice -n 10)
 #   APART: files that share a name of their own with another of the folder; where a folder is compiled as a few
 #   large pieces, they stay alone
 #   TESTS_WAIT: its tests mostly wait, for real time to pass or for other programs; others are cress_computes
+#   COLD: command lines, reports, screens: where it saves time to be compiled with little optimisation
 function(cress_library path)
-  cmake_parse_arguments(ARG "TESTS_WAIT" "" "PACKAGES;APART" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_WAIT;COLD" "" "PACKAGES;APART" ${ARGN})
   cress_target_name(${path} name)
   set(dir ${cress_SOURCE_DIR}/${path})
   list(TRANSFORM ARG_APART PREPEND ${dir}/)
@@ -97,6 +109,9 @@ function(cress_library path)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${deps})
     target_include_directories(${name} PUBLIC $<INSTALL_INTERFACE:${cress_headers}>)
+    if(ARG_COLD)
+      target_compile_options(${name} PRIVATE ${cress_cold_options})
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${deps})
@@ -120,6 +135,9 @@ function(cress_library path)
     add_executable(${name}-test ${tests})
     target_link_libraries(${name}-test PRIVATE ${test_deps} GTest::gtest GTest::gtest_main)
     target_compile_options(${name}-test PRIVATE ${cress_test_options})
+    if(ARG_TESTS_WAIT)
+      target_compile_options(${name}-test PRIVATE ${cress_waiting_test_options})
+    endif()
     target_compile_definitions(${name}-test PRIVATE CRESS_DATA="${CRESS_DATA}"
       CRESS_BIN="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CRESS_SOURCE="${cress_SOURCE_DIR}")
     if(ARG_TESTS_WAIT)
@@ -128,6 +146,11 @@ function(cress_library path)
       add_test(NAME ${name} COMMAND ${cress_computes} $<TARGET_FILE:${name}-test>)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT 3000 LABELS gtest)
+    if(path MATCHES "^eval" AND NOT path STREQUAL "eval/swarm")
+      set_property(TEST ${name} APPEND PROPERTY LABELS lab)
+    else()
+      add_dependencies(outside_lab ${name}-test)
+    endif()
   endif()
   if(benches AND NOT CRESS_SANITIZE)
     add_executable(${name}-bench ${benches})
@@ -161,6 +184,7 @@ function(cress_fuzzer source)  # and the libraries that it links
   target_link_libraries(${fuzz} PRIVATE ${ARGN})
   target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${fuzz})
+  add_dependencies(outside_lab ${fuzz})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   set(corpus ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   if(EXISTS ${dir}/corpus/${fuzz})

@@ -4,6 +4,8 @@ of build/release print; or checks that they still say what the programs print.
 
   results.py [NAME...]     write these tables; without names all but the live ones
   results.py --check       compare the cheap and derived tables with the pages, byte for byte
+  results.py --check --part 1/3
+                           only those on every third page, from the first on (2/3: from the second on)
   results.py --list        names, kinds, costs and pages
 
 Live tables are measured in real time and want a quiet machine: they are written only when named.
@@ -100,6 +102,23 @@ def check(tables, lab):
     return 1 if bad else 0
 
 
+def part(text):
+    """"1/3" -> (1, 3)"""
+    which, of = map(int, text.split("/"))
+    if not 1 <= which <= of:
+        raise ValueError(text)
+    return which, of
+
+
+def on_part_of_pages(names, which, of):
+    """Those of `names` that stand on every `of`th page, from page `which` on. Pages as a whole: their tables share
+    runs."""
+    found = pages.blocks(ROOT)
+    all_pages = sorted({found[name].page for name in names if name in found})
+    kept = set(all_pages[which - 1::of])
+    return [name for name in names if name not in found or found[name].page in kept]
+
+
 def listed():
     found = pages.blocks(ROOT)
     for kind, meaning in KINDS.items():
@@ -114,6 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="tables, or kinds")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--part", type=part, default=(1, 1), metavar="K/N")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--jobs", type=int, help="programs at a time [one a core]")
     options = parser.parse_args()
@@ -124,6 +144,7 @@ def main():
     names = options.names or [table.name for table in REGISTRY.values() if table.kind in kinds]
     names = [name for wanted in names
              for name in ([t.name for t in REGISTRY.values() if t.kind == wanted] if wanted in KINDS else [wanted])]
+    names = on_part_of_pages(names, *options.part)
     for name in names:
         if name not in REGISTRY:
             parser.error(f'no table "{name}" (see --list)')

@@ -71,6 +71,23 @@ class Pages(unittest.TestCase):
         self.assertIsNone(TABLE_RULE.search("a line\n---\nanother\n"))
 
 
+class Parts(unittest.TestCase):
+    def test_each_page_is_in_one_part(self):
+        names = [name for name, table in tables.REGISTRY.items() if table.kind == "cheap"]
+        parts = [results.on_part_of_pages(names, which, 3) for which in (1, 2, 3)]
+        self.assertEqual(sorted(sum(parts, [])), sorted(names))
+        found = pages.blocks(ROOT)
+        of_pages = [{found[name].page for name in part} for part in parts]
+        self.assertEqual(len(set.union(*of_pages)), sum(map(len, of_pages)))
+        self.assertTrue(all(of_pages))
+
+    def test_a_part_is_a_number_out_of_a_number(self):
+        self.assertEqual(results.part("2/3"), (2, 3))
+        for text in ("0/3", "4/3", "3", "a/b", "1/2/3", "-1/3", "1/0"):
+            with self.assertRaises(ValueError):
+                results.part(text)
+
+
 class Numbers(unittest.TestCase):
     def test_thousands_from_five_digits_on(self):
         self.assertEqual([tables.number(x) for x in (9999, 10000, 1234567, -0.2, None)],
