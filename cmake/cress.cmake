@@ -176,6 +176,7 @@ endfunction()
 set(CRESS_FUZZ_SECONDS 5 CACHE STRING "Seconds each fuzzer runs inside the tests")
 if(CRESS_FUZZ)
   add_custom_target(fuzzers)  # all of them
+  add_dependencies(outside_lab fuzzers)
 endif()
 function(cress_fuzzer source)  # and the libraries that it links
   get_filename_component(fuzz ${source} NAME_WE)
@@ -184,7 +185,6 @@ function(cress_fuzzer source)  # and the libraries that it links
   target_link_libraries(${fuzz} PRIVATE ${ARGN})
   target_link_options(${fuzz} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${fuzz})
-  add_dependencies(outside_lab ${fuzz})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   set(corpus ${CMAKE_BINARY_DIR}/fuzz/${fuzz})
   if(EXISTS ${dir}/corpus/${fuzz})
