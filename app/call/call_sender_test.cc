@@ -547,6 +547,49 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   EXPECT_EQ(next(), 0U);
 }
 
+// How far back the fourth frame refers; all that is known is that the first has arrived.
+uint32_t distance_after_losses(const MotionTrade& trade, int lost, const SetLink& link) {
+  CallSenderOptions options = small_video();
+  options.trade = trade;
+  Outgoing call{options, link};
+  call.lose(lost);
+  uint32_t distance = 0;
+  for (int i = 0; i < 4; ++i) {
+    call.capture(kTimeZero + i * 200ms);
+    distance = reference_distance(call.transmit(kTimeZero + i * 200ms));
+    if (i == 0) {
+      call.sender.handle_report({.newest = 0});
+    }
+  }
+  return distance;
+}
+
+TEST(CallSender, WhereMessagesAreLostFramesReferToWhatArrived) {
+  const MotionTrade balanced = trade_of(Preference::kBalanced);
+  const SetLink fast{.window = DataSize{60'000}};
+  EXPECT_EQ(distance_after_losses(balanced, 0, fast), 1U);
+  EXPECT_EQ(distance_after_losses(balanced, 10, fast), 3U);
+  EXPECT_EQ(distance_after_losses({}, 10, fast), 1U) << "not asked for";
+  SetLink shared = fast;
+  shared.is_shared = true;
+  EXPECT_EQ(distance_after_losses(balanced, 10, shared), 1U) << "others take what is left";
+}
+
+TEST(CallSender, AClosedWindowAfterLossesIsALargeRisk) {
+  const auto risk = [](int lost, DataSize window) {
+    CallSenderOptions options = small_video();
+    options.trade = trade_of(Preference::kBalanced);
+    options.hands_out_encoding = true;
+    Outgoing call{options, {.window = window}};
+    call.lose(lost);
+    call.sender.capture(kTimeZero, grey_picture());
+    return call.sender.poll_encode_work()->task().outlook.loss_risk;
+  };
+  EXPECT_EQ(risk(1, DataSize{}), 0) << "one loss says nothing";
+  EXPECT_NEAR(risk(2, DataSize{60'000}), 0.01, 0.001);
+  EXPECT_EQ(risk(2, DataSize{}), 0.5);
+}
+
 TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   using Kind = session::MessageOutcome::Kind;
   Outgoing call{small_video(), {.window = DataSize{60'000}}};
@@ -727,6 +770,8 @@ TEST(Preference, SharpFillsTheWindowAndMotionAlwaysWaits) {
   EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
   EXPECT_EQ(sharp.playout.most, 0ms);
   EXPECT_LT(balanced.playout.after_uneven, motion.playout.after_uneven);
+  EXPECT_TRUE(balanced.avoids_lost_frames && motion.avoids_lost_frames);
+  EXPECT_FALSE(sharp.avoids_lost_frames);
 }
 
 }  // namespace
