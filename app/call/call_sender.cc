@@ -54,9 +54,11 @@ constexpr DataSize kSoundQueueMax{600};
 constexpr int64_t kParityOfWindow = 4;
 // Of frames, where losses come in bursts and the window has room for more parity.
 constexpr double kBurstLossTarget = 0.002;
-// A share of lost messages that is more than one of the last two hundred, and how likely the frame
-// before is lost if there were some and the window is closed.
+// A share of lost messages that is more than one of the last two hundred; a persistence of bursts
+// of five and more, which repairs do not fill in time; and how likely the frame before is lost if
+// there were such and the window is closed.
 constexpr double kLossLeast = 0.005;
+constexpr double kLongBursts = 0.8;
 constexpr double kRiskWhileClosed = 0.5;
 // What set_video_rate_max leaves unused may be used within this time.
 constexpr Duration kRateCreditMax = 150ms;
@@ -211,7 +213,7 @@ double CallSender::weigh_need(TimePoint now, bool is_closed) {
 // In a shared queue others take the bytes that this would cost.
 double CallSender::loss_risk(TimePoint now, bool is_closed) const {
   if (!trade_.avoids_lost_frames || loss_.share() <= kLossLeast ||
-      endpoint_.control().is_shared(now)) {
+      loss_.persistence() < kLongBursts || endpoint_.control().is_shared(now)) {
     return 0;
   }
   return is_closed ? std::max(loss_.share(), kRiskWhileClosed) : loss_.share();

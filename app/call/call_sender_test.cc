@@ -547,12 +547,23 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   EXPECT_EQ(next(), 0U);
 }
 
+// As where bursts of that many messages are lost again and again.
+void lose_in_bursts(CallSender& sender, int length) {
+  using Kind = session::MessageOutcome::Kind;
+  for (int i = 0; i < 400; ++i) {
+    sender.handle_outcome(kTimeZero,
+                          {.flow = session::kVideoFlow,
+                           .id = 1'000'000,
+                           .kind = i % (length + 1) < length ? Kind::kLost : Kind::kDelivered});
+  }
+}
+
 // How far back the fourth frame refers; all that is known is that the first has arrived.
-uint32_t distance_after_losses(const MotionTrade& trade, int lost, const SetLink& link) {
+uint32_t distance_after_bursts(const MotionTrade& trade, int length, const SetLink& link) {
   CallSenderOptions options = small_video();
   options.trade = trade;
   Outgoing call{options, link};
-  call.lose(lost);
+  lose_in_bursts(call.sender, length);
   uint32_t distance = 0;
   for (int i = 0; i < 4; ++i) {
     call.capture(kTimeZero + i * 200ms);
@@ -564,30 +575,31 @@ uint32_t distance_after_losses(const MotionTrade& trade, int lost, const SetLink
   return distance;
 }
 
-TEST(CallSender, WhereMessagesAreLostFramesReferToWhatArrived) {
+TEST(CallSender, BetweenLongBurstsOfLossesFramesReferToWhatArrived) {
   const MotionTrade balanced = trade_of(Preference::kBalanced);
   const SetLink fast{.window = DataSize{60'000}};
-  EXPECT_EQ(distance_after_losses(balanced, 0, fast), 1U);
-  EXPECT_EQ(distance_after_losses(balanced, 10, fast), 3U);
-  EXPECT_EQ(distance_after_losses({}, 10, fast), 1U) << "not asked for";
+  EXPECT_EQ(distance_after_bursts(balanced, 0, fast), 1U);
+  EXPECT_EQ(distance_after_bursts(balanced, 3, fast), 1U) << "repairs fill a short one";
+  EXPECT_EQ(distance_after_bursts(balanced, 15, fast), 3U);
+  EXPECT_EQ(distance_after_bursts({}, 15, fast), 1U) << "not asked for";
   SetLink shared = fast;
   shared.is_shared = true;
-  EXPECT_EQ(distance_after_losses(balanced, 10, shared), 1U) << "others take what is left";
+  EXPECT_EQ(distance_after_bursts(balanced, 15, shared), 1U) << "others take what is left";
 }
 
-TEST(CallSender, AClosedWindowAfterLossesIsALargeRisk) {
-  const auto risk = [](int lost, DataSize window) {
+TEST(CallSender, AClosedWindowAfterBurstsIsALargeRisk) {
+  const auto risk = [](int length, DataSize window) {
     CallSenderOptions options = small_video();
     options.trade = trade_of(Preference::kBalanced);
     options.hands_out_encoding = true;
     Outgoing call{options, {.window = window}};
-    call.lose(lost);
+    lose_in_bursts(call.sender, length);
     call.sender.capture(kTimeZero, grey_picture());
     return call.sender.poll_encode_work()->task().outlook.loss_risk;
   };
-  EXPECT_EQ(risk(1, DataSize{}), 0) << "one loss says nothing";
-  EXPECT_NEAR(risk(2, DataSize{60'000}), 0.01, 0.001);
-  EXPECT_EQ(risk(2, DataSize{}), 0.5);
+  EXPECT_EQ(risk(0, DataSize{}), 0);
+  EXPECT_GT(risk(15, DataSize{60'000}), 0.7) << "the share that was lost";
+  EXPECT_EQ(risk(1, DataSize{}), 0) << "no burst";
 }
 
 TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {

@@ -232,14 +232,18 @@ int AdaptiveEncoder::finest_allowed(const FrameContext& frame, DataSize budget,
   return finest;
 }
 
-int AdaptiveEncoder::expected_quantizer(const FrameContext& frame, DataSize budget) const {
+// nullopt: the frame is expected not to fit.
+std::optional<int> AdaptiveEncoder::expected_quantizer(const FrameContext& frame,
+                                                       DataSize budget) const {
   const QuantizerSearch::LogSizes expected = expected_sizes(frame);
   const double log_budget = std::log2(static_cast<double>(budget.bytes()));
-  int quantizer = finest_allowed(frame, budget, expected);
-  while (quantizer < kQuantizerMax && expected.at(static_cast<size_t>(quantizer)) > log_budget) {
-    ++quantizer;
+  for (int quantizer = finest_allowed(frame, budget, expected); quantizer <= kQuantizerMax;
+       ++quantizer) {
+    if (expected.at(static_cast<size_t>(quantizer)) <= log_budget) {
+      return quantizer;
+    }
   }
-  return quantizer;
+  return std::nullopt;
 }
 
 // `usual`, or the same frame from a reference that the receiver is known to have: that one takes
@@ -250,9 +254,11 @@ ReferenceChoice AdaptiveEncoder::weigh_risk(const ReferenceChoice& usual, const 
   if (loss_risk <= 0 || !safe) {
     return usual;
   }
-  const int coarser = expected_quantizer(context(*safe, picture), budget) -
-                      expected_quantizer(context(usual, picture), budget);
-  return coarser <= kQuantizersForSafety * loss_risk ? *safe : usual;
+  const auto quantizer = expected_quantizer(context(usual, picture), budget);
+  const auto of_safe = expected_quantizer(context(*safe, picture), budget);
+  const bool is_worth_it =
+      quantizer && of_safe && *of_safe - *quantizer <= kQuantizersForSafety * loss_risk;
+  return is_worth_it ? *safe : usual;
 }
 
 // With the attempts left for the picture, except for the reserved ones: at least one.

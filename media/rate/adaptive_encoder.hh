@@ -157,7 +157,7 @@ class AdaptiveEncoder {
   QuantizerSearch::LogSizes expected_sizes(const FrameContext& frame) const;
   int finest_allowed(const FrameContext& frame, DataSize budget,
                      const QuantizerSearch::LogSizes& expected) const;
-  int expected_quantizer(const FrameContext& frame, DataSize budget) const;
+  std::optional<int> expected_quantizer(const FrameContext& frame, DataSize budget) const;
   QuantizerSearch make_search(const FrameContext& frame, const AdaptedFrame& out,
                               int attempts_kept = 0) const;
   bool key_frame_may_fit(int rung, DataSize budget) const;
