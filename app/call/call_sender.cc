@@ -54,12 +54,6 @@ constexpr DataSize kSoundQueueMax{600};
 constexpr int64_t kParityOfWindow = 4;
 // Of frames, where losses come in bursts and the window has room for more parity.
 constexpr double kBurstLossTarget = 0.002;
-// A share of lost messages that is more than one of the last two hundred; a persistence of bursts
-// of five and more, which repairs do not fill in time; and how likely the frame before is lost if
-// there were such and the window is closed.
-constexpr double kLossLeast = 0.005;
-constexpr double kLongBursts = 0.8;
-constexpr double kRiskWhileClosed = 0.5;
 // What set_video_rate_max leaves unused may be used within this time.
 constexpr Duration kRateCreditMax = 150ms;
 
@@ -210,15 +204,6 @@ double CallSender::weigh_need(TimePoint now, bool is_closed) {
   return is_closed ? std::max(trade_.small_frame_need, closed_share_ * closed_share_) : 1;
 }
 
-// In a shared queue others take the bytes that this would cost.
-double CallSender::loss_risk(TimePoint now, bool is_closed) const {
-  if (!trade_.avoids_lost_frames || loss_.share() <= kLossLeast ||
-      loss_.persistence() < kLongBursts || endpoint_.control().is_shared(now)) {
-    return 0;
-  }
-  return is_closed ? std::max(loss_.share(), kRiskWhileClosed) : loss_.share();
-}
-
 // The budget minus the seal's overhead, and within what set_video_rate_max permits.
 DataSize CallSender::limit(TimePoint now, DataSize budget) {
   budget -= seal_ != nullptr ? seal_->frame_growth() : DataSize{};
@@ -236,15 +221,14 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
   check(encoding_ == nullptr, "CallSender: the picture before is still being encoded");
   std::optional<DataSize> budget = frame_budget(now);
   leave_ = Leave::kWithinWindow;
-  const media::Outlook outlook{.need_weight = weigh_need(now, !budget),
-                               .loss_risk = loss_risk(now, !budget)};
+  const double need_weight = weigh_need(now, !budget);
   if (!budget) {
     budget = trickle_budget(now);
     leave_ = Leave::kNow;
   }
   video_sender_->set_plenty(plenty(now));
   encoding_ = video_sender_->begin(now, next_frame_id_++, picture,
-                                   limit(now, budget.value_or(DataSize{})), outlook);
+                                   limit(now, budget.value_or(DataSize{})), need_weight);
   if (hands_out_encoding_) {
     to_encode_ = encoding_;
   } else {

@@ -125,9 +125,8 @@ class CallSender {
   DataSize message_overhead() const;
   std::optional<DataSize> frame_budget(TimePoint now);
   std::optional<DataSize> trickle_budget(TimePoint now) const;
-  /// media::Outlook's, for the picture just captured.
+  /// AdaptiveEncoder's `need_weight` for the picture just captured.
   double weigh_need(TimePoint now, bool is_closed);
-  double loss_risk(TimePoint now, bool is_closed) const;
   DataSize limit(TimePoint now, DataSize budget);
   DataSize sound_backlog_max() const;
   DataRate usual_rate() const;

@@ -547,61 +547,6 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   EXPECT_EQ(next(), 0U);
 }
 
-// As where bursts of that many messages are lost again and again.
-void lose_in_bursts(CallSender& sender, int length) {
-  using Kind = session::MessageOutcome::Kind;
-  for (int i = 0; i < 400; ++i) {
-    sender.handle_outcome(kTimeZero,
-                          {.flow = session::kVideoFlow,
-                           .id = 1'000'000,
-                           .kind = i % (length + 1) < length ? Kind::kLost : Kind::kDelivered});
-  }
-}
-
-// How far back the fourth frame refers; all that is known is that the first has arrived.
-uint32_t distance_after_bursts(const MotionTrade& trade, int length, const SetLink& link) {
-  CallSenderOptions options = small_video();
-  options.trade = trade;
-  Outgoing call{options, link};
-  lose_in_bursts(call.sender, length);
-  uint32_t distance = 0;
-  for (int i = 0; i < 4; ++i) {
-    call.capture(kTimeZero + i * 200ms);
-    distance = reference_distance(call.transmit(kTimeZero + i * 200ms));
-    if (i == 0) {
-      call.sender.handle_report({.newest = 0});
-    }
-  }
-  return distance;
-}
-
-TEST(CallSender, BetweenLongBurstsOfLossesFramesReferToWhatArrived) {
-  const MotionTrade balanced = trade_of(Preference::kBalanced);
-  const SetLink fast{.window = DataSize{60'000}};
-  EXPECT_EQ(distance_after_bursts(balanced, 0, fast), 1U);
-  EXPECT_EQ(distance_after_bursts(balanced, 3, fast), 1U) << "repairs fill a short one";
-  EXPECT_EQ(distance_after_bursts(balanced, 15, fast), 3U);
-  EXPECT_EQ(distance_after_bursts({}, 15, fast), 1U) << "not asked for";
-  SetLink shared = fast;
-  shared.is_shared = true;
-  EXPECT_EQ(distance_after_bursts(balanced, 15, shared), 1U) << "others take what is left";
-}
-
-TEST(CallSender, AClosedWindowAfterBurstsIsALargeRisk) {
-  const auto risk = [](int length, DataSize window) {
-    CallSenderOptions options = small_video();
-    options.trade = trade_of(Preference::kBalanced);
-    options.hands_out_encoding = true;
-    Outgoing call{options, {.window = window}};
-    lose_in_bursts(call.sender, length);
-    call.sender.capture(kTimeZero, grey_picture());
-    return call.sender.poll_encode_work()->task().outlook.loss_risk;
-  };
-  EXPECT_EQ(risk(0, DataSize{}), 0);
-  EXPECT_GT(risk(15, DataSize{60'000}), 0.7) << "the share that was lost";
-  EXPECT_EQ(risk(1, DataSize{}), 0) << "no burst";
-}
-
 TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   using Kind = session::MessageOutcome::Kind;
   Outgoing call{small_video(), {.window = DataSize{60'000}}};
@@ -782,8 +727,6 @@ TEST(Preference, SharpFillsTheWindowAndMotionAlwaysWaits) {
   EXPECT_LT(balanced.small_frame_interval, sharp.small_frame_interval);
   EXPECT_EQ(sharp.playout.most, 0ms);
   EXPECT_LT(balanced.playout.after_uneven, motion.playout.after_uneven);
-  EXPECT_TRUE(balanced.avoids_lost_frames && motion.avoids_lost_frames);
-  EXPECT_FALSE(sharp.avoids_lost_frames);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class EncodeWork {
     uint32_t frame_id = 0;
     media::PicturePtr picture;
     DataSize budget{};
-    media::Outlook outlook{};
+    double need_weight = 1;
   };
 
   EncodeWork(Task task, std::weak_ptr<media::AdaptiveEncoder> encoder)
@@ -32,8 +32,8 @@ class EncodeWork {
   /// Encodes; does nothing if the sender has gone.
   void run() {
     if (const auto encoder = encoder_.lock()) {
-      outcome_ =
-          encoder->encode(task_.now, task_.frame_id, task_.picture, task_.budget, task_.outlook);
+      outcome_ = encoder->encode(task_.now, task_.frame_id, task_.picture, task_.budget,
+                                 task_.need_weight);
     }
     is_done_.store(true, std::memory_order_release);
   }

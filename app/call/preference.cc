@@ -22,7 +22,6 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_interval_max = 132ms,
               .small_frame_unit = 100ms,
               .small_frame_length = 1500us,
-              .avoids_lost_frames = true,
               .playout = {.most = 60ms}};
     case Preference::kBalanced:
       return {.frame_share = 0.4,
@@ -34,7 +33,6 @@ MotionTrade trade_of(Preference preference) {
               .small_frame_length = 2ms,
               .small_frame_need = 0.1,
               .spares_sound = true,
-              .avoids_lost_frames = true,
               .playout = {.most = 90ms, .after_uneven = 3s, .after_uneven_most = 20s}};
     case Preference::kSharp:
       break;

@@ -69,9 +69,6 @@ struct MotionTrade {
   double small_frame_need = 1;
   /// small_frame_interval_max as soon as audio itself has to wait for the window.
   bool spares_sound = false;
-  /// Where messages are lost in long bursts, frames refer to frames that have arrived instead of
-  /// the one before, if that is worth the quality (media::Outlook).
-  bool avoids_lost_frames = false;
   PlayoutWait playout{};
 };
 

@@ -33,19 +33,19 @@ VideoSender::VideoSender(const VideoSenderOptions& options, double budget_share)
       sent_(options.anchor_interval == 0) {}
 
 Encoding VideoSender::encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
-                             DataSize budget, const media::Outlook& outlook) {
-  const auto work = begin(now, frame_id, picture, budget, outlook);
+                             DataSize budget, double need_weight) {
+  const auto work = begin(now, frame_id, picture, budget, need_weight);
   work->run();
   return finish(*work);
 }
 
 std::shared_ptr<EncodeWork> VideoSender::begin(TimePoint now, uint32_t frame_id,
                                                media::PicturePtr picture, DataSize budget,
-                                               const media::Outlook& outlook) {
+                                               double need_weight) {
   check(!is_encoding_, "VideoSender: the picture before is still being encoded");
   is_encoding_ = true;
   return std::make_shared<EncodeWork>(
-      EncodeWork::Task{now, frame_id, std::move(picture), budget, outlook}, encoder_);
+      EncodeWork::Task{now, frame_id, std::move(picture), budget, need_weight}, encoder_);
 }
 
 Encoding VideoSender::finish(EncodeWork& work) {

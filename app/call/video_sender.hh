@@ -64,14 +64,14 @@ class VideoSender {
   explicit VideoSender(const VideoSenderOptions& options, double budget_share = 1);
 
   /// Encodes picture number `frame_id` (ascending; of the camera's size, not null) into at most
-  /// `budget` bytes; `outlook` as AdaptiveEncoder's.
+  /// `budget` bytes; `need_weight` as AdaptiveEncoder's.
   Encoding encode(TimePoint now, uint32_t frame_id, const media::PicturePtr& picture,
-                  DataSize budget, const media::Outlook& outlook = {});
+                  DataSize budget, double need_weight = 1);
   /// The same in two steps, between which the work is run once, at any time and in any thread. What
   /// is reported meanwhile counts from the next picture on. No picture begins before the one before
   /// it was finished.
   std::shared_ptr<EncodeWork> begin(TimePoint now, uint32_t frame_id, media::PicturePtr picture,
-                                    DataSize budget, const media::Outlook& outlook = {});
+                                    DataSize budget, double need_weight = 1);
   Encoding finish(EncodeWork& work);
   /// From the next picture on; but never finer than the options allow.
   void set_plenty(const Plenty& plenty);

@@ -34,10 +34,6 @@ int side_at(int side, int rung) {
   return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
 }
 
-// By this many quantizers, times the risk, a frame may be coarser if it needs none that may be lost
-// (docs/experiments/0039).
-constexpr double kQuantizersForSafety = 20;
-
 // Blocks whose luma differs by no more than this on average count as unchanged, for a viewer who
 // would otherwise see no update at all.
 constexpr int kSameBlockDifference = 8;
@@ -121,7 +117,7 @@ AdaptiveEncoder::AdaptiveEncoder(AdaptiveEncoder&&) noexcept = default;
 AdaptiveEncoder& AdaptiveEncoder::operator=(AdaptiveEncoder&&) noexcept = default;
 
 AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture,
-                                     DataSize budget, const Outlook& outlook) {
+                                     DataSize budget, double need_weight) {
   check(
       picture != nullptr && picture->width == options_.width && picture->height == options_.height,
       "AdaptiveEncoder: no picture, or one of another size than the encoder's");
@@ -138,13 +134,9 @@ AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const Pic
     sent = encode_key(picture, {.rung = ladder_.rung(), .must_go = must_go}, out);
   } else if (budget > DataSize{0}) {
     sent = step(now, picture, out);
-    if (sent) {
-      choice = {.key_frame = true};
-    } else if (out.attempts < options_.attempts_max) {
-      const PicturePtr scaled = at_rung(picture, ladder_.rung());
-      choice = weigh_risk(choice, *scaled, budget, outlook.loss_risk);
-      sent = encode_delta(choice, scaled, out);
-    }
+    choice = sent ? ReferenceChoice{.key_frame = true} : choice;
+    sent = sent || (out.attempts < options_.attempts_max &&
+                    encode_delta(choice, at_rung(picture, ladder_.rung()), out));
   }
   ++stats_.frames;
   stats_.attempts += static_cast<uint64_t>(out.attempts);
@@ -162,7 +154,7 @@ AdaptedFrame AdaptiveEncoder::encode(TimePoint now, uint32_t frame_id, const Pic
     last_key_frame_at_ = now;
     key_frame_wanted_since_.reset();
   } else if (options_.resolution_steps && !choice.key_frame) {
-    ladder_.handle_frame(now, !sent, out.quantizer, outlook.need_weight);
+    ladder_.handle_frame(now, !sent, out.quantizer, need_weight);
   }
   out.width = encoder_->width();
   out.height = encoder_->height();
@@ -210,14 +202,6 @@ FrameContext AdaptiveEncoder::context(const ReferenceChoice& choice, const Pictu
           .reference_quantizer = reference.quantizer};
 }
 
-QuantizerSearch::LogSizes AdaptiveEncoder::expected_sizes(const FrameContext& frame) const {
-  QuantizerSearch::LogSizes expected{};
-  for (int quantizer = 0; quantizer <= kQuantizerMax; ++quantizer) {
-    expected.at(static_cast<size_t>(quantizer)) = model_.log_size(quantizer, frame);
-  }
-  return expected;
-}
-
 int AdaptiveEncoder::finest_allowed(const FrameContext& frame, DataSize budget,
                                     const QuantizerSearch::LogSizes& expected) const {
   int finest = options_.quantizer_min;
@@ -232,39 +216,13 @@ int AdaptiveEncoder::finest_allowed(const FrameContext& frame, DataSize budget,
   return finest;
 }
 
-// nullopt: the frame is expected not to fit.
-std::optional<int> AdaptiveEncoder::expected_quantizer(const FrameContext& frame,
-                                                       DataSize budget) const {
-  const QuantizerSearch::LogSizes expected = expected_sizes(frame);
-  const double log_budget = std::log2(static_cast<double>(budget.bytes()));
-  for (int quantizer = finest_allowed(frame, budget, expected); quantizer <= kQuantizerMax;
-       ++quantizer) {
-    if (expected.at(static_cast<size_t>(quantizer)) <= log_budget) {
-      return quantizer;
-    }
-  }
-  return std::nullopt;
-}
-
-// `usual`, or the same frame from a reference that the receiver is known to have: that one takes
-// more bytes, but shows even if the frames before are lost.
-ReferenceChoice AdaptiveEncoder::weigh_risk(const ReferenceChoice& usual, const Picture& picture,
-                                            DataSize budget, double loss_risk) const {
-  const std::optional<ReferenceChoice> safe = policy_.next_from_known();
-  if (loss_risk <= 0 || !safe) {
-    return usual;
-  }
-  const auto quantizer = expected_quantizer(context(usual, picture), budget);
-  const auto of_safe = expected_quantizer(context(*safe, picture), budget);
-  const bool is_worth_it =
-      quantizer && of_safe && *of_safe - *quantizer <= kQuantizersForSafety * loss_risk;
-  return is_worth_it ? *safe : usual;
-}
-
 // With the attempts left for the picture, except for the reserved ones: at least one.
 QuantizerSearch AdaptiveEncoder::make_search(const FrameContext& frame, const AdaptedFrame& out,
                                              int attempts_kept) const {
-  const QuantizerSearch::LogSizes expected = expected_sizes(frame);
+  QuantizerSearch::LogSizes expected{};
+  for (int quantizer = 0; quantizer <= kQuantizerMax; ++quantizer) {
+    expected.at(static_cast<size_t>(quantizer)) = model_.log_size(quantizer, frame);
+  }
   QuantizerSearchOptions search;
   search.quantizer_min = finest_allowed(frame, out.budget, expected);
   search.attempts_max = std::max(1, options_.attempts_max - out.attempts - attempts_kept);

@@ -52,15 +52,6 @@ struct AdaptiveEncoderOptions {
   double plenty_share = 0.25;
 };
 
-/// What the sender knows of the link, in addition to a picture's budget. Both 0..1.
-struct Outlook {
-  /// How much such a budget says about those to come; at 0 one that is too small for the picture
-  /// never leads to a smaller size.
-  double need_weight = 1;
-  /// How likely the frame before was lost without anybody knowing yet.
-  double loss_risk = 0;
-};
-
 /// The outcome of one picture.
 struct AdaptedFrame {
   /// Without data: skipped, and nothing is to be sent.
@@ -97,10 +88,9 @@ struct AdaptiveEncoderStats {
 /// encoded size changes (ResolutionLadder). A key frame that does not fit waits for a wider window
 /// for kKeyFrameWaitMax (kStepWaitMax for a smaller size), then it is sent at its smallest size.
 /// All other frames always fit. After a loss the next frame refers to what is known to have been
-/// decoded (ReferencePolicy), and before one is known if the risk is worth the quality. The
-/// receiver decodes frames in the order of their ids, each exactly when it has decoded the one with
-/// `reference_id`. Errors: std::runtime_error with libvpx's message if it fails. Threads: none
-/// inside; one owner.
+/// decoded (ReferencePolicy). The receiver decodes frames in the order of their ids, each exactly
+/// when it has decoded the one with `reference_id`. Errors: std::runtime_error with libvpx's
+/// message if it fails. Threads: none inside; one owner.
 class AdaptiveEncoder {
  public:
   static constexpr Duration kKeyFrameWaitMax = 300ms;
@@ -116,8 +106,10 @@ class AdaptiveEncoder {
 
   /// Encodes picture number `frame_id` (ascending) into at most `budget` bytes; without a budget
   /// (<= 0) it is skipped. `picture`: of the size in the options, not null. `now` never goes back.
+  /// `need_weight`, 0..1: how much such a budget says about those to come; at 0 one that is too
+  /// small for the picture never leads to a smaller size.
   AdaptedFrame encode(TimePoint now, uint32_t frame_id, const PicturePtr& picture, DataSize budget,
-                      const Outlook& outlook = {});
+                      double need_weight = 1);
 
   /// From the next picture on; as quantizer_min_of_plenty and plenty_share of the options.
   void set_plenty(int quantizer_min, double share) {
@@ -154,16 +146,12 @@ class AdaptiveEncoder {
   int cpu_used(int pixels, DataSize budget) const;
   PicturePtr at_rung(const PicturePtr& picture, int rung) const;
   FrameContext context(const ReferenceChoice& choice, const Picture& picture) const;
-  QuantizerSearch::LogSizes expected_sizes(const FrameContext& frame) const;
   int finest_allowed(const FrameContext& frame, DataSize budget,
                      const QuantizerSearch::LogSizes& expected) const;
-  std::optional<int> expected_quantizer(const FrameContext& frame, DataSize budget) const;
   QuantizerSearch make_search(const FrameContext& frame, const AdaptedFrame& out,
                               int attempts_kept = 0) const;
   bool key_frame_may_fit(int rung, DataSize budget) const;
 
-  ReferenceChoice weigh_risk(const ReferenceChoice& usual, const Picture& picture, DataSize budget,
-                             double loss_risk) const;
   bool encode_delta(const ReferenceChoice& choice, const PicturePtr& picture, AdaptedFrame& out);
   bool encode_reduced(const ReferenceChoice& choice, const Picture& picture, double excess,
                       AdaptedFrame& out);

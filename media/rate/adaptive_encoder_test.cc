@@ -106,9 +106,7 @@ void expect_in_step(uint32_t frames) {
     deliver(news, id, encoder);
     const TimePoint now = kTimeZero + FrameRate{}.time_of(id);
     const DataSize budget = id == 0 ? DataSize{20'000} : budgets.next();
-    const double risk = id / 100 % 2 == 0 ? 0 : 0.3;
-    const AdaptedFrame coded =
-        encoder.encode(now, id, camera.picture(id), budget, {.loss_risk = risk});
+    const AdaptedFrame coded = encoder.encode(now, id, camera.picture(id), budget);
     multiple += coded.attempts > 1 ? 1 : 0;
     if (coded.skipped()) {
       continue;
@@ -287,36 +285,6 @@ TEST(AdaptiveEncoder, AfterALossTheNextFrameRefersToOneThatIsKnownToBeDecoded) {
   EXPECT_FALSE(repaired.frame.key_frame);
   EXPECT_LE(repaired.frame.reference_id, 6U);
   EXPECT_EQ(encode(11).frame.reference_id, 10U) << "and then it goes on as before";
-}
-
-// The reference of frame 10, six frames after the newest that is known to have arrived.
-uint32_t reference_at_risk(double loss_risk, DataSize budget) {
-  SyntheticCamera camera{{.width = 160, .height = 96}};
-  AdaptiveEncoder encoder{{.width = 160, .height = 96}};
-  uint32_t reference = 0;
-  for (uint32_t id = 0; id <= 10; ++id) {
-    const AdaptedFrame coded =
-        encoder.encode(kTimeZero + FrameRate{}.time_of(id), id, camera.picture(id), budget,
-                       {.loss_risk = id < 10 ? 0 : loss_risk});
-    EXPECT_FALSE(coded.skipped());
-    reference = coded.frame.reference_id;
-    if (id == 4) {
-      encoder.handle_decoded(id);
-    }
-  }
-  return reference;
-}
-
-TEST(AdaptiveEncoder, AFrameAtRiskRefersToOneThatHasArrived) {
-  constexpr DataSize kPlenty{40'000};
-  EXPECT_EQ(reference_at_risk(0, kPlenty), 9U);
-  EXPECT_LE(reference_at_risk(0.01, kPlenty), 4U) << "it is as fine in any case";
-}
-
-TEST(AdaptiveEncoder, AFrameBecomesCoarserForALargeRiskOnly) {
-  constexpr DataSize kScarce{1'000};
-  EXPECT_EQ(reference_at_risk(0.01, kScarce), 9U);
-  EXPECT_LE(reference_at_risk(1, kScarce), 4U);
 }
 
 TEST(AdaptiveEncoder, AKeyFrameThatNeverFitsGoesAfterABoundedWait) {

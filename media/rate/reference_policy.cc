@@ -50,28 +50,13 @@ ReferenceChoice ReferencePolicy::next() const {
   if (choice.temporal_layer == 0 && options_.anchor_interval > 0) {
     choose_anchor(choice);
   } else if (choice.temporal_layer == 0) {
-    choose_candidate(choice);
+    const std::optional<size_t> free = free_slot();
+    // A frame that reads the oldest of two pending frames must not overwrite it.
+    if (free && (choice.reads == ReferenceBuffer::kLast || slot_of(choice.reads) != *free)) {
+      choice.candidate_for = kSlotBuffers.at(*free);
+    }
   }
   return choice;
-}
-
-std::optional<ReferenceChoice> ReferencePolicy::next_from_known() const {
-  const std::optional<size_t> known = known_slot();
-  const bool others_need_last = options_.temporal_layers > 1 || options_.anchor_interval > 0;
-  if (key_frame_wanted_ || !last_ || !known || others_need_last) {
-    return std::nullopt;
-  }
-  ReferenceChoice choice{.reads = kSlotBuffers.at(*known), .reference_id = slots_.at(*known)->id};
-  choose_candidate(choice);
-  return choice;
-}
-
-void ReferencePolicy::choose_candidate(ReferenceChoice& choice) const {
-  const std::optional<size_t> free = free_slot();
-  // A frame that reads the oldest of two pending frames must not overwrite it.
-  if (free && (choice.reads == ReferenceBuffer::kLast || slot_of(choice.reads) != *free)) {
-    choice.candidate_for = kSlotBuffers.at(*free);
-  }
 }
 
 bool ReferencePolicy::anchor_is_due() const {
@@ -111,8 +96,7 @@ void ReferencePolicy::choose_anchor(ReferenceChoice& choice) const {
 
 void ReferencePolicy::handle_sent(uint32_t frame_id, const ReferenceChoice& choice) {
   check(sent_.empty() || frame_id > sent_.back().id, "ReferencePolicy: frame ids must grow");
-  check(choice.key_frame || choice == next() || choice == next_from_known(),
-        "ReferencePolicy: coded by an outdated choice");
+  check(choice.key_frame || choice == next(), "ReferencePolicy: coded by an outdated choice");
   ++sent_count_;
   ++since_base_;
   if (choice.key_frame) {

@@ -43,8 +43,7 @@ struct ReferencePolicyOptions {
 /// candidate sent later whose report is awaited. Once reported as decoded, C becomes K and K's
 /// buffer takes the next candidate. When a frame is lost, all its descendants are lost too; if
 /// "last" holds one of them, the next frame reads K. Frames of upper temporal layers read "last"
-/// and write nothing, so no other frame depends on them. Where the sender fears a loss that nobody
-/// knows of yet, a frame may read K instead of "last" (`next_from_known`).
+/// and write nothing, so no other frame depends on them.
 ///
 /// With anchors there are receivers behind the one that reports (docs/protocol/room.md), which may
 /// not get the frames between: a candidate reads K instead of "last", is rarer, and is marked as an
@@ -70,12 +69,8 @@ class ReferencePolicy {
 
   /// A key frame at the start, on request, or if no buffer is left that the receiver may have.
   ReferenceChoice next() const;
-  /// The same frame, reading K although "last" may have arrived: it can be decoded whatever is lost
-  /// on the way. nullopt if `next()` does so anyway or is a key frame, without a K, and if frames
-  /// of upper layers or anchors are to find each frame of layer 0 in "last".
-  std::optional<ReferenceChoice> next_from_known() const;
-  /// The frame encoded as `choice` is sent to the receiver: the last `next()` or
-  /// `next_from_known()`, or a key frame, which may be sent at any time. Ids ascend.
+  /// The frame encoded as `choice` is sent to the receiver: the last `next()`, or a key frame,
+  /// which may be sent at any time. Ids ascend.
   void handle_sent(uint32_t frame_id, const ReferenceChoice& choice);
   /// Attempts were encoded as `choice` and none is sent; "last" was restored. Other buffers that
   /// they wrote no longer match the receiver's.
@@ -114,7 +109,6 @@ class ReferencePolicy {
   int next_layer() const;
   bool anchor_is_due() const;
   void choose_anchor(ReferenceChoice& choice) const;
-  void choose_candidate(ReferenceChoice& choice) const;
   void spread_loss();
 
   ReferencePolicyOptions options_;

@@ -68,8 +68,6 @@ struct Path {
   double rejection = 0;
   // Reports of a decoded frame may be lost; reports of a loss never are.
   double silence = 0;
-  // How often a frame reads what is known to have arrived, where it may choose.
-  double caution = 0;
 };
 
 struct Outcome {
@@ -128,9 +126,7 @@ Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
       }
       return item.due <= id;
     });
-    const std::optional<ReferenceChoice> safe = policy.next_from_known();
-    const bool is_safe = safe && path.caution > 0 && rng.chance(path.caution);
-    const ReferenceChoice choice = is_safe ? *safe : policy.next();
+    const ReferenceChoice choice = policy.next();
     if (!choice.key_frame && rng.chance(path.rejection)) {
       policy.handle_rejected(choice);
       continue;
@@ -146,7 +142,6 @@ Outcome run(const Path& path, int frames, Rng& rng, const Fate& is_lost) {
     }
     outcome.anchors += choice.anchor ? 1 : 0;
     outcome.undecodable += !lost && !decoded ? 1 : 0;
-    EXPECT_TRUE(lost || decoded || !is_safe) << "frame " << id;
     freeze = decoded ? 0 : freeze + 1;
     outcome.longest_freeze = std::max(outcome.longest_freeze, freeze);
     const size_t due = id + path.delay_min + rng.below(path.delay_max - path.delay_min + 1);
@@ -294,43 +289,9 @@ TEST(ReferencePolicy, RandomPathsKeepTheReceiverInStepWithOneKeyFrame) {
               .silence = rng.chance(0.3) ? rng.uniform(0, 0.9) : 0};
     path.delay_max = path.delay_min + rng.below(40);
     path.anchor_interval = seed % 2 == 0 ? 0 : static_cast<int>(1 + rng.below(12));
-    path.caution = seed % 3 == 0 ? 0 : rng.uniform(0, 1);
     const Outcome outcome = run(path, 1500, rng, [&](uint32_t) { return rng.chance(path.loss); });
     ASSERT_EQ(outcome.key_frames, 1);
     ASSERT_FALSE(testing::Test::HasFailure());
-  }
-}
-
-TEST(ReferencePolicy, FramesFromWhatIsKnownNeedNoOtherFrame) {
-  ReferencePolicy policy;
-  EXPECT_FALSE(policy.next_from_known()) << "a key frame";
-  policy.handle_sent(0, policy.next());
-  EXPECT_FALSE(policy.next_from_known()) << "nothing is known to have arrived";
-  policy.handle_decoded(0);
-  for (uint32_t id = 1; id < 20; ++id) {
-    const auto choice = policy.next_from_known();
-    ASSERT_TRUE(choice);
-    EXPECT_EQ(choice->reference_id, 0U);
-    policy.handle_sent(id, *choice);
-  }
-  for (uint32_t id = 1; id < 19; ++id) {
-    policy.handle_lost(id);
-  }
-  EXPECT_EQ(policy.next().reference_id, 19U) << "no loss reaches it";
-  policy.handle_lost(19);
-  EXPECT_FALSE(policy.next_from_known()) << "next() reads it anyway";
-  EXPECT_EQ(policy.next().reference_id, 0U);
-}
-
-TEST(ReferencePolicy, LayersAndAnchorsAreReadInTheirOrder) {
-  for (const ReferencePolicyOptions& options : {ReferencePolicyOptions{.temporal_layers = 2},
-                                                ReferencePolicyOptions{.anchor_interval = 5}}) {
-    ReferencePolicy policy{options};
-    for (uint32_t id = 0; id < 20; ++id) {
-      EXPECT_FALSE(policy.next_from_known());
-      policy.handle_sent(id, policy.next());
-      policy.handle_decoded(id);
-    }
   }
 }
 
