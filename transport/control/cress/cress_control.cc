@@ -83,7 +83,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
     ++unreported_;
   }
   if (arrivals_.size() > kArrivalsMax) {
-    forget_oldest_arrival(now);
+    arrivals_.pop_front();
   }
   if (options_.knows_losses_by_time) {
     overtaking_.handle_arrival(now, datagram.sequence);
@@ -112,20 +112,12 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
     ++arrival.times;
   }
   while (!arrivals_.empty() && arrivals_.front().times >= kTimesReported) {
-    forget_oldest_arrival(now);
+    arrivals_.pop_front();
   }
   reported_at_ = now;
   const TimePoint next = now + report_interval(now);
   report_due_ = next <= asked_until_ ? next : kNever;
   return feedback;
-}
-
-// By then those sent before it have arrived, too, or are lost.
-void CressControl::forget_oldest_arrival(TimePoint now) {
-  const uint64_t sequence = arrivals_.front().stamp.sequence;
-  arrivals_.pop_front();
-  lost_at_ = forgotten_ && sequence > *forgotten_ + 1 ? now : lost_at_;
-  forgotten_ = std::max(forgotten_.value_or(0), sequence);
 }
 
 Duration CressControl::report_interval(TimePoint now) const {
