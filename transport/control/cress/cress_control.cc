@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "transport/control/delivery_history.hh"
+
 namespace cress::control {
 namespace {
 
@@ -79,11 +81,13 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
     --at;
   }
   if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
-    arrivals_.insert(at, {{datagram.sequence, now, datagram.marked}, 0});
+    const auto next =
+        datagram.sequence + static_cast<uint64_t>((datagram.payload + kSequenceOverhead).bytes());
+    arrivals_.insert(at, {{datagram.sequence, now, datagram.marked}, next});
     ++unreported_;
   }
   if (arrivals_.size() > kArrivalsMax) {
-    arrivals_.pop_front();
+    forget_oldest_arrival(now);
   }
   if (options_.knows_losses_by_time) {
     overtaking_.handle_arrival(now, datagram.sequence);
@@ -112,12 +116,20 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
     ++arrival.times;
   }
   while (!arrivals_.empty() && arrivals_.front().times >= kTimesReported) {
-    arrivals_.pop_front();
+    forget_oldest_arrival(now);
   }
   reported_at_ = now;
   const TimePoint next = now + report_interval(now);
   report_due_ = next <= asked_until_ ? next : kNever;
   return feedback;
+}
+
+// By then those sent before it have arrived, too, or are lost.
+void CressControl::forget_oldest_arrival(TimePoint now) {
+  const auto& [stamp, next, times] = arrivals_.front();
+  lost_at_ = forgotten_before_ && stamp.sequence > *forgotten_before_ ? now : lost_at_;
+  forgotten_before_ = std::max(forgotten_before_.value_or(0), next);
+  arrivals_.pop_front();
 }
 
 Duration CressControl::report_interval(TimePoint now) const {

@@ -108,6 +108,7 @@ class CressControl final : public Control {
  private:
   struct Reported {
     ArrivalStamp stamp;
+    uint64_t next = 0;  // the sequence of the datagram sent after it
     int times = 0;
   };
   /// The forecast backlog of the bottleneck's queue at a time of the receiver's clock.
@@ -124,6 +125,7 @@ class CressControl final : public Control {
   Duration pace(TimePoint now) const;
   /// The same, while nothing that was sent is known to arrive.
   Duration spacing_in_silence(TimePoint now) const;
+  void forget_oldest_arrival(TimePoint now);
   /// How long a report waits for a datagram to carry it.
   Duration report_interval(TimePoint now) const;
   void learn(TimePoint now, const Exposure& exposure);
@@ -155,6 +157,7 @@ class CressControl final : public Control {
   static constexpr size_t kArrivalsMax = 64;
   // Once this many arrivals are unreported, they are reported at once.
   static constexpr size_t kUnreportedMax = 24;
+  std::optional<uint64_t> forgotten_before_;  // `next` of the last that left arrivals_
   TimePoint report_due_ = kNever;
   TimePoint asked_until_ = kTimeZero;  // reports go on until then
   TimePoint reported_at_ = kTimeZero - 1h;
@@ -167,7 +170,7 @@ class CressControl final : public Control {
   double missed_packets_most_ = 0;       // the largest such number that the newest report covers
   std::optional<double> usual_packets_;  // a second; see usual_rate
   ReversePath reverse_path_;
-  TimePoint lost_at_ = kTimeZero - 1h;  // when a report last showed a loss
+  TimePoint lost_at_ = kTimeZero - 1h;  // when a loss was last known, in either direction
   // When a silence of kDoubtfulPackets and more last turned out to be a burst of losses.
   TimePoint burst_at_ = kTimeZero - 1h;
   RecentLeast<Duration> least_trip_;  // of a datagram and its report

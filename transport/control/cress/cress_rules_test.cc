@@ -546,6 +546,27 @@ TEST(CressSender, WhereDatagramsWereLostASilenceGetsMoreReports) {
   EXPECT_EQ(sender.pace(kBegin + 120ms + 20s), 250ms) << "that long ago it says nothing";
 }
 
+TEST(CressSender, ASilenceGetsMoreReportsWhereTheOtherEndsDatagramsAreLost) {
+  auto options = fast_link();
+  options.spares_silent_link = true;
+  const auto pace_after = [&](const std::vector<uint64_t>& sequences) {
+    CressSender sender{options};
+    sender.begin();
+    sender.send(kBegin + 50ms, 60);
+    for (const uint64_t sequence : sequences) {
+      sender.control.handle_arrival(kBegin + 60ms,
+                                    {.sequence = sequence, .payload = DataSize{100}});
+    }
+    for (int reports = 0; reports < 3; ++reports) {
+      EXPECT_TRUE(sender.control.poll_feedback(kBegin + 100ms * (1 + reports)).has_value());
+    }
+    return sender.pace(kBegin + 1001ms);
+  };
+  EXPECT_EQ(pace_after({700, 850, 1000}), 250ms) << "those before the first were never sent to it";
+  EXPECT_EQ(pace_after({700, 1000, 850}), 250ms) << "reordered, not lost";
+  EXPECT_EQ(pace_after({700, 1000}), 25ms);
+}
+
 TEST(CressSender, CountsHeadersAndFramingOfEachMessage) {
   EXPECT_EQ(CressControl{{}}.message_overhead(), DataSize{48});
   CressSender sender{{.datagram_overhead = DataSize{100}}};
