@@ -47,8 +47,7 @@ void DeliveryHistory::decide_before(TimePoint now, uint64_t sequence) {
     if (at > expected_) {
       note_lost({expected_, at});
     }
-    expected_ =
-        std::max(expected_, at + static_cast<uint64_t>((payload + kSequenceOverhead).bytes()));
+    expected_ = std::max(expected_, sequence_after(at, payload));
     pending_payload_ -= payload;
     pending_.pop_front();
   }

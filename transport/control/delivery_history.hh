@@ -14,6 +14,11 @@ namespace cress::control {
 /// headers around it.
 inline constexpr DataSize kSequenceOverhead{50};
 
+/// The byte sequence after a datagram that was sent at `sequence` with `payload` bytes.
+constexpr uint64_t sequence_after(uint64_t sequence, DataSize payload) {
+  return sequence + static_cast<uint64_t>((payload + kSequenceOverhead).bytes());
+}
+
 /// A range [from, to) of the byte sequence.
 struct SequenceRange {
   uint64_t from = 0;

@@ -59,7 +59,7 @@ TEST(DeliveryHistory, EveryByteIsReceivedOrLostWhateverTheOrder) {
       const uint64_t back = std::min<uint64_t>(rng.below(4), sent.size());
       const uint64_t oldest = back == 0 ? sequence : sent[sent.size() - back].sequence;
       sent.push_back({sequence, payload, sequence - oldest, rng.chance(0.2)});
-      sequence += static_cast<uint64_t>((payload + kSequenceOverhead).bytes());
+      sequence = sequence_after(sequence, payload);
     }
     DeliveryHistory history;
     std::vector<SequenceRange> lost;

@@ -181,7 +181,7 @@ wire::Header Endpoint::stamp(TimePoint now, DataSize payload, bool more_follow) 
   }
   control_->on_sent(now, next_sequence_, payload);
   window_.reset();
-  next_sequence_ += static_cast<uint64_t>((payload + control::kSequenceOverhead).bytes());
+  next_sequence_ = control::sequence_after(next_sequence_, payload);
   ++stats_.datagrams_sent;
   return header;
 }

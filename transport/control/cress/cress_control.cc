@@ -81,8 +81,7 @@ void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram
     --at;
   }
   if (at == arrivals_.begin() || std::prev(at)->stamp.sequence != datagram.sequence) {
-    const auto next =
-        datagram.sequence + static_cast<uint64_t>((datagram.payload + kSequenceOverhead).bytes());
+    const uint64_t next = sequence_after(datagram.sequence, datagram.payload);
     arrivals_.insert(at, {{datagram.sequence, now, datagram.marked}, next});
     ++unreported_;
   }
