@@ -19,9 +19,6 @@ constexpr Duration kWindowStep = 1ms;
 // the time to the next report, and a report that is lost.
 constexpr Duration kLifeBeyondTrip = 150ms;
 constexpr Duration kLifeMost = 1s;
-// A queue that stands for longer than base_delay() remembers is no distance: were it taken for one,
-// the forecast would live on behind it, and the queue would never empty.
-constexpr Duration kTripMemory = 5min;
 // Longer than the usual pauses of a link: data sent now would only queue.
 constexpr Duration kStalledAfter = 300ms;
 // A report is delayed by the queue ahead of it; reporting more often than at this fraction of that
@@ -44,7 +41,7 @@ constexpr double kDoubtfulPackets = 8;
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
 // Of its mean rate, once the forecast is extended only because the reverse path is known to be
-// slow.
+// slow; all of it behind a queue that stands there, if the forward link delivers evenly.
 constexpr double kRateInSilence = 0.5;
 // Of the forecast, in a silence of which it is not known whether the link or only the reverse path
 // is down; of the usual rate, where it may be a burst of losses. If it is the link, its queue then
@@ -72,7 +69,6 @@ CressControl::CressControl(const Options& options)
     : options_(options),
       belief_(options.belief),
       belief_at_delivery_(options.belief),
-      least_trip_(kTripMemory),
       history_(options.datagram_overhead) {}
 
 void CressControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagram) {
@@ -185,11 +181,8 @@ void CressControl::handle_feedback(TimePoint now, const Feedback& feedback,
       [&](const Exposure& exposure) { learn(now, exposure); });
   if (is_news) {
     watch_queue(now);
-    reverse_path_.handle_report(now, feedback.made_at, silence,
+    reverse_path_.handle_report(now, feedback.made_at, history_.base_delay(), silence,
                                 missed_packets_most_ >= options_.outage_packets);
-    if (const auto there = history_.base_delay()) {
-      least_trip_.add(now, *there + reverse_path_.least_transit());
-    }
     look_ahead();
   }
 }
@@ -265,19 +258,28 @@ double CressControl::deliveries(TimePoint at) const {
   const Duration horizon = std::clamp(at - history_.reported_until(), Duration{}, forecast_life());
   const Duration sure = std::min(horizon, sure_life());
   const double packets = belief_.deliveries(sure, caution());
+  const double most = reverse_path_.standing_queue() > Duration{} ? 1 : kRateInSilence;
+  const double rate = std::lerp(kRateInSilence, most, steadiness());
   const double of_silence =
-      horizon > sure ? kRateInSilence * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
+      horizon > sure ? rate * (to_seconds(horizon) / to_seconds(sure) - 1) : 0;
   return packets * (1 + of_silence) * static_cast<double>(kOpportunitySize.bytes());
 }
 
 Duration CressControl::sure_life() const {
-  const Duration trip = least_trip_.least().value_or(Duration{});
+  const Duration trip = reverse_path_.least_trip().value_or(Duration{});
   return std::max(options_.forecast_life, std::min(trip + kLifeBeyondTrip, kLifeMost));
 }
 
 Duration CressControl::forecast_life() const {
-  return std::max(sure_life(),
-                  std::min(options_.forecast_life_max, reverse_path_.harmless_silence()));
+  const Duration sure = sure_life();
+  if (options_.forecast_life_max <= options_.forecast_life) {
+    return sure;
+  }
+  // Such a queue may have doubled since the report that waited least.
+  const Duration queue = reverse_path_.standing_queue();
+  const Duration behind_queue = queue > Duration{} ? sure + 2 * queue : Duration{};
+  const Duration harmless = std::min(options_.forecast_life_max, reverse_path_.harmless_silence());
+  return std::max({sure, harmless, behind_queue});
 }
 
 CressControl::Backlog CressControl::drained(Backlog backlog, TimePoint until) const {

@@ -43,8 +43,9 @@ class CressControl final : public Control {
     Duration forecast_life = 260ms;
     /// Exception: if reports were recently delayed on the reverse path although the forward path
     /// worked, the forecast is extended by the length of that delay, at half its mean rate, up to
-    /// this limit. For calls, where a frame not encoded is lost; a bulk flow would pay for it in
-    /// delay.
+    /// this limit. Above forecast_life it is also extended, without this limit, by twice the queue
+    /// that stands on the reverse path. For calls, where a frame not encoded is lost; a bulk flow
+    /// would pay for it in delay.
     Duration forecast_life_max = forecast_life;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
@@ -173,7 +174,6 @@ class CressControl final : public Control {
   TimePoint lost_at_ = kTimeZero - 1h;  // when a loss was last known, in either direction
   // When a silence of kDoubtfulPackets and more last turned out to be a burst of losses.
   TimePoint burst_at_ = kTimeZero - 1h;
-  RecentLeast<Duration> least_trip_;  // of a datagram and its report
   ExposureHistory history_;
   Silences silences_;
   Silences silences_at_delivery_;

@@ -681,8 +681,8 @@ TEST(ReversePath, DelayOfHalfTheSilenceIsHarmless) {
   for (const auto& [transit, harmless] :
        {std::pair<Duration, Duration>{230ms, 400ms}, {230ms - 1us, 0ms}}) {
     ReversePath reverse_path;
-    reverse_path.handle_report(kTimeZero + 1s, kTimeZero + 970ms, 0ms, false);
-    reverse_path.handle_report(kTimeZero + 2s, kTimeZero + 2s - transit, 400ms, false);
+    reverse_path.handle_report(kTimeZero + 1s, kTimeZero + 970ms, 20ms, 0ms, false);
+    reverse_path.handle_report(kTimeZero + 2s, kTimeZero + 2s - transit, 20ms, 400ms, false);
     EXPECT_EQ(reverse_path.harmless_silence(), harmless);
   }
 }
@@ -690,7 +690,7 @@ TEST(ReversePath, DelayOfHalfTheSilenceIsHarmless) {
 TEST(ReversePath, HarmlessSilenceIsForgottenAfterTwoSpansOf10Seconds) {
   ReversePath reverse_path;
   const auto hear = [&](Duration now, Duration transit, Duration silence) {
-    reverse_path.handle_report(kTimeZero + now, kTimeZero + now - transit, silence, false);
+    reverse_path.handle_report(kTimeZero + now, kTimeZero + now - transit, 20ms, silence, false);
   };
   hear(1s, 30ms, 50ms);
   hear(2s, 730ms, 800ms);
@@ -705,12 +705,65 @@ TEST(ReversePath, LeastTransitIsForgottenAfterTwoSpansOf20Seconds) {
   ReversePath reverse_path;
   for (int s = 1; s < 60; ++s) {
     const TimePoint now = kTimeZero + std::chrono::seconds{s};
-    reverse_path.handle_report(now, now - (s < 15 ? 30ms : 130ms), 150ms, false);
+    reverse_path.handle_report(now, now - (s < 15 ? 30ms : 130ms), 20ms, 150ms, false);
     if (s == 39) {
       EXPECT_EQ(reverse_path.harmless_silence(), 150ms) << "100 ms above the least";
     }
   }
   EXPECT_EQ(reverse_path.harmless_silence(), 0ms) << "130 ms are usual by now";
+}
+
+/// A report every 100 ms.
+class Reports {
+ public:
+  void hear(int count, Duration transit, Duration there = 20ms, bool of_outage = false) {
+    for (int i = 0; i < count; ++i) {
+      now_ += 100ms;
+      path_.handle_report(now_, now_ - transit, there, transit, of_outage);
+    }
+  }
+  Duration queue() const { return path_.standing_queue(); }
+
+ private:
+  TimePoint now_ = kTimeZero;
+  ReversePath path_;
+};
+
+TEST(ReversePath, QueueStandsForWhatEveryReportOfASecondWaited) {
+  Reports reports;
+  reports.hear(10, 30ms);
+  reports.hear(9, 1030ms);
+  EXPECT_EQ(reports.queue(), 0ms) << "it may have been a silence";
+  reports.hear(11, 1030ms);
+  EXPECT_EQ(reports.queue(), 1s);
+  reports.hear(600, 2030ms);
+  EXPECT_EQ(reports.queue(), 2s) << "a minute later, too";
+  reports.hear(1, 329ms);
+  EXPECT_EQ(reports.queue(), 0ms) << "less than kQueueLeast";
+  reports.hear(20, 330ms);
+  EXPECT_EQ(reports.queue(), 300ms);
+  reports.hear(20, 1h);
+  EXPECT_EQ(reports.queue(), ReversePath::kQueueMost);
+}
+
+TEST(ReversePath, ReportOfAnOutageEndsAStandingQueue) {
+  Reports reports;
+  reports.hear(10, 30ms);
+  reports.hear(30, 1030ms);
+  reports.hear(1, 1030ms, 20ms, true);
+  EXPECT_EQ(reports.queue(), 0ms);
+}
+
+TEST(ReversePath, SleepOfAMachineIsNoStandingQueue) {
+  Reports receiver_slept;
+  receiver_slept.hear(10, 30ms);
+  receiver_slept.hear(50, 1h, 50ms - 1h);
+  EXPECT_EQ(receiver_slept.queue(), 0ms);
+  Reports sender_slept;
+  sender_slept.hear(10, 30ms);
+  sender_slept.hear(300, 30ms - 1h);  // the way there is long only when the short one is forgotten
+  sender_slept.hear(50, 30ms - 1h, 20ms + 1h);
+  EXPECT_EQ(sender_slept.queue(), 0ms);
 }
 
 TEST(RecentLeast, ForgetsValuesTwoSpansOld) {

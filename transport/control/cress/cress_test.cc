@@ -195,7 +195,7 @@ class Loop {
       in_flight_.pop_front();
     }
     if (receiver_.feedback_due() <= now_) {
-      reports_.push_back({*receiver_.poll_feedback(now_), now_ + 20ms});
+      reports_.push_back({*receiver_.poll_feedback(now_), now_ + report_transit});
     }
     const bool is_reverse_path_open = (now_ - kTimeZero) % reverse_path_gap_ == Duration{};
     while (is_reverse_path_open && !reports_.empty() && reports_.front().second <= now_) {
@@ -217,6 +217,7 @@ class Loop {
 
   int arrived = 0;
   bool is_dead = false;
+  Duration report_transit = 20ms;
 
  private:
   static constexpr DataSize kPayload = kOpportunitySize - kDatagramOverhead;
@@ -279,6 +280,24 @@ TEST(CressControl, ContinuesWhileTheReversePathIsSlow) {
   EXPECT_GT(arrived[1], arrived[0] * 5 / 4) << arrived[0];
 }
 
+// An upload that begins after a second and fills the queue of the reverse path within ten.
+TEST(CressControl, ContinuesBehindAQueueOfTheReversePath) {
+  int arrived[2] = {};
+  for (const bool is_call : {false, true}) {
+    Loop loop{2400us, is_call ? call_control() : CressControl::Options{}};
+    int before = 0;
+    for (int ms = 0; ms < 60'000; ++ms) {
+      loop.report_transit = 20ms + 300us * std::clamp(ms - 1000, 0, 10'000);
+      loop.step(true);
+      before = ms == 20'000 ? loop.arrived : before;
+    }
+    arrived[is_call ? 1 : 0] = loop.arrived - before;
+    EXPECT_LT(static_cast<double>(loop.queued()) * 2.4, 120) << "milliseconds of queue";
+  }
+  EXPECT_GT(arrived[1], 0.45 * 40'000 / 2.4) << arrived[0] << " of a flow";
+  EXPECT_LT(arrived[0], arrived[1] / 3);
+}
+
 TEST(CressControl, SilenceCountsAgainAfterAReportedOutage) {
   const auto told = [](Loop& loop, int ms, bool offers) {
     for (int i = 0; i < ms; ++i) {
@@ -304,7 +323,7 @@ TEST(ReversePath, RemembersTheLongestHarmlessReportDelay) {
   const auto hear = [&](Duration transit, Duration silence, bool of_outage = false) {
     now += 100ms;
     // Whatever the clocks' offset.
-    reverse_path.handle_report(now, now - transit + 1h, silence, of_outage);
+    reverse_path.handle_report(now, now - transit + 1h, 20ms, silence, of_outage);
   };
   hear(30ms, 50ms);
   EXPECT_EQ(reverse_path.harmless_silence(), Duration{});

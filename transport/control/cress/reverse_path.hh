@@ -1,20 +1,25 @@
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "transport/base/time.hh"
 #include "transport/control/cress/recent_least.hh"
 
 namespace cress::control {
 
-/// How long reports were recently delayed on the reverse path while the forward path had no outage:
-/// for that long, missing reports say little about the forward path. Where both directions fail
-/// together nothing is recorded here, and missing reports still count as an outage. A plain value.
-/// Threads: none inside; one owner.
+/// How long reports are delayed on the reverse path while the forward path has no outage: for that
+/// long, missing reports say little about the forward path. Where both directions fail together
+/// nothing is recorded here, and missing reports still count as an outage. A plain value. Threads:
+/// none inside; one owner.
 class ReversePath {
  public:
   /// A report made at `made_at`, by the receiver's clock, arrived at `now`, which never goes back;
-  /// the report before it had arrived `silence` ago. `of_outage`: it reports that sent data did not
-  /// get through.
-  void handle_report(TimePoint now, TimePoint made_at, Duration silence, bool of_outage) {
+  /// the report before it had arrived `silence` ago. `there`: from our clock to the receiver's,
+  /// where nothing waits, if it is known. `of_outage`: it reports that sent data did not get
+  /// through.
+  void handle_report(TimePoint now, TimePoint made_at, std::optional<Duration> there,
+                     Duration silence, bool of_outage) {
     const Duration transit = now - made_at;
     least_transit_.add(now, transit);
     const Duration held_up = transit - *least_transit_.least();
@@ -24,19 +29,49 @@ class ReversePath {
       const bool is_held_up = held_up >= silence / 2;  // otherwise the receiver chose to be silent
       harmless_.add(now, is_held_up ? -silence : Duration{});
     }
+    Duration waited{};
+    if (there) {
+      least_trip_.add(now, *there + *least_transit_.least());
+      waited = waited_in_queue(now, transit, *there + transit);
+    }
+    waited_.add(now, of_outage ? Duration{} : waited);
   }
-  /// From the receiver's clock to ours, where nothing waits. There must have been a report.
-  Duration least_transit() const { return *least_transit_.least(); }
-  /// The longest such delay of the last 10 to 20 s. Zero if there was none.
+  /// Of a datagram and its report, where nothing waits: of the last 5 to 10 min, for a queue that
+  /// stands for longer than `there` remembers is no distance. Were it taken for one, the forecast
+  /// would live on behind it, and the queue would never empty.
+  std::optional<Duration> least_trip() const { return least_trip_.least(); }
+  /// The longest delay of a report after a silence, of the last 10 to 20 s. Zero if there was none.
   Duration harmless_silence() const { return -harmless_.least().value_or(Duration{}); }
+  /// A queue that stands on the reverse path, as behind an upload: every report of the last 1 to
+  /// 2 s waited for so long, or longer. At most kQueueMost; zero if less than kQueueLeast.
+  Duration standing_queue() const {
+    const Duration least = waited_.least().value_or(Duration{});
+    return least < kQueueLeast ? Duration{} : std::min(least, kQueueMost);
+  }
+
+  static constexpr Duration kQueueLeast = 300ms;
+  static constexpr Duration kQueueMost = 5s;
 
  private:
+  // By both measures: a clock that stood still while its machine slept makes one of them long.
+  Duration waited_in_queue(TimePoint now, Duration transit, Duration trip) {
+    least_of_minutes_.add(now, transit);
+    least_of_trips_.add(now, trip);
+    return std::min(transit - *least_of_minutes_.least(), trip - *least_of_trips_.least());
+  }
+
   static constexpr Duration kMemory = 10s;
   // Clocks drift by at most a millisecond in 20 s.
   static constexpr Duration kSpan = 20s;
+  static constexpr Duration kMinutes = 5min;
+  static constexpr Duration kQueueSpan = 1s;
 
-  RecentLeast<Duration> least_transit_{kSpan};
+  RecentLeast<Duration> least_transit_{kSpan};  // from the receiver's clock to ours
+  RecentLeast<Duration> least_of_minutes_{kMinutes};
+  RecentLeast<Duration> least_of_trips_{kMinutes};  // of single datagrams and their reports
+  RecentLeast<Duration> least_trip_{kMinutes};
   RecentLeast<Duration> harmless_{kMemory};  // negated, so that the minimum is the longest
+  RecentLeast<Duration> waited_{kQueueSpan};
 };
 
 }  // namespace cress::control
