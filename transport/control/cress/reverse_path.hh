@@ -42,8 +42,8 @@ class ReversePath {
   std::optional<Duration> least_trip() const { return least_trip_.least(); }
   /// The longest delay of a report after a silence, of the last 10 to 20 s. Zero if there was none.
   Duration harmless_silence() const { return -harmless_.least().value_or(Duration{}); }
-  /// A queue that stands on the reverse path, as behind an upload: every report of the last 1 to
-  /// 2 s waited for so long, or longer. At most kQueueMost; zero if less than kQueueLeast.
+  /// The least queueing delay on the reverse path among the reports of the last 1 to 2 s, for
+  /// example because of an upload. At most kQueueMost; zero if less than kQueueLeast.
   Duration standing_queue() const {
     const Duration least = waited_.least().value_or(Duration{});
     return least < kQueueLeast ? Duration{} : std::min(least, kQueueMost);
@@ -53,7 +53,8 @@ class ReversePath {
   static constexpr Duration kQueueMost = 5s;
 
  private:
-  // By both measures: a clock that stood still while its machine slept makes one of them long.
+  // The lesser of two measures: if one machine was suspended, and its clock with it, one of them is
+  // too long.
   Duration waited_in_queue(TimePoint now, Duration transit, Duration trip) {
     least_of_minutes_.add(now, transit);
     least_of_trips_.add(now, trip);
