@@ -52,8 +52,15 @@ constexpr DataSize kSoundQueueMax{600};
 
 // In a shared queue a frame leaves a quarter of the window for its parity.
 constexpr int64_t kParityOfWindow = 4;
-// Of frames, where losses come in bursts and the window has room for more parity.
-constexpr double kBurstLossTarget = 0.002;
+// With a share of losses below this, none of the last 500 messages or so was lost.
+constexpr double kLossyShare = 0.0005;
+// Alone on a lossy link a frame may have as much parity as data if both take no more than this part
+// of the window: more would make the next frames smaller.
+constexpr double kPartWithParity = 0.5;
+// With a long round trip up to all of it: what is sent until a loss is known refers to what was
+// lost.
+constexpr Duration kShortRoundTrip = 100ms;
+constexpr Duration kLongRoundTrip = 300ms;
 // What set_video_rate_max leaves unused may be used within this time.
 constexpr Duration kRateCreditMax = 150ms;
 
@@ -283,21 +290,24 @@ int CallSender::parity_of(TimePoint now, DataSize size) {
   const auto data = narrow<int>(media::fragment_count(size, message_max()));
   const int parity = media::parity_for(data, loss_.share());
   const bool is_shared = endpoint_.control().is_shared(now);
-  // The parity of one fragment is a copy of it: it doubles what the frame costs.
-  if (!is_shared && (data == 1 || !loss_.is_bursty())) {
+  if (!is_shared && loss_.share() < kLossyShare) {
     return parity;
   }
   const DataSize longest =
       DataSize{(size.bytes() + data - 1) / data} + media::kFragmentHeaderSize + message_overhead();
-  const DataSize window = endpoint_.available_window(now);
-  // Alone on a link that the frames fill, more parity would only make the next frames smaller.
-  const DataSize usable = is_shared ? window : DataSize{window.bytes() / 2};
+  const auto window = static_cast<double>(endpoint_.available_window(now).bytes());
+  const DataSize usable{static_cast<int64_t>((is_shared ? 1 : part_with_parity()) * window)};
   const DataSize left = usable - sound_reserve(now) - (data + parity) * longest;
   const int affordable = narrow<int>(std::max<int64_t>(left.bytes(), 0) / longest.bytes());
-  const int wanted = std::max(
-      is_shared ? (data + 1) / 2 : 0,
-      media::parity_for_bursts(data, loss_.share(), loss_.persistence(), kBurstLossTarget));
+  const int wanted = is_shared ? (data + 1) / 2 : std::min(data, media::kCodedFragmentsMax - data);
   return std::max(parity, std::min(wanted, parity + affordable));
+}
+
+double CallSender::part_with_parity() const {
+  const Duration round_trip = endpoint_.stats().smoothed_rtt.value_or(Duration{});
+  const double longer =
+      to_seconds(round_trip - kShortRoundTrip) / to_seconds(kLongRoundTrip - kShortRoundTrip);
+  return std::lerp(kPartWithParity, 1.0, std::clamp(longer, 0.0, 1.0));
 }
 
 void CallSender::pad(TimePoint now) {
@@ -311,12 +321,8 @@ void CallSender::pad(TimePoint now) {
 }
 
 void CallSender::handle_outcome(TimePoint now, const session::MessageOutcome& outcome) {
-  if (outcome.flow != session::kVideoFlow) {
-    loss_.handle_outcome(outcome.kind);
-    return;
-  }
-  loss_.handle_video_outcome(outcome.kind);
-  if (video_sender_) {
+  loss_.handle_outcome(outcome.kind);
+  if (outcome.flow == session::kVideoFlow && video_sender_) {
     // The largest datagram may have become smaller since the fragment was sent.
     const DataSize room =
         std::min(endpoint_.available_window(now) - message_overhead(), endpoint_.message_max());

@@ -14,9 +14,8 @@
 namespace cress::app {
 
 /// The share of messages that the network lost lately: over about the last two hundred, so that a
-/// few per cent can be distinguished from none; and whether losses come in bursts, from the last
-/// forty losses of video messages, of which hardly two share a datagram. Messages dropped from our
-/// own queue do not count. Threads: none inside; one owner.
+/// few per cent can be distinguished from none. Messages dropped from our own queue do not count.
+/// Threads: none inside; one owner.
 class LossMeter {
  public:
   void handle_outcome(session::MessageOutcome::Kind kind) {
@@ -25,39 +24,12 @@ class LossMeter {
       share_ += (lost - share_) / kMessages;
     }
   }
-  /// The same for a message of the video flow. Outcomes come in the order of sending.
-  void handle_video_outcome(session::MessageOutcome::Kind kind) {
-    handle_outcome(kind);
-    if (kind == session::MessageOutcome::Kind::kDropped) {
-      return;
-    }
-    const bool lost = kind == session::MessageOutcome::Kind::kLost;
-    if (lost_in_a_row_ == 0) {
-      persistence_before_ = persistence_;
-    } else if (lost_in_a_row_ < kBurstMax) {
-      persistence_ += ((lost ? 1.0 : 0.0) - persistence_) / kLosses;
-    } else {
-      persistence_ = persistence_before_;
-    }
-    lost_in_a_row_ = lost ? lost_in_a_row_ + 1 : 0;
-  }
   /// 0..1.
   double share() const { return share_; }
-  /// The share (0..1) of lost video messages whose successor was lost too.
-  double persistence() const { return persistence_; }
-  /// Losses come in bursts: independent losses reach this only where nearly half is lost.
-  bool is_bursty() const { return persistence_ >= kBursty; }
 
  private:
   static constexpr double kMessages = 200;
-  static constexpr double kLosses = 40;
-  static constexpr double kBursty = 0.4;
-  // More in a row are an outage, which no parity bridges.
-  static constexpr int kBurstMax = 20;
   double share_ = 0;
-  double persistence_ = 0;
-  double persistence_before_ = 0;  // before the current run of losses
-  int lost_in_a_row_ = 0;
 };
 
 struct CallSenderOptions {
@@ -139,6 +111,8 @@ class CallSender {
   void send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,
                      session::Leave leave);
   int parity_of(TimePoint now, DataSize size);
+  /// The part of the window that a frame and its parity may take, where messages are lost.
+  double part_with_parity() const;
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);
 

@@ -518,6 +518,29 @@ TEST(CallSender, LossIsMetWithParityForItsShare) {
   }
 }
 
+// On a lossy link alone: as much parity as data, if both fit into half of the window.
+TEST(CallSender, OnALossyLinkSparePartsOfTheWindowAreParity) {
+  media::SyntheticCamera camera{{.width = 64, .height = 48}};
+  const auto messages_of_a_frame = [&](Outgoing& call) {
+    const CodedVideo coded = call.capture(kTimeZero, camera.picture(0));
+    const auto count = media::fragment_count(coded.size, call.endpoint.message_max());
+    return std::pair{static_cast<int64_t>(call.transmit(kTimeZero).size()), count};
+  };
+  Outgoing wide{small_video(), {.window = DataSize{60'000}}};
+  wide.lose(1);
+  const auto [sent, count] = messages_of_a_frame(wide);
+  EXPECT_EQ(sent, 2 * count);
+
+  Outgoing narrow{small_video(), {.window = DataSize{2'000}}};
+  narrow.lose(1);
+  const auto [sent_there, count_there] = messages_of_a_frame(narrow);
+  EXPECT_LT(sent_there, 2 * count_there) << "the frame alone takes a good part of the window";
+
+  Outgoing lossless{small_video(), {.window = DataSize{60'000}}};
+  const auto [sent_without, count_without] = messages_of_a_frame(lossless);
+  EXPECT_EQ(sent_without, count_without);
+}
+
 uint32_t reference_distance(const std::vector<SentMessage>& sent) {
   const auto parsed = media::parse_fragment(sent.at(0).bytes);
   EXPECT_TRUE(parsed);
@@ -538,7 +561,7 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   call.sender.handle_report({.newest = 0});
   // A message of another flow of that number is not frame 2's.
   call.sender.handle_outcome(kTimeZero + 750ms,
-                             {.flow = session::kAudioFlow, .id = 2, .kind = Kind::kLost});
+                             {.flow = session::kAudioFlow, .id = 2, .kind = Kind::kDropped});
   EXPECT_EQ(next(), 1U);
   call.sender.handle_outcome(kTimeZero + 750ms,
                              {.flow = session::kVideoFlow, .id = 3, .kind = Kind::kLost});

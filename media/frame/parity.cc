@@ -190,42 +190,4 @@ int parity_for(int fragments, double loss, double frame_loss_target, int parity_
   return parity;
 }
 
-int parity_for_bursts(int fragments, double loss, double persistence, double frame_loss_target) {
-  check(fragments > 0 && 0 <= loss && loss <= 1 && 0 <= persistence && persistence <= 1 &&
-            1e-9 <= frame_loss_target && frame_loss_target <= 1,
-        "parity_for_bursts: out of range");
-  const int most = std::min(fragments, kCodedFragmentsMax - fragments);
-  if (loss < kWorthwhileLoss || loss >= 1 || most <= 0) {
-    return loss >= 1 ? std::max(most, 0) : 0;
-  }
-  // From good to bad so often that `loss` of all fragments are lost in the long run.
-  const double enter = std::min(1.0, loss * (1 - persistence) / (1 - loss));
-  // arrived[j], lost[j]: the chance that j are lost so far and what became of the last.
-  std::vector<double> arrived(static_cast<size_t>(most) + 1);
-  std::vector<double> lost(arrived.size());
-  arrived[0] = 1 - loss;
-  lost[most > 0 ? 1 : 0] = loss;
-  const auto add = [&] {
-    for (size_t j = arrived.size(); j-- > 0;) {
-      const double now_lost = j > 0 ? arrived[j - 1] * enter + lost[j - 1] * persistence : 0;
-      arrived[j] = arrived[j] * (1 - enter) + lost[j] * (1 - persistence);
-      lost[j] = now_lost;
-    }
-  };
-  for (int i = 1; i < fragments; ++i) {
-    add();
-  }
-  for (int parity = 0; parity < most; ++parity) {
-    double rebuilt = 0;
-    for (int j = 0; j <= parity; ++j) {
-      rebuilt += arrived[static_cast<size_t>(j)] + lost[static_cast<size_t>(j)];
-    }
-    if (1 - rebuilt <= frame_loss_target + kRounding) {
-      return parity;
-    }
-    add();
-  }
-  return most;
-}
-
 }  // namespace cress::media

@@ -42,10 +42,4 @@ void derive_fragments(int count, std::span<const CodedFragment> have,
 int parity_for(int fragments, double loss, double frame_loss_target = 0.01,
                int parity_max = kCodedFragmentsMax);
 
-/// The same where losses come in bursts: after a lost fragment the next is lost with probability
-/// `persistence` (0 .. 1; `loss` where losses are independent), as in Gilbert's model (1960). At
-/// most one parity fragment for each of `fragments`.
-int parity_for_bursts(int fragments, double loss, double persistence,
-                      double frame_loss_target = 0.01);
-
 }  // namespace cress::media

@@ -204,48 +204,6 @@ TEST(ParityFor, ATargetThatIsReachedExactlyIsReached) {
   EXPECT_EQ(parity_for(1, 0.01, 0.01), 0);
 }
 
-TEST(ParityForBursts, IndependentLossesNeedWhatTheyNeeded) {
-  for (const int fragments : {3, 8, 17, 40}) {
-    for (const double loss : {0.003, 0.01, 0.05, 0.1}) {
-      EXPECT_EQ(parity_for_bursts(fragments, loss, loss), parity_for(fragments, loss))
-          << fragments << " at " << loss;
-    }
-  }
-}
-
-// The slow twin: drawn frames of the two-state chain.
-TEST(ParityForBursts, DrawnBurstsLeaveOneFrameInAHundred) {
-  constexpr int kFrames = 20'000;
-  for (const auto& [fragments, loss, persistence] :
-       {std::tuple{10, 0.032, 0.7}, {10, 0.03, 0.5}, {30, 0.05, 0.8}}) {
-    const int parity = parity_for_bursts(fragments, loss, persistence);
-    Rng rng{17};
-    bool is_lost = false;
-    int broken = 0;
-    int broken_with_less = 0;
-    for (int frame = 0; frame < kFrames; ++frame) {
-      int lost = 0;
-      int lost_of_less = 0;
-      for (int i = 0; i < fragments + parity; ++i) {
-        is_lost = rng.chance(is_lost ? persistence : loss * (1 - persistence) / (1 - loss));
-        lost += is_lost ? 1 : 0;
-        lost_of_less += is_lost && i < fragments + parity - 1 ? 1 : 0;
-      }
-      broken += lost > parity ? 1 : 0;
-      broken_with_less += lost_of_less > parity - 1 ? 1 : 0;
-    }
-    EXPECT_LT(broken, kFrames * 0.0115) << parity << " for " << fragments;
-    EXPECT_GT(broken_with_less, kFrames * 0.0085) << "fewer would have done";
-  }
-}
-
-TEST(ParityForBursts, AtMostOneForEachFragment) {
-  EXPECT_EQ(parity_for_bursts(2, 0.1, 0.95), 2);
-  EXPECT_EQ(parity_for_bursts(200, 0.5, 0.9), 55);
-  EXPECT_EQ(parity_for_bursts(20, 0, 0.9), 0);
-  EXPECT_EQ(parity_for_bursts(20, 1, 1), 20);
-}
-
 TEST(ParityFor, SmallLossNeedsNone) {
   EXPECT_EQ(parity_for(20, 0), 0);
   EXPECT_EQ(parity_for(20, 0.0029), 0);
