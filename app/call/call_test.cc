@@ -208,6 +208,28 @@ TEST(Call, LossesCostNoKeyFrameAndNoFreeze) {
   }
 }
 
+// What is lost is known 300 ms later, and the frames in between refer to it: only parity helps.
+// With half of the window for frames and their parity, as on short paths, the picture stops for 400
+// ms.
+TEST(Call, OverALongPathParityRepairsEveryLostFrame) {
+  const auto far = [](uint64_t seed) {
+    auto trace = std::make_shared<sim::DeliveryTrace>();
+    for (Duration at = 20ms; at <= 60s; at += 20ms) {  // 600 kbit/s
+      trace->opportunities.push_back({at});
+    }
+    return sim::LinkOptions{
+        .trace = trace, .propagation = 150ms, .loss = 0.01, .seed = seed, .queue = nullptr};
+  };
+  sim::Link forward{far(10)};
+  sim::Link reverse{far(11)};
+  CallHost left{1};
+  CallHost right{2};
+  sim::World world{{left, right, forward, reverse}};
+  world.run_until(kTimeZero + 30s);
+  EXPECT_GT(right.shown().size(), 850U);
+  EXPECT_LT(longest_gap(right.shown(), kTimeZero + 5s), 100ms);
+}
+
 TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
   Scene scene{0, 5s, 5500ms};
   scene.world.run_until(kTimeZero + 10s);
