@@ -209,8 +209,7 @@ TEST(Call, LossesCostNoKeyFrameAndNoFreeze) {
 }
 
 // What is lost is known 300 ms later, and the frames in between refer to it: only parity helps.
-// With half of the window for frames and their parity, as on short paths, the picture stops for 400
-// ms.
+// As little parity as on short paths leaves gaps of 400 ms.
 TEST(Call, OverALongPathParityRepairsEveryLostFrame) {
   const auto far = [](uint64_t seed) {
     auto trace = std::make_shared<sim::DeliveryTrace>();
