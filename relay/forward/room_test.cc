@@ -211,6 +211,30 @@ TEST(Room, TwoSlowLegsOfTenAffectNoOtherAndStillReceive) {
   }
 }
 
+// Its reports wait for a second in the queue of its upload. Before experiment 0043 it saw nothing.
+TEST(Room, AMemberThatUploadsStillSeesAndHearsTheOthers) {
+  constexpr TimePoint kFrom = kTimeZero + 8s;
+  constexpr TimePoint kTo = kTimeZero + 17s;
+  SimulatedRoom room;
+  const size_t sender = room.join(fast_links(), {.speaks = true});
+  const size_t viewer = room.join({.down = constant_trace(DataRate::kilobits_per_second(3'000)),
+                                   .up = constant_trace(DataRate::kilobits_per_second(300))},
+                                  {.has_camera = false});
+  // 20 packets at once, then nearly as many as the link carries: one in 40 ms.
+  for (int i = 0; kTimeZero + 5s + i * 42ms < kTo + 1s; ++i) {
+    room.run_until(kTimeZero + 5s + std::max(0, i - 20) * 42ms);
+    room.push_up(viewer, std::vector<std::byte>(1472));
+  }
+  const std::vector<Duration> shown =
+      delays(room.member(viewer), kFrom, kTo, {room.number(sender)});
+  EXPECT_GT(shown.size(), 260U) << "of 270";
+  EXPECT_LT(p95(shown), 120ms);
+  const auto in_time = [&](const HeardSound& sound) {
+    return sound.captured >= kFrom && sound.captured < kTo && sound.heard - sound.captured < 200ms;
+  };
+  EXPECT_GT(std::ranges::count_if(room.member(viewer).heard(), in_time), 445) << "of 450";
+}
+
 // Whatever the links lose, and however narrow they are: complete frames can be decoded, except
 // those that depend on a frame lost in transit.
 TEST(Room, EachLegIsDecodableUnderRandomLossAndRates) {
