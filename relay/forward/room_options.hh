@@ -23,7 +23,7 @@ inline control::CressControl::Options leg_control() {
   control.patience = 60ms;
   // As in calls: behind an upload a member's reports are late, and its link is not down
   // (docs/experiments/0043).
-  control.forecast_life_max = 1s;
+  control.forecast_life_max = control::call_control().forecast_life_max;
   // Half as often as in a call of two: reports in datagrams of their own were nearly a third of
   // everything a relay handed to its kernel, and a member's uplink is used equally well with fewer
   // (docs/experiments/0008).

@@ -211,7 +211,7 @@ TEST(Room, TwoSlowLegsOfTenAffectNoOtherAndStillReceive) {
   }
 }
 
-// Its reports wait for a second in the queue of its upload. Before experiment 0043 it saw nothing.
+// Its reports wait for most of a second in the queue of its upload (docs/experiments/0043).
 TEST(Room, AMemberThatUploadsStillSeesAndHearsTheOthers) {
   constexpr TimePoint kFrom = kTimeZero + 8s;
   constexpr TimePoint kTo = kTimeZero + 17s;
@@ -220,7 +220,7 @@ TEST(Room, AMemberThatUploadsStillSeesAndHearsTheOthers) {
   const size_t viewer = room.join({.down = constant_trace(DataRate::kilobits_per_second(3'000)),
                                    .up = constant_trace(DataRate::kilobits_per_second(300))},
                                   {.has_camera = false});
-  // 20 packets at once, then nearly as many as the link carries: one in 40 ms.
+  // 20 packets at once, then one in 42 ms; the link carries one in 40 ms.
   for (int i = 0; kTimeZero + 5s + i * 42ms < kTo + 1s; ++i) {
     room.run_until(kTimeZero + 5s + std::max(0, i - 20) * 42ms);
     room.push_up(viewer, std::vector<std::byte>(1472));
