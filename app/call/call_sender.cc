@@ -50,8 +50,11 @@ constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
 // Audio that waits longer in our own queue is not worth sending.
 constexpr DataSize kSoundQueueMax{600};
 
-// In a shared queue a frame leaves a quarter of the window for its parity.
+// In a shared queue a frame leaves a quarter of the window for its parity, ...
 constexpr int64_t kParityOfWindow = 4;
+// ... which is this share of its data: TCP fills the queue in bursts, and what comes behind one is
+// lost together.
+constexpr double kParityInSharedQueue = 0.75;
 // With a share of losses below this, none of the last 500 messages or so was lost.
 constexpr double kLossyShare = 0.0005;
 // Alone on a lossy link a frame may have as much parity as data if both take no more than this part
@@ -299,7 +302,8 @@ int CallSender::parity_of(TimePoint now, DataSize size) {
   const DataSize usable{static_cast<int64_t>((is_shared ? 1 : part_with_parity()) * window)};
   const DataSize left = usable - sound_reserve(now) - (data + parity) * longest;
   const int affordable = narrow<int>(std::max<int64_t>(left.bytes(), 0) / longest.bytes());
-  const int wanted = is_shared ? (data + 1) / 2 : std::min(data, media::kCodedFragmentsMax - data);
+  const int wanted = is_shared ? static_cast<int>(std::ceil(kParityInSharedQueue * data))
+                               : std::min(data, media::kCodedFragmentsMax - data);
   return std::max(parity, std::min(wanted, parity + affordable));
 }
 

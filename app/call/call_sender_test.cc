@@ -541,6 +541,17 @@ TEST(CallSender, OnALossyLinkSparePartsOfTheWindowAreParity) {
   EXPECT_EQ(sent_without, count_without);
 }
 
+// A burst of TCP into a full queue takes most of a frame of ours.
+TEST(CallSender, InASharedQueueThreeQuartersOfAFrameMayBeLost) {
+  Outgoing shared{{.video = VideoSenderOptions{.width = 320, .height = 240}},
+                  {.window = DataSize{90'000}, .is_shared = true}};
+  media::SyntheticCamera camera{{.width = 320, .height = 240}};
+  const CodedVideo coded = shared.capture(kTimeZero, camera.picture(0));
+  const auto count = media::fragment_count(coded.size, shared.endpoint.message_max());
+  ASSERT_GT(count, 3);
+  EXPECT_EQ(static_cast<int64_t>(shared.transmit(kTimeZero).size()), count + (3 * count + 3) / 4);
+}
+
 uint32_t reference_distance(const std::vector<SentMessage>& sent) {
   const auto parsed = media::parse_fragment(sent.at(0).bytes);
   EXPECT_TRUE(parsed);
