@@ -50,10 +50,10 @@ constexpr DataRate kForecastMost = DataRate::kilobits_per_second(1'000'000);
 // Audio that waits longer in our own queue is not worth sending.
 constexpr DataSize kSoundQueueMax{600};
 
-// In a shared queue a frame leaves a quarter of the window for its parity, ...
+// In a shared queue a frame leaves a quarter of the window for its parity ...
 constexpr int64_t kParityOfWindow = 4;
-// ... which is this share of its data: TCP fills the queue in bursts, and what comes behind one is
-// lost together.
+// ... and gets at most this much for each byte of data: TCP fills the queue in bursts, and what
+// comes behind one is lost together.
 constexpr double kParityInSharedQueue = 0.75;
 // With a share of losses below this, none of the last 500 messages or so was lost.
 constexpr double kLossyShare = 0.0005;
