@@ -302,8 +302,9 @@ int CallSender::parity_of(TimePoint now, DataSize size) {
   const DataSize usable{static_cast<int64_t>((is_shared ? 1 : part_with_parity()) * window)};
   const DataSize left = usable - sound_reserve(now) - (data + parity) * longest;
   const int affordable = narrow<int>(std::max<int64_t>(left.bytes(), 0) / longest.bytes());
-  const int wanted = is_shared ? static_cast<int>(std::ceil(kParityInSharedQueue * data))
-                               : std::min(data, media::kCodedFragmentsMax - data);
+  const double of_data = is_shared ? kParityInSharedQueue : 1;
+  const int wanted =
+      std::min(static_cast<int>(std::ceil(of_data * data)), media::kCodedFragmentsMax - data);
   return std::max(parity, std::min(wanted, parity + affordable));
 }
 
