@@ -264,6 +264,10 @@ void CallSender::handle_encoded(TimePoint now, EncodeWork& work) {
     }
     send_frame(now, encoding.frame, leave_);
   }
+  // After the new frame, which would be smaller otherwise.
+  while (auto late = late_parity_.poll_due(now)) {
+    send_fragment(now, late->frame_id, std::move(late->message), late->leave);
+  }
   pad(now);
 }
 
@@ -271,12 +275,23 @@ void CallSender::send_frame(TimePoint now, const media::EncodedFrame& frame, Lea
   const DataSize most = message_max();
   const int parity = parity_of(now, frame.size());
   video_sender_->handle_frame_sent(now, frame.id, parity);
+  const Duration lateness =
+      endpoint_.control().is_shared(now) ? Duration{} : late_parity_.lateness(now, round_trip());
+  int64_t parts = media::fragment_count(frame.size(), most);
   for (auto& message : media::fragment(frame, most, parity)) {
     if (seal_ != nullptr) {
       message.insert(message.begin(), seal_->fragment_head().begin(), seal_->fragment_head().end());
     }
-    send_fragment(now, frame.id, std::move(message), leave);
+    if (parts-- > 0 || lateness == Duration{}) {
+      send_fragment(now, frame.id, std::move(message), leave);
+    } else {
+      late_parity_.hold(now + lateness, {frame.id, std::move(message), leave});
+    }
   }
+}
+
+Duration CallSender::round_trip() const {
+  return endpoint_.stats().smoothed_rtt.value_or(Duration{});
 }
 
 void CallSender::send_fragment(TimePoint now, uint32_t frame_id, std::vector<std::byte> message,
@@ -309,9 +324,8 @@ int CallSender::parity_of(TimePoint now, DataSize size) {
 }
 
 double CallSender::part_with_parity() const {
-  const Duration round_trip = endpoint_.stats().smoothed_rtt.value_or(Duration{});
   const double longer =
-      to_seconds(round_trip - kShortRoundTrip) / to_seconds(kLongRoundTrip - kShortRoundTrip);
+      to_seconds(round_trip() - kShortRoundTrip) / to_seconds(kLongRoundTrip - kShortRoundTrip);
   return std::lerp(kPartWithParity, 1.0, std::clamp(longer, 0.0, 1.0));
 }
 
@@ -331,7 +345,11 @@ void CallSender::handle_outcome(TimePoint now, const session::MessageOutcome& ou
     // The largest datagram may have become smaller since the fragment was sent.
     const DataSize room =
         std::min(endpoint_.available_window(now) - message_overhead(), endpoint_.message_max());
-    if (auto again = video_sender_->handle_outcome(now, outcome, room)) {
+    SentFrames::Consequence consequence = video_sender_->handle_outcome(now, outcome, room);
+    if (consequence.lost) {
+      late_parity_.handle_frame_lost(now);
+    }
+    if (auto& again = consequence.again) {
       send_fragment(now, again->frame_id, std::move(again->message), Leave::kWithinWindow);
     }
   }

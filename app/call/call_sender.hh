@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/call/audio_sender.hh"
+#include "app/call/late_parity.hh"
 #include "app/call/media_seal.hh"
 #include "app/call/preference.hh"
 #include "app/call/video_sender.hh"
@@ -113,6 +114,7 @@ class CallSender {
   int parity_of(TimePoint now, DataSize size);
   /// The part of the window that a frame and its parity may take, where messages are lost.
   double part_with_parity() const;
+  Duration round_trip() const;
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);
 
@@ -122,6 +124,7 @@ class CallSender {
   MotionTrade trade_;
   MediaSeal* seal_;
   LossMeter loss_;
+  LateParity late_parity_;
 
   bool hands_out_encoding_;
   std::optional<VideoSender> video_sender_;

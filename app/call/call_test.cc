@@ -208,25 +208,47 @@ TEST(Call, LossesCostNoKeyFrameAndNoFreeze) {
   }
 }
 
-// What is lost is known 300 ms later, and the frames in between refer to it: only parity helps.
-// As little parity as on short paths leaves gaps of 400 ms.
-TEST(Call, OverALongPathParityRepairsEveryLostFrame) {
-  const auto far = [](uint64_t seed) {
+// 600 kbit/s, 150 ms each way: what is lost is known 300 ms later, and all frames until then refer
+// to it. Only parity helps.
+struct LongPath {
+  LongPath(uint64_t seed, double loss, sim::BurstLoss bursts)
+      : forward{options(seed, loss, bursts)}, reverse{options(seed + 1, loss, {})} {}
+  static sim::LinkOptions options(uint64_t seed, double loss, sim::BurstLoss bursts) {
     auto trace = std::make_shared<sim::DeliveryTrace>();
-    for (Duration at = 20ms; at <= 60s; at += 20ms) {  // 600 kbit/s
+    for (Duration at = 20ms; at <= 60s; at += 20ms) {
       trace->opportunities.push_back({at});
     }
-    return sim::LinkOptions{
-        .trace = trace, .propagation = 150ms, .loss = 0.01, .seed = seed, .queue = nullptr};
-  };
-  sim::Link forward{far(10)};
-  sim::Link reverse{far(11)};
+    return {.trace = trace,
+            .propagation = 150ms,
+            .loss = loss,
+            .burst_loss = bursts,
+            .seed = seed,
+            .queue = nullptr};
+  }
+  sim::Link forward;
+  sim::Link reverse;
   CallHost left{1};
   CallHost right{2};
   sim::World world{{left, right, forward, reverse}};
-  world.run_until(kTimeZero + 30s);
-  EXPECT_GT(right.shown().size(), 850U);
-  EXPECT_LT(longest_gap(right.shown(), kTimeZero + 5s), 100ms);
+};
+
+// As little parity as on short paths leaves gaps of 400 ms.
+TEST(Call, OverALongPathParityRepairsEveryLostFrame) {
+  LongPath path{10, 0.01, {}};
+  path.world.run_until(kTimeZero + 30s);
+  EXPECT_GT(path.right.shown().size(), 850U);
+  EXPECT_LT(longest_gap(path.right.shown(), kTimeZero + 5s), 100ms);
+}
+
+// Where parity leaves with its frame, a burst takes both.
+TEST(Call, OverALongPathABurstDoesNotTakeAFrameAndItsParity) {
+  size_t shown = 0;
+  for (uint64_t seed = 20; seed < 26; seed += 2) {
+    LongPath path{seed, 0, {.enter = 0.02, .leave = 0.3}};
+    path.world.run_until(kTimeZero + 30s);
+    shown += path.right.shown().size();
+  }
+  EXPECT_GT(shown, 2150U);
 }
 
 TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {

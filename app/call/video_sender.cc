@@ -82,13 +82,14 @@ void VideoSender::set_plenty(const Plenty& plenty) {
                        std::min(1.0, plenty.share / budget_share_));
 }
 
-std::optional<SentFrames::Fragment> VideoSender::handle_outcome(
-    TimePoint now, const session::MessageOutcome& outcome, DataSize room) {
+SentFrames::Consequence VideoSender::handle_outcome(TimePoint now,
+                                                    const session::MessageOutcome& outcome,
+                                                    DataSize room) {
   SentFrames::Consequence consequence = sent_.handle_outcome(now, outcome, room);
   if (consequence.lost) {
     tell([id = *consequence.lost](media::AdaptiveEncoder& encoder) { encoder.handle_lost(id); });
   }
-  return std::move(consequence.again);
+  return consequence;
 }
 
 void VideoSender::handle_report(const FrameReport& report) {

@@ -85,10 +85,9 @@ class VideoSender {
                             std::vector<std::byte> fragment) {
     sent_.add(message_id, frame_id, std::move(fragment));
   }
-  /// A fragment that is to be sent again, if it fits into `room`.
-  std::optional<SentFrames::Fragment> handle_outcome(TimePoint now,
-                                                     const session::MessageOutcome& outcome,
-                                                     DataSize room);
+  /// As SentFrames's; the encoder knows of a lost frame from then on.
+  SentFrames::Consequence handle_outcome(TimePoint now, const session::MessageOutcome& outcome,
+                                         DataSize room);
   /// From a relay (with anchors): frames that it does not mention may still arrive. From the other
   /// end of a call: a frame older than the newest that was not decoded never will be.
   void handle_report(const FrameReport& report);

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "transport/base/time.hh"
+#include "transport/session/endpoint.hh"
+
+namespace cress::app {
+
+/// Parity that leaves some time after its frame, so that one burst of losses does not take both. It
+/// is worth its delay where a loss is known late: all frames sent until then refer to the lost one.
+/// Messages wait here, not in the endpoint, whose order is theirs. Threads: none inside; one owner.
+/// `now` never goes back.
+class LateParity {
+ public:
+  struct Fragment {
+    uint32_t frame_id = 0;
+    std::vector<std::byte> message;
+    session::Leave leave = session::Leave::kWithinWindow;
+  };
+
+  /// A frame was lost despite its parity.
+  void handle_frame_lost(TimePoint now);
+  /// How long after its frame parity leaves now; zero: with it.
+  Duration lateness(TimePoint now, Duration round_trip) const;
+
+  /// Until `due`, or until those held before it have left.
+  void hold(TimePoint due, Fragment fragment);
+  /// The next one that is due, in the order in which they came.
+  std::optional<Fragment> poll_due(TimePoint now);
+
+ private:
+  struct Held {
+    TimePoint due{};
+    Fragment fragment;
+  };
+  std::optional<TimePoint> lost_at_;   // the first frame of the last group
+  std::optional<TimePoint> again_at_;  // the last group that came soon after another
+  std::deque<Held> held_;  // of the last frames, within the longest lateness and one picture
+};
+
+}  // namespace cress::app
