@@ -14,8 +14,8 @@ constexpr Duration kRoundTripMin = 100ms;
 // The receiver waits 200 ms for a frame that others refer to (media::FrameClockOptions).
 constexpr int64_t kPartOfRoundTrip = 5;
 constexpr Duration kLatenessMax = 60ms;
-// If frames are lost again within this time, it is late for as long; where losses are single ones,
-// parity next to its frame does, and comes sooner.
+// If frames are lost again within this time, parity is late for as long. Where losses are single
+// ones, parity next to its frame suffices, and comes sooner.
 constexpr Duration kMemory = 10s;
 // Frames that are lost closer together than this may be of one burst.
 constexpr Duration kGroup = 200ms;

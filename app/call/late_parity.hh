@@ -13,8 +13,8 @@ namespace cress::app {
 
 /// Parity that leaves some time after its frame, so that one burst of losses does not take both. It
 /// is worth its delay where a loss is known late: all frames sent until then refer to the lost one.
-/// Messages wait here, not in the endpoint, whose order is theirs. Threads: none inside; one owner.
-/// `now` never goes back.
+/// Messages wait here because the endpoint sends in the order in which it got them. Threads: none
+/// inside; one owner. `now` never goes back.
 class LateParity {
  public:
   struct Fragment {
