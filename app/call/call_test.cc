@@ -242,13 +242,9 @@ TEST(Call, OverALongPathParityRepairsEveryLostFrame) {
 
 // Where parity leaves with its frame, a burst takes both.
 TEST(Call, OverALongPathABurstDoesNotTakeAFrameAndItsParity) {
-  size_t shown = 0;
-  for (uint64_t seed = 20; seed < 26; seed += 2) {
-    LongPath path{seed, 0, {.enter = 0.02, .leave = 0.3}};
-    path.world.run_until(kTimeZero + 30s);
-    shown += path.right.shown().size();
-  }
-  EXPECT_GT(shown, 2150U);
+  LongPath path{20, 0, {.enter = 0.02, .leave = 0.3}};
+  path.world.run_until(kTimeZero + 20s);
+  EXPECT_GT(path.right.shown().size(), 475U);
 }
 
 TEST(Call, ABlackoutFreezesHardlyLongerThanItLasts) {
