@@ -114,6 +114,7 @@ class CallSender {
   int parity_of(TimePoint now, DataSize size);
   /// The part of the window that a frame and its parity may take, where messages are lost.
   double part_with_parity() const;
+  /// Smoothed; zero until one was measured.
   Duration round_trip() const;
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
   void pad(TimePoint now);
