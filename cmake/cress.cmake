@@ -77,6 +77,10 @@ set(cress_computes nice -n 10)
 # fuzzer. Tests of the lab have the label `lab`; ./cress asan runs those, too.
 add_custom_target(outside_lab)
 
+# What ./cress bench runs. Compiling them takes a minute of processor time, so neither the programs nor the tests wait
+# for them.
+add_custom_target(benchmarks)
+
 # cress_library(transport/session [PACKAGES PkgConfig::X ...]): what cmake/folders.cmake lists is linked.
 #   *.cc (without the siblings below) -> the library
 #   *_test.cc -> <name>-test, run by ctest;  *_bench.cc -> bin/bench/<name>-bench
@@ -153,7 +157,8 @@ function(cress_library path)
     endif()
   endif()
   if(benches AND NOT CRESS_SANITIZE)
-    add_executable(${name}-bench ${benches})
+    add_executable(${name}-bench EXCLUDE_FROM_ALL ${benches})
+    add_dependencies(benchmarks ${name}-bench)
     target_link_libraries(${name}-bench PRIVATE ${test_deps} benchmark::benchmark_main)
     set_target_properties(${name}-bench PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
