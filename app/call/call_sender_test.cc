@@ -552,6 +552,18 @@ TEST(CallSender, InASharedQueueThreeQuartersOfAFrameMayBeLost) {
   EXPECT_EQ(static_cast<int64_t>(shared.transmit(kTimeZero).size()), count + (3 * count + 3) / 4);
 }
 
+TEST(CallSender, AFrameAndItsParityNeverExceedTheCodesLength) {
+  Outgoing shared{{.video = VideoSenderOptions{.width = 320, .height = 240}},
+                  {.window = DataSize{90'000}, .is_shared = true}};
+  shared.endpoint.set_datagram_max(DataSize{140});
+  media::SyntheticCamera camera{{.width = 320, .height = 240}};
+  const CodedVideo coded = shared.capture(kTimeZero, camera.picture(0));
+  const auto count = media::fragment_count(coded.size, shared.endpoint.message_max());
+  ASSERT_GT(count + 3 * count / 4, media::kCodedFragmentsMax);
+  ASSERT_LT(count, media::kCodedFragmentsMax);
+  EXPECT_EQ(shared.transmit(kTimeZero).size(), static_cast<size_t>(media::kCodedFragmentsMax));
+}
+
 uint32_t reference_distance(const std::vector<SentMessage>& sent) {
   const auto parsed = media::parse_fragment(sent.at(0).bytes);
   EXPECT_TRUE(parsed);
