@@ -11,8 +11,10 @@
 
 namespace cress::app {
 
-/// Parity that leaves some time after its frame, so that one burst of losses does not take both. It
-/// is worth its delay where a loss is known late: all frames sent until then refer to the lost one.
+/// Parity that leaves some time after its frame, so that one burst of losses does not take both:
+/// for 10 s after frames were lost twice within 10 s, over a round trip of 100 ms or more. It is
+/// worth its delay there because a loss is known late, and all frames sent until then refer to the
+/// lost one (docs/experiments/0045).
 /// Messages wait here because the endpoint sends in the order in which it got them. Threads: none
 /// inside; one owner. `now` never goes back.
 class LateParity {

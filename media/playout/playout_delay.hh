@@ -17,7 +17,7 @@ struct PlayoutDelayOptions {
   Duration loss_price = 2s;
   /// The minimum above the fastest frame.
   Duration margin_min = 10ms;
-  /// The maximum above the fastest frame.
+  /// The maximum above the fastest frame, unless rise_frames asks for more.
   Duration margin_max = 400ms;
   /// The least margin of the first half second, before there is a history.
   Duration margin_first = 30ms;

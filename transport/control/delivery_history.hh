@@ -27,8 +27,9 @@ struct SequenceRange {
 };
 
 /// The receiver's record of the sender's byte sequence (paper §3.4): which part is received or
-/// lost, and what was lost. Everything below the throwaway point is decided: the network is assumed
-/// to reorder by at most kThrowawayInterval. Threads: none inside; one owner.
+/// lost, and what was lost. Everything below the throwaway point is decided. By how much the
+/// network may reorder is the sender's to say (Control::reordering_max). Threads: none inside; one
+/// owner.
 class DeliveryHistory {
  public:
   enum class Arrival {

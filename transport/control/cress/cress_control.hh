@@ -42,10 +42,10 @@ class CressControl final : public Control {
     /// taken as an outage. Longer where the round trip is (kLifeBeyondTrip).
     Duration forecast_life = 260ms;
     /// Exception: if reports were recently delayed on the reverse path although the forward path
-    /// worked, the forecast is extended by the length of that delay, at half its mean rate, up to
-    /// this limit. Above forecast_life it is also extended, without this limit, by twice the queue
-    /// that stands on the reverse path. For calls and rooms, where a frame not sent in time is
-    /// lost; a bulk flow would pay for it in delay.
+    /// worked, the forecast goes on for as long as that delay was, at half its mean rate, up to
+    /// this limit. If this is above forecast_life, the forecast is also extended, without this
+    /// limit, by twice the queue that stands on the reverse path. For calls and rooms, where a
+    /// frame not sent in time is lost; a bulk flow would pay for it in delay.
     Duration forecast_life_max = forecast_life;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
