@@ -15,13 +15,13 @@
 namespace cress::app {
 
 inline constexpr DataRate kSoundRateMin = DataRate::kilobits_per_second(8);
-/// Of the audio itself; with copies, of both together twice that.
+/// Of the audio itself; with copies, both together may take twice that.
 inline constexpr DataRate kSoundRateMax = DataRate::kilobits_per_second(48);
 inline constexpr DataRate kCopiedSoundRateMax = kSoundRateMax * 2;
 
-/// The rate for audio with its copies on a link that carries `link`: a fifth until that is
-/// kSoundRateMax, then a twentieth; so 20 kbit/s of 100, 48 of 500 and 96 of 2 Mbit/s. At least
-/// kSoundRateMin, which is more than a fifth below 40 kbit/s, because speech has priority.
+/// The rate for audio with its copies on a link that carries `link`: a fifth of it, but at least
+/// kSoundRateMin (speech has priority) and at most kSoundRateMax; or a twentieth, if that is more,
+/// up to kCopiedSoundRateMax. So 20 kbit/s of 100, 48 of 500 and 96 of 2 Mbit/s.
 DataRate sound_rate(DataRate link);
 
 struct AudioSenderStats {

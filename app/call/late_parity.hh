@@ -30,7 +30,7 @@ class LateParity {
   /// How long after its frame parity leaves now; zero: with it.
   Duration lateness(TimePoint now, Duration round_trip) const;
 
-  /// Until `due`, or until those held before it have left.
+  /// Holds it until `due`, and until those held before it have left.
   void hold(TimePoint due, Fragment fragment);
   /// The next one that is due, in the order in which they came.
   std::optional<Fragment> poll_due(TimePoint now);

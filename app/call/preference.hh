@@ -15,8 +15,9 @@ inline constexpr Preference kUsualPreference = Preference::kBalanced;
 /// Errors: nullopt for another text.
 std::optional<Preference> parse_preference(std::string_view text);
 
-/// How long a frame that comes early waits for display, so that frames come evenly. If any waits,
-/// the newest also waits for the next for some seconds after a pause.
+/// How long a frame that comes early waits for display, so that frames come evenly. If frames may
+/// wait (`most` > 0), then for 5 s after a pause the newest also waits until the next one comes, at
+/// most until 120 ms after the frame before it was displayed.
 struct PlayoutWait {
   /// Longer than any call.
   static constexpr Duration kAlways = std::chrono::hours{24 * 365};
@@ -55,10 +56,11 @@ struct MotionTrade {
   Plenty plenty_steady{};
   /// While the window is closed a small frame leaves this often ...
   Duration small_frame_interval = 200ms;
-  /// ... and less often, down to this, the more bytes are in the network: in proportion, or to
-  /// their square, so that many leave in a short pause and few into a dying link.
+  /// ... or less often, at most this far apart: the interval grows in proportion to the bytes in
+  /// the network, in units of small_frame_unit, or to their square (by_square). So many leave in a
+  /// short pause and few into a dying link.
   Duration small_frame_interval_max = 500ms;
-  /// The unit of these is what the link usually carries in this time, at least 1500 bytes.
+  /// The unit: what the link usually carries in this time, at least 1500 bytes.
   Duration small_frame_unit{};
   bool by_square = false;
   /// A small frame may take what the link usually carries in this time, at least 300 bytes.

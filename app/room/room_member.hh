@@ -63,8 +63,8 @@ struct OtherMember {
   /// To be compared by voice with what the member reads as its own (secure::key_code); empty before
   /// a card has come.
   std::string key_code{};
-  /// Frames have come in this member's name that it did not send, or that nothing shows to be its
-  /// own: no more of them is displayed or played.
+  /// Frames came in this member's name that it did not send, or that never proved to be its own:
+  /// from then on none of its media is displayed or played.
   bool is_distrusted = false;
   /// Level of the audio played last, dBov: 0 loudest, -127 silence.
   double level_dbov = -127;
@@ -81,16 +81,16 @@ struct OtherMember {
 struct RoomEvent {
   enum class Kind {
     kWelcome,  ///< in the room; `member` is the own number
-    kPresent,  ///< joined before us, and is identified since now
-    kJoined,   ///< likewise, after us
+    kPresent,  ///< identified now; joined before us
+    kJoined,   ///< identified now; joined after us
     kChanged,  ///< name, muted, camera off
     kLeft,
     kSpeaker,     ///< `member` speaks, or none does
     kFarewell,    ///< out of the room; no event follows
     kKeyChanged,  ///< joined under an earlier member's name, with another key
     kDistrusted,  ///< see OtherMember::is_distrusted
-    /// Wrote `text`: signed by that member, whatever else came in its name. In its order, as far
-    /// as ChatOrder waits.
+    /// Wrote `text`, signed by that member whatever else came in its name. In the order written,
+    /// except for lines that come too late (ChatOrder).
     kChat,
   };
   Kind kind = Kind::kWelcome;

@@ -29,7 +29,7 @@ struct FlowShare {
   metrics::Window on{};  ///< the part of the scored window in which the flow ran
   double rate_kbps = 0;  ///< IP bytes that left the queue
   double goodput_kbps = 0;
-  std::optional<double> share;       ///< of its fair share; nullopt for web traffic
+  std::optional<double> share;       ///< of its fair share while all ran; nullopt for web traffic
   std::optional<double> delay95_ms;  ///< nullopt for web traffic
   struct Frames {
     int64_t captured = 0;
@@ -40,10 +40,9 @@ struct FlowShare {
   std::optional<Frames> frames;  ///< of a call
 };
 
-/// How a queue was shared while every flow in it was there.
+/// How a queue was shared while the scheme and all flows but web traffic ran.
 struct Sharing {
-  std::optional<metrics::Window>
-      together;  ///< nullopt if they never ran together: nothing below is known
+  std::optional<metrics::Window> together;  ///< nullopt: never; then only `flows` is known
   double fair_share_kbps = 0;
   double rate_kbps = 0;         ///< of the scheme under test
   std::optional<double> share;  ///< rate / fair share

@@ -10,8 +10,8 @@
 namespace cress::harness {
 
 /// The queue at the bottleneck, in the syntax of the command line: `infinite`, `droptail:N`,
-/// `codel` or `red:MIN,MAX,P` (N, MIN, MAX in packets of 1500 bytes, counted in bytes; P in (0,
-/// 1]).
+/// `codel`, `fq-codel`, `pie`, `dualpi2` or `red:MIN,MAX,P` (N, MIN, MAX in packets of 1500 bytes,
+/// counted in bytes; P in (0, 1]).
 struct QueueSpec {
   enum class Kind { kInfinite, kDropTail, kCodel, kRed, kFqCodel, kPie, kDualPi2 };
   Kind kind = Kind::kInfinite;

@@ -60,8 +60,8 @@ struct RunSpec {
   std::shared_ptr<media::AudioSource> reverse_sound;
   /// Other traffic in the same queues.
   std::vector<CrossFlow> cross;
-  /// Media of the calls among it, one call of them after another; empty: synthetic pictures, no
-  /// sound.
+  /// Camera and microphone of the calls among it: `number` is 2i for the sending end of flow i, and
+  /// 2i + 1 for the other end, if it sends too. Empty: synthetic pictures, no audio.
   std::function<schemes::CallMedia(size_t number)> cross_media;
   /// Charged to each frame's delay: the simulated machines code in no time, real ones don't.
   ProcessingTime processing;

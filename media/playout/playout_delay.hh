@@ -23,9 +23,9 @@ struct PlayoutDelayOptions {
   Duration margin_first = 30ms;
   /// Weight of the past after one more frame; .998: the weight halves in 7 s.
   double memory = 0.998;
-  /// The margin is also left above what the fastest of this many frames lately needed, going on to
-  /// rise as it did: a queue that others fill grows by more than its jitter before the history has
-  /// followed. A jump, as at an outage, is not followed. 0: nothing is.
+  /// The target is also at least margin_min above the least delay in the last group of this many
+  /// frames, plus twice its rise since the group before: a queue that others fill grows before the
+  /// history follows. A jump, as at an outage, is not followed. 0: off.
   uint64_t rise_frames = 0;
 };
 
@@ -68,8 +68,8 @@ class PlayoutDelay {
   double total_ = 0;
   int64_t origin_ = 0;  // of bin 0, in bins
   uint64_t observed_ = 0;
-  // Of what the fastest of rise_frames needed: so far among those that run, among those before, and
-  // among those before these. What jumps is not followed.
+  // The least delay in a group of rise_frames: the group so far, the last complete one, and the one
+  // before that. A group that jumps is left out.
   std::optional<Duration> running_;
   std::optional<Duration> followed_;
   Duration before_{};

@@ -44,7 +44,7 @@ struct AdaptiveEncoderOptions {
   int anchor_interval = 0;
   /// Steps down to 3/4 and 1/2 of the size when the budgets are too small for the full size.
   bool resolution_steps = true;
-  /// 0..kQuantizerMax; below 2 bits are spent without visible gain.
+  /// 0..kQuantizerMax; a quantizer finer than 2 takes bits without visible gain.
   int quantizer_min = 2;
   /// Delta frames may be finer, down to this, if they are then expected to take no more than
   /// plenty_share of their budget.

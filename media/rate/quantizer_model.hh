@@ -42,13 +42,14 @@ double picture_activity(const Picture& now, const Picture& before);
 /// Predicts the size of a frame at each quantizer, and so which quantizer fits a budget. It learns
 /// from every encoded frame.
 ///
-/// For each frame type, with s the logarithm of the quantizer step and s' that of the frame before:
-///   log2(size) = level − slope · s + memory · s' + error
-/// level changes from frame to frame (motion, cuts), slope and memory hardly: a Kalman filter with
-/// those three as its state. `memory` exists because a delta frame finer than its reference also
-/// encodes what the reference left out. An outlier (a cut, a repeated picture) moves the level only
-/// a little; a second one in the same direction is accepted. The margin on top is the running
-/// quantile of the error that over_budget_share asks for. Threads: none inside; one owner.
+/// For each frame type, with s the logarithm of the quantizer step, s' that of the reference's step
+/// and m the logarithm of the activity:
+///   log2(size) = level − slope · s + memory · s' + motion · m + error
+/// level changes from frame to frame (cuts), the others hardly: a Kalman filter with those four as
+/// its state. `memory` exists because a delta frame finer than its reference also encodes what the
+/// reference left out. An outlier (a cut, a repeated picture) moves the level only a little; a
+/// second one in the same direction is accepted. The margin on top is the running quantile of the
+/// error that over_budget_share asks for. Threads: none inside; one owner.
 class QuantizerModel {
  public:
   explicit QuantizerModel(const QuantizerModelOptions& options = {});

@@ -6,7 +6,7 @@
 
 namespace cress::relay {
 
-// A set of slots of a room is a number with a bit for each (kLegsMax is below 64).
+// A set of slots of a room is a number with a bit for each (kLegsMax is 64).
 
 constexpr uint64_t bit(size_t slot) { return uint64_t{1} << slot; }
 

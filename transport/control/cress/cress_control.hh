@@ -39,25 +39,26 @@ class CressControl final : public Control {
     /// What the link carries in addition to each datagram's payload.
     DataSize datagram_overhead = kDatagramOverhead;
     /// Without a report for this long, the forecast promises nothing more: missing reports are
-    /// taken as an outage. Longer where the round trip is (kLifeBeyondTrip).
+    /// taken as an outage. At least the round trip plus kLifeBeyondTrip, up to kLifeMost.
     Duration forecast_life = 260ms;
-    /// Exception: if reports were recently delayed on the reverse path although the forward path
-    /// worked, the forecast goes on for as long as that delay was, at half its mean rate, up to
-    /// this limit. If this is above forecast_life, the forecast is also extended, without this
-    /// limit, by twice the queue that stands on the reverse path. For calls and rooms, where a
-    /// frame not sent in time is lost; a bulk flow would pay for it in delay.
+    /// Has an effect only above forecast_life, as in calls and rooms. If reports were lately held
+    /// up on the reverse path although the forward path worked, the forecast lasts for as long as
+    /// the longest such silence, up to this limit. Behind a queue that stands on the reverse path
+    /// it lasts longer by twice that queue's delay, without this limit. Beyond its usual life it
+    /// counts half of the mean rate or more. In a call, a frame not sent in time is lost; a bulk
+    /// flow would pay for the longer life in delay.
     Duration forecast_life_max = forecast_life;
     /// The window is never below this while nothing is outstanding: a probe.
     DataSize probe{300};
     /// On a link so slow that a message exceeds the window, messages are sent this far apart.
     Duration patience = 120ms;
-    /// How often arrivals are reported while datagrams arrive, and the longest interval when
-    /// reports wait in a queue.
+    /// How often arrivals are reported while datagrams arrive.
     Duration report_interval = 10ms;
     /// Report interval while arriving datagrams show no queueing delay: a report with little
     /// content then waits this long for a datagram to carry it. Values below report_interval have
     /// no effect.
     Duration report_interval_clear{};
+    /// The longest interval between reports or heartbeats, however long the queue or the silence.
     Duration report_interval_max = 250ms;
     /// Reports also wait while nothing that this end sends is known to arrive. For an end that
     /// sends media, as in a call: on a slow link reports would fill the queue before its media. An

@@ -34,9 +34,9 @@ struct Exposure {
 
 /// The sender's history of sent datagrams and their arrival times (by the receiver's clock). It
 /// finds the intervals in which the bottleneck's queue was busy: those in which some datagram had
-/// had time to reach the queue and had not yet arrived. The path is assumed to keep the order: a
-/// datagram overtaken by a later one is lost and was never in the queue. Threads: none inside; one
-/// owner. Peer data: any values are safe.
+/// had time to reach the queue and had not yet arrived. A datagram counts as lost, and as never
+/// queued, when one arrives that was sent later by Reordering::sent_before_max() or more (zero on a
+/// path that keeps the order). Threads: none inside; one owner. Peer data: any values are safe.
 class ExposureHistory {
  public:
   /// `overhead`: what the link carries in addition to each payload.
@@ -73,7 +73,8 @@ class ExposureHistory {
   TimePoint last_arrival() const { return last_arrival_; }
   /// The send time (sender's clock) of the newest datagram known to have arrived.
   TimePoint newest_arrived_sent() const { return newest_arrived_sent_; }
-  /// Datagrams sent that are, as far as is known, neither arrived nor lost; oldest first.
+  /// Sent datagrams not known to be lost, oldest first. Some have arrived (Sent::arrived) and are
+  /// kept while an earlier one may still arrive.
   const Fifo<Sent>& outstanding() const { return outstanding_; }
   DataSize outstanding_size() const { return outstanding_size_; }
 

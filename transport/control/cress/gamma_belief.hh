@@ -9,7 +9,7 @@ namespace cress::control {
 /// Only exposure counts, that is, the time in which the bottleneck had something to deliver: an
 /// idle link gives no information about its rate (docs/method.md, "The Cress forecast"). How evenly
 /// a link delivers is measured, too: of a steady link more is expected with the same certainty.
-/// Rates in packets of kOpportunityBytes a second. A plain value. Threads: none inside; one owner.
+/// Rates in packets of kOpportunitySize a second. A plain value. Threads: none inside; one owner.
 class GammaBelief {
  public:
   struct Options {

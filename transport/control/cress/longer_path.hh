@@ -10,12 +10,12 @@
 
 namespace cress::control {
 
-/// Has the path become longer, as when a phone changes its cell or a satellite hands over? Until
-/// the least delay of before is forgotten, every datagram then seems to wait in a queue. But what a
-/// queue makes wait changes with the queue, and where a wait stays the same, the queue has served
-/// the same amount during each. Behind a longer path the least wait is the same again and again,
-/// however much arrived meanwhile. The numbers: docs/method.md, "The Cress forecast", step 2. A
-/// plain value. Threads: none inside; one owner. Peer data: any values are safe.
+/// Detects that the path has become longer, as when a phone changes its cell or a satellite hands
+/// over. Until the old least delay is forgotten, every datagram then seems to wait in a queue. But
+/// in a queue, a wait that stays the same means that the same amount was served during each. Behind
+/// a longer path the least wait stays the same however much arrives during it. The numbers:
+/// docs/method.md, "The Cress forecast", step 2. A plain value. Threads: none inside; one owner.
+/// Peer data: any values are safe.
 class LongerPath {
  public:
   /// A datagram arrived at `at` (receiver's clock), `wait` later than by the least delay. Call in

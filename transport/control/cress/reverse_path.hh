@@ -14,10 +14,10 @@ namespace cress::control {
 /// none inside; one owner.
 class ReversePath {
  public:
-  /// A report made at `made_at`, by the receiver's clock, arrived at `now`, which never goes back;
-  /// the report before it had arrived `silence` ago. `there`: from our clock to the receiver's,
-  /// where nothing waits, if it is known. `of_outage`: it reports that sent data did not get
-  /// through.
+  /// A report made at `made_at`, by the receiver's clock, arrived at `now`, which never goes back.
+  /// `there`: from our clock to the receiver's, where nothing waits (the base delay), if known.
+  /// `silence`: from when the report before was made to when a datagram sent at `now` could arrive.
+  /// `of_outage`: it reports that sent data did not get through.
   void handle_report(TimePoint now, TimePoint made_at, std::optional<Duration> there,
                      Duration silence, bool of_outage) {
     const Duration transit = now - made_at;
@@ -36,11 +36,12 @@ class ReversePath {
     }
     waited_.add(now, of_outage ? Duration{} : waited);
   }
-  /// Of a datagram and its report, where nothing waits: of the last 5 to 10 min, for a queue that
-  /// stands for longer than `there` remembers is no distance. Were it taken for one, the forecast
-  /// would live on behind it, and the queue would never empty.
+  /// The least time from sending a datagram to receiving its report, of the last 5 to 10 min. That
+  /// is longer than `there` remembers, so that a standing queue does not count as distance: the
+  /// forecast would then outlast the queue, which would never empty.
   std::optional<Duration> least_trip() const { return least_trip_.least(); }
-  /// The longest delay of a report after a silence, of the last 10 to 20 s. Zero if there was none.
+  /// The longest silence of the last 10 to 20 s that ended with a report held up by half of it or
+  /// more, and with no outage. Zero if there was none.
   Duration harmless_silence() const { return -harmless_.least().value_or(Duration{}); }
   /// The least queueing delay on the reverse path among the reports of the last 1 to 2 s, for
   /// example because of an upload. At most kQueueMost; zero if less than kQueueLeast.

@@ -22,7 +22,8 @@ class ShareRate {
     credit_ = 0;
     credit_at_ = raised_at_ = now;
   }
-  /// By a packet a round trip since the last call, where the rate is used.
+  /// Additive increase for the time since the last call: a packet per round trip, each round trip,
+  /// while at least kUsed of the rate is used.
   void raise(TimePoint now, Duration round_trip) {
     const double elapsed = to_seconds(now - raised_at_);
     raised_at_ = now;
@@ -48,8 +49,8 @@ class ShareRate {
     credit_at_ = now;
   }
 
-  /// What was sent in the best of the last seconds would still grow, if it fell by `share` (0..1)
-  /// each round trip.
+  /// Whether a decrease by `share` (0..1) each round trip takes less than the packet that raise()
+  /// adds, at the highest rate of the last five seconds.
   bool would_grow(double share, Duration round_trip) const {
     return share * sent_lately() * to_seconds(round_trip) < kPacket;
   }

@@ -26,7 +26,8 @@ class TransitWatch {
       waited_at_ = now;
     }
   }
-  /// No recent datagram was delayed, and enough of them arrived to decide.
+  /// Datagrams arrived in the last 500 ms, and none of them took over 5 ms longer than the fastest
+  /// of the last 5 to 10 s.
   bool is_clear(TimePoint now) const {
     return heard_at_ != kNone && now - waited_at_ > kMemory && now - heard_at_ < kMemory;
   }

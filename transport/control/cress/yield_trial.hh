@@ -10,16 +10,17 @@ namespace cress::control {
 /// Does a queue that counts as shared empty when we send less? It does if it is our own (a slow
 /// link, or a queue for each flow, as FQ-CoDel's) and if others give way to delay as we do. TCP
 /// takes the room that we leave. A trial begins when the queue grows fast, or is longer than a
-/// router's buffer should be: a part of what leaves is sent until the datagrams sent meanwhile show
-/// either. The numbers: docs/method.md, "The Cress forecast", step 7. A plain value. Threads: none
-/// inside; one owner. Peer data: any values are safe.
+/// router's buffer should be: we send at 0.6 of the rate at which our datagrams leave the queue,
+/// until those sent meanwhile show whether it empties. The numbers: docs/method.md, "The Cress
+/// forecast", step 7. A plain value. Threads: none inside; one owner. Peer data: any values are
+/// safe.
 class YieldTrial {
  public:
   /// A datagram arrived, as in SharedQueue::handle_arrival. Returns whether the queue empties: this
   /// ends the trial.
   bool handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
                       Duration round_trip);
-  /// No more may be sent while a trial runs; nullopt: none does.
+  /// The rate that may not be exceeded while a trial runs; nullopt: no trial runs.
   std::optional<DataRate> limit() const { return limit_; }
 
  private:
