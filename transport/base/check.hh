@@ -18,7 +18,8 @@ constexpr void check(bool condition, const char* what, const char* file = __buil
   }
 }
 
-/// A conversion that must keep the value: fails a check if it does not.
+/// A conversion that fails a check if the value is outside of To's range. Between integers the
+/// value is kept; from floating point to an integer the fraction is cut off.
 template <class To, class From>
 constexpr To narrow(From from, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   static_assert(std::is_arithmetic_v<To> && std::is_arithmetic_v<From>);

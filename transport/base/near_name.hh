@@ -7,9 +7,9 @@
 
 namespace cress {
 
-/// Whether `name` is worth suggesting to somebody who typed `typed`: a part of it, or with two
-/// wrong letters (which may have changed places), or a third of a long name; one of a name so short
-/// that two would be most of it. Pure.
+/// Whether `name` is worth suggesting to somebody who typed `typed`: `typed` is part of it (three
+/// letters or more), or their edit distance is at most 2, or at most a third of the shorter one's
+/// length if that is more; with three letters at most 1, with fewer 0. Pure.
 inline bool is_near(std::string_view typed, std::string_view name) {
   constexpr size_t kTypedMax = 100;
   const std::string_view text = typed.substr(0, kTypedMax);

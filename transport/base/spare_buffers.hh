@@ -11,8 +11,9 @@ namespace cress {
 /// allocator. Threads: none inside; one owner, which outlives all users.
 class SpareBuffers {
  public:
-  /// At most this many buffers are kept, and
+  /// At most this many buffers are kept,
   static constexpr size_t kKeptMax = 256;
+  /// each with at most this capacity in bytes; a larger one is freed.
   static constexpr size_t kSizeMax = 2048;
 
   /// An empty buffer with capacity for `size` bytes.

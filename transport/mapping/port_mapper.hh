@@ -23,17 +23,17 @@ struct PortMapperOptions {
   MappingNonce nonce{};
 };
 
-/// The protocols; UPnP is not spoken here (router/upnp_mapping.hh).
+/// The protocols; PortMapper does not speak UPnP: see router/upnp_mapper.hh.
 enum class MappingProtocol : uint8_t { kPcp, kNatPmp, kUpnp };
 const char* name_of(MappingProtocol protocol);
 
 /// Asks the router for a port of its outer address, whose datagrams it then passes to our port: by
 /// PCP, and by NAT-PMP if the router speaks no PCP. The mapping is for kLifetime, is asked for
 /// again when half of its time is over, and at once when the router reports that it has forgotten
-/// its mappings. Lost requests are repeated after 250 ms, then after twice as long each time, at
-/// most kAsksMax times (RFC 6886 §3.1). Only the router's address may answer, and a PCP answer must
-/// repeat our nonce. No datagram draws more than one, and announcements no more than one in
-/// kAskSpacing.
+/// its mappings. An unanswered request is repeated after 250 ms, then after twice as long each
+/// time; at most kAsksMax are sent (RFC 6886 §3.1). Only the router's address may answer, and a PCP
+/// answer must repeat our nonce. No received datagram causes more than one request, and
+/// announcements cause at most one per kAskSpacing.
 /// Without I/O: see Machine. Threads: none inside; one owner. `now` never goes back.
 class PortMapper final : public Machine {
  public:

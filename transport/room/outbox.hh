@@ -20,7 +20,8 @@ struct OutboxOptions {
   /// News are handed to the session while less than this of the flow waits there: the session's own
   /// queue drops what exceeds its bound.
   DataSize queued_max{2400};
-  /// More proofs of one member's audio, or video, do not wait: behind an outage they would be many.
+  /// Proofs of one member's audio, or of its video, that may wait or be in transit; later ones are
+  /// refused. During an outage they would accumulate.
   size_t proofs_max = 4;
   /// Lines of chat of one writer that wait or are in transit.
   size_t chats_max = 16;
@@ -53,7 +54,7 @@ class Outbox {
 
   bool empty() const { return news_.empty(); }
   size_t size() const { return news_.size(); }
-  /// Whether every news of this kind (an index of RoomMessage) has been delivered.
+  /// Whether all news of this kind (an index of RoomMessage) has been delivered.
   bool delivered(size_t kind) const { return waiting(kind) == 0; }
   /// How many news of this kind have not been delivered.
   size_t waiting(size_t kind) const;

@@ -9,10 +9,10 @@
 
 namespace cress::runtime {
 
-/// Which address of ours each peer wrote to, each in the place that its own address says; whoever
-/// comes to that place later takes it. So a flood of false senders costs neither memory nor time,
-/// and a peer that it drives out is known again by the next datagram. Threads: none inside; one
-/// owner.
+/// Which of our addresses each peer last sent to: a hash table of fixed size, indexed by the peer's
+/// address, in which a collision overwrites the older entry. So a flood of forged senders costs
+/// neither memory nor time, and an overwritten peer is entered again by its next datagram. Threads:
+/// none inside; one owner.
 class AskedAddresses {
  public:
   void note(const Address& peer, const IpBytes& own) {

@@ -30,9 +30,9 @@ Address best_address(std::span<const InterfaceAddress> all, std::span<const Addr
 /// The same for this machine now.
 Address best_own_address();
 
-/// Where others may reach our socket at `local`: its own address, or, if it is bound to any, those
-/// of all interfaces without loopback, of which link-local ones are not known elsewhere; those
-/// packets to the Internet leave from first. All with its port.
+/// Where others may reach our socket at `local`: its own address, or, if it is bound to all, those
+/// of all interfaces except loopback and link-local ones, first the source addresses of packets to
+/// the Internet. All with its port.
 std::vector<Address> candidate_addresses(const Address& local);
 
 /// Neither 0.0.0.0 nor ::, which stand for all of a machine's addresses.

@@ -11,7 +11,7 @@ namespace cress::runtime {
 /// One thread in addition to an EventLoop's, for work that takes too long between two datagrams. It
 /// has the loop's scheduling priority. A lower priority would hurt: another busy program then
 /// preempts it while it holds a lock (the allocator's), and the loop waits for both (measured:
-/// docs/experiments/0008). Threads: of the loop's; only `work` is called in the other.
+/// docs/experiments/0008). Threads: the loop's; only `work` runs in the worker's.
 class Worker {
  public:
   /// `loop` is borrowed and must outlive it. At most `waiting_max` jobs wait.

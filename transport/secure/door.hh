@@ -43,9 +43,9 @@ struct DoorStats {
   void count_sent(const Transmit& transmit);
 };
 
-/// What a Connection and a Listener do alike with datagrams, before they ask who it is that sends
-/// them: kinds are distinguished, hellos are answered without state (HelloGate), strangers get no
-/// more than their limits. Keeps what handshakes have to send. Threads: none inside; one owner.
+/// What Connection and Listener both do with a datagram before they look up its sender: determine
+/// its kind, answer hellos without state (HelloGate), apply the limits for unknown senders. Queues
+/// what handshakes send. Threads: none inside; one owner.
 class Door {
  public:
   /// `stats` is borrowed and must outlive it. Over `out_max` waiting datagrams the newest is lost.
@@ -55,8 +55,9 @@ class Door {
   enum class Kind { kRecord, kHandshake, kRendezvous, kUnknown };
   /// Counts the datagram. Of kRendezvous, the owner decides whether it is one that it knows.
   Kind handle_datagram(std::span<const std::byte> bytes);
-  /// A handshake's datagram: nothing when it was answered or refused here. Else kNoHello, of a
-  /// handshake that runs, or a hello that may begin one.
+  /// For a datagram of kind kHandshake. nullopt: it was answered or refused here. Otherwise the
+  /// verdict is kNoHello (it belongs to a running handshake, or to none), or kProven (it may begin
+  /// one).
   std::optional<HelloGate::Outcome> judge(TimePoint now, const Address& from,
                                           std::span<const std::byte> bytes);
   /// Whether a sender whose address a cookie has proven may begin a handshake now.

@@ -58,11 +58,11 @@ struct ListenerOptions {
                                   .handshakes_of_network = {.per_second = 10, .burst = 20},
                                   .networks = 1024};
   PeerOptions peer{};
-  /// Control records of one peer: pings, their answers, challenges, probes; a peer at peace sends
-  /// about ten a second. Beyond the limit they are dropped before decryption.
+  /// Control records of one peer (pings, pongs, challenges, probes); an ordinary peer sends about
+  /// ten a second. Beyond the limit they are dropped before decryption.
   TokenBucket::Options control{.per_second = 50, .burst = 100};
-  /// Datagrams of one peer from another address than its path: it is moving, or many addresses move
-  /// to and fro. Likewise.
+  /// Datagrams of one peer that do not come from its current path: it is changing address, or
+  /// somebody sends its datagrams from many. Beyond the limit they are dropped likewise.
   TokenBucket::Options elsewhere{.per_second = 100, .burst = 200};
 };
 

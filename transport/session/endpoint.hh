@@ -44,7 +44,8 @@ struct EndpointOptions {
   /// Of a UDP payload. 1200 fits every path that carries IPv6; the MTU search
   /// (transport/secure/path) may raise it.
   DataSize datagram_max{1200};
-  /// The longest silence. The last datagram of a flight also announces it as time-to-next.
+  /// After this long without sending, a heartbeat is sent, unless Control::heartbeat_interval
+  /// chooses another interval. The last datagram of a flight announces it as time-to-next.
   Duration heartbeat_interval = 50ms;
   /// Queues may hold this much even if the forecast promises less, so that a frame survives the
   /// start of an outage.

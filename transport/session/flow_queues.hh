@@ -71,9 +71,9 @@ class FlowQueues {
   const QueuedMessage* front() const;
   /// Takes that message; the turn passes to the next flow of its class.
   QueuedMessage pop();
-  /// Takes the head of this flow's queue, which is not empty,
+  /// Takes the head of this flow's queue, which must not be empty.
   QueuedMessage drop_front(FlowId flow) { return take_front(flow); }
-  /// or of the queue that holds most bytes.
+  /// Takes the head of the queue that holds the most bytes.
   QueuedMessage drop_from_longest();
 
   DataSize size() const { return size_; }

@@ -96,7 +96,8 @@ class Link {
 
   void push(TimePoint now, Datagram datagram);
   void handle_timeout(TimePoint now);
-  /// For what is pushed from now on, in place of the options of the same names.
+  /// Replaces the options of the same names. `loss`, `burst_loss` and `mtu` apply to what is pushed
+  /// from now on; jitter and `duplicate` also to what is already queued.
   void set_conditions(const LinkConditions& conditions);
   /// While down, as in a blackout, everything pushed is lost; what is queued still moves.
   void set_down(bool is_down) { is_down_ = is_down; }

@@ -13,7 +13,7 @@ enum class RedUnit { kBytes, kDatagrams };
 
 struct RedOptions {
   RedUnit unit = RedUnit::kBytes;
-  /// Bytes or datagrams, by `unit`; 0 < least < most.
+  /// Bytes or datagrams, by `unit`; 0 < threshold_min < threshold_max.
   int64_t threshold_min = 7'500;
   int64_t threshold_max = 22'500;  // three times the minimum (Floyd, 1997)
   double drop_chance_max = 0.1;    // max_p, in (0, 1]

@@ -23,7 +23,7 @@ class World {
   using HostId = size_t;
 
   struct HostOptions {
-    /// Unique. Address{}: reachable only from hosts that have no other route.
+    /// Unique. Address{}: none; reachable only by datagrams to Address{} (see connect).
     Address address{};
     Nat* nat = nullptr;       ///< between this host and all others; may be shared
     Duration clock_offset{};  ///< this host's clock minus the world's
@@ -48,7 +48,7 @@ class World {
 
   /// Changes the host's address from now on; datagrams in transit to the old address are lost.
   void move(HostId host, const Address& address);
-  /// The same to behind another NAT; nullptr: to where there is none.
+  /// The same, and puts the host behind `nat`; nullptr: behind none.
   void move(HostId host, const Address& address, Nat* nat);
   /// Replaces the host's machine, as after a restart; nullptr: the host is off.
   void replace(HostId host, Machine* machine);

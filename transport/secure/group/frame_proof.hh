@@ -87,10 +87,11 @@ class FrameChecker {
   /// `next_counter`: that of the presence's next frame, as its card says.
   explicit FrameChecker(uint64_t next_counter = 0) : expected_(next_counter) {}
 
-  /// So far ahead of what was proven no honest frame is; accepted, it would push the others out of
-  /// the replay window.
+  /// False: the counter is kAheadMax or more above what cards and proofs have named. No honest
+  /// sender gets so far ahead; accepted, it would push honest frames out of the replay window.
   bool is_plausible(uint64_t counter) const { return counter < expected_ + kAheadMax; }
-  /// A frame that opened. False: the sender has proven that it is not its own.
+  /// A frame that opened. False: a proof contradicts it, or kUnprovenMax frames already wait for
+  /// proofs (then the presence is distrusted).
   bool check(TimePoint now, MediaKind kind, uint64_t counter, const FrameHash& hash);
   void handle_proof(TimePoint now, FrameProof proof);
   /// A card of the same presence, as in the constructor.

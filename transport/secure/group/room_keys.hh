@@ -27,8 +27,9 @@ struct RoomKeysOptions {
   SFrameSuite suite = SFrameSuite::kAes128GcmSha256;
   /// The epoch that the room is in, by the relay's welcome; at most kEpochMax.
   uint32_t epoch = 0;
-  /// After this many frames of our own our next key begins, at most kEpochsAhead times (days). Far
-  /// below what AES-GCM allows one key (2^32 frames, NIST SP 800-38D §8.3).
+  /// After this many frames of our own (2.4 days at 80 a second) we begin our next key, unless we
+  /// seal kEpochsAhead epochs ahead of the room already. Far below what AES-GCM allows one key
+  /// (2^32 frames, NIST SP 800-38D §8.3).
   uint64_t frames_per_key = 1U << 24U;
   /// Signs our cards and frames. The same one after a rejoin shows that it is the same program.
   SigningKey identity{};

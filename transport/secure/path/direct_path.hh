@@ -39,7 +39,7 @@ class DirectPath {
   bool handle_answer(const Address& from, const PathProbeAnswer& answer);
   /// At `at` both ends begin to probe each other's addresses, for kRound.
   void begin_round(TimePoint at) { round_at_ = at; }
-  /// A round is to begin.
+  /// Whether a round is scheduled.
   bool awaits_round() const { return round_at_ != kNever; }
   bool has_own() const { return !own_.empty(); }
   /// While the path in use is silent the relay is probed too.
@@ -58,7 +58,7 @@ class DirectPath {
   bool is_silent() const { return is_silent_; }
 
   static constexpr Duration kRound = 2s;
-  /// Of which one side names at most PathCandidates::kMax; the others are those of unknown probes.
+  /// The other end's candidates (at most PathCandidates::kMax) and unknown sources of probes.
   static constexpr size_t kTargetsMax = PathCandidates::kMax + 4;
 
  private:

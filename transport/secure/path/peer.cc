@@ -15,7 +15,7 @@ constexpr Duration kFirstPing = 50ms;
 constexpr Duration kPingUnheard = 200ms;
 /// Above nearly all round trips: a later answer costs nine bytes per ping.
 constexpr Duration kSearchAfter = 600ms;
-/// While idle: NATs keep a UDP flow for at least 30 s (RFC 4787 §4.3).
+/// While idle: many NATs forget a UDP flow after 30 s (RFC 4787 §4.3 asks for 2 minutes).
 constexpr Duration kPingIdle = 1s;
 constexpr Duration kFirstChallenge = 50ms;
 constexpr Duration kLastChallenge = 400ms;

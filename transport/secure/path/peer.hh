@@ -91,9 +91,10 @@ struct PeerOptions {
 /// The other end of a call, identified by its keys and not by its address. Encrypts and decrypts,
 /// follows the peer from address to address (RFC 9000 §9, simplified: a new address is used once it
 /// has answered a challenge), detects silence, searches the path's MTU, closes. A joiner without an
-/// answer, or whose address changed, puts the session's id before its control records until a
-/// datagram arrives: a listener with many peers finds the session by it. Unauthenticated data never
-/// changes the state. Threads: none inside; one owner. `now` never goes back.
+/// answer, or whose address changed, puts the session's id before its control records (except MTU
+/// probes) until a pong or a challenge arrives; before pongs, path responses and closes always. A
+/// listener with many peers finds the session by the id. Unauthenticated data never changes the
+/// state. Threads: none inside; one owner. `now` never goes back.
 class Peer {
  public:
   Peer(TimePoint now, const SessionSecrets& secrets, const Address& path, PeerOptions options);

@@ -32,8 +32,8 @@ enum class OpenError {
   kBadTag,      ///< not from the peer, not for us, or modified in transit
 };
 
-/// When to change to the next key. A GCM key is good for 2^24 datagrams (RFC 9001 §6.6); one hour
-/// bounds what a leaked key can decrypt.
+/// When to change to the next key. RFC 9001 §6.6 allows a GCM key 2^23 datagrams; one hour bounds
+/// what a leaked key can decrypt.
 struct KeyLimits {
   uint64_t datagrams = 1U << 20U;
   Duration age = 1h;

@@ -21,13 +21,13 @@ struct RendezvousOptions {
 };
 
 /// Keeps one end of a call registered at a relay, which forwards datagrams between the two ends.
-/// The first of the relay's addresses to answer is used; a lost answer is requested again after 100
-/// ms, then after twice as long each time, up to 1 s. Once registered it is repeated every 10 s,
-/// which also keeps the NATs on the way open (RFC 4787 §4.3: at least 30 s), and at once when the
-/// own address has changed. Answers are not authenticated: an observer of the requests can
-/// forge them, with no more effect than dropping datagrams. Without I/O: after each handle_*,
-/// poll_transmit until empty; sleep until poll_timeout. Threads: none inside; one owner. `now`
-/// never goes back.
+/// The first of the relay's addresses to answer is used. An unanswered request is repeated after
+/// 100 ms, then after twice as long each time, up to 1 s. A registered end registers again every
+/// 10 s, which also keeps NATs open (RFC 4787 §4.3 asks for 2 minutes; many close after 30 s), and
+/// at once when its own address has changed. Answers are not authenticated: an observer of the
+/// requests can forge them, with no more effect than dropping datagrams. Without I/O: after each
+/// handle_*, poll_transmit until empty; sleep until poll_timeout. Threads: none inside; one owner.
+/// `now` never goes back.
 class RendezvousClient {
  public:
   RendezvousClient(TimePoint now, const RendezvousOptions& options);
