@@ -31,8 +31,8 @@ inline constexpr DataRate kRateMax = DataRate::kilobits_per_second(1'000'000);
 inline constexpr std::string_view kConstantPrefix = "constant:";
 
 /// "constant:12Mbit/s" or, with steps, "constant:12Mbit/s,3Mbit/s@20s,12Mbit/s@30s": both
-/// directions of that rate, for kEmbeddedLength or a minute after the last step, then from the
-/// start again. Throws std::runtime_error with one clear line.
+/// directions have that rate. The trace repeats after kEmbeddedLength, or a minute after the last
+/// step if that is later. Throws std::runtime_error with one clear line.
 NamedLink constant_link(std::string_view name);
 
 /// Links that resemble connections at home: a rate model with its queue, jitter and losses.

@@ -65,8 +65,8 @@ sim::DeliveryTrace generate(const LinkModelParameters& parameters, Duration leng
                             const Progress& progress = {});
 
 /// Parameters whose traces resemble `trace`, by the method of simulated moments: the model is run
-/// for hours of link time, its statistics are compared with those of `trace`, and each parameter is
-/// corrected by the moment that it governs. This is repeated a dozen times, and the best result
+/// for 30 min to 4 h of link time, its statistics are compared with those of `trace`, and each
+/// parameter is corrected by the moment that it governs. Of 16 such rounds the best result is
 /// kept. Deterministic (its random numbers have a fixed seed). Takes about a second for a fast
 /// link. Needs at least two opportunities; a longer trace gives a better fit.
 LinkModelParameters fit(const sim::DeliveryTrace& trace, const Progress& progress = {});

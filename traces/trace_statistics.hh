@@ -12,7 +12,8 @@ namespace cress::traces {
 
 /// A silence longer than this is an outage: ten ticks of Sprout without a single delivery.
 inline constexpr Duration kOutageMin = 200ms;
-/// Sprout's Figure 2 starts its power law at 20 ms; a stall is a silence from here to kOutageMin.
+/// Sprout's Figure 2 starts its power law at 20 ms: the shortest stall that the link model
+/// generates, and where the tail fit starts. `stall_share` below counts only those over 60 ms.
 inline constexpr Duration kStallMin = 20ms;
 
 /// Times between successive opportunities in whole milliseconds, one per opportunity. The first one

@@ -17,11 +17,12 @@ class ChatBook {
   static constexpr size_t kLinesMax = 200;
 
   void add(const std::string& writer, const std::string& text);
-  /// `taken`: it is being sent.
+  /// `taken`: it is being sent; otherwise it is marked as failed.
   void add_own(const std::string& text, bool taken);
-  /// So many of the own lines, the newest, have not arrived yet. True: some have now.
+  /// Of the own lines that wait, all but the newest `waiting` have arrived. Returns whether any
+  /// line changed.
   bool settle(size_t waiting);
-  /// The connection over which the others waited is gone. True: there were some.
+  /// The connection is lost: marks all waiting lines as failed. Returns whether there were any.
   bool fail_waiting();
   void clear() { lines_.clear(); }
 

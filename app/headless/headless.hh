@@ -24,8 +24,8 @@ struct HeadlessOptions {
   bool asks_router = true;
   /// The file that keeps a listener's link over restarts; empty: each call has a new link.
   std::filesystem::path link_file{};
-  /// In a call of two: whatever has the link gets the place of an end that is silent; otherwise
-  /// only the same end, which proves it.
+  /// In a call of two: any end with the link may replace the other end once it is silent. If false,
+  /// only that same end may, which must prove its identity.
   bool replaced_by_anyone = false;
   /// The file of what proves to the other end that this is the same end after a restart
   /// (live::kept_identity); empty: nothing.
@@ -53,10 +53,10 @@ struct HeadlessOptions {
 };
 
 /// A call without a screen: files in, files out. The link of a listener is a line of its own on
-/// `out`. SIGINT and SIGTERM hang up; all that was recorded is kept. Of a link that names a room,
-/// the sound of all others is one; the pictures are those of who speaks, or, when `video_out` is a
-/// folder (it exists, or its path ends in '/'), a file for each member, member-NUMBER.webm.
-/// Gives 0 when the call was had, 1 when it was not or broke off (the reason is on `err`).
+/// `out`. SIGINT and SIGTERM hang up; all that was recorded is kept. In a room `audio_out` is the
+/// mix of all others, and `video_out` shows the speaker, or, if it is a folder (it exists, or its
+/// path ends in '/'), holds a file for each member, member-NUMBER.webm.
+/// Returns 0 if the call took place, 1 if it did not or broke off (the reason is on `err`).
 /// Errors: std::runtime_error for what cannot begin (a bad link, a missing file, a port in use).
 /// Needs a media::GstRuntime. Once the link is read, only keys derived from it are kept.
 int run_headless(HeadlessOptions options, std::ostream& out, std::ostream& err);

@@ -27,7 +27,7 @@ struct RecordingOptions {
 /// beginning of the recording. Errors: as Recorder's. Threads: those of the recorders; one owner.
 class Recording {
  public:
-  /// If a member joins over and over, each time with a new number, the first ones are recorded.
+  /// Further members are not recorded. (A member who joins again has a new number.)
   static constexpr size_t kMembersMax = 64;
 
   explicit Recording(RecordingOptions options);
@@ -36,7 +36,7 @@ class Recording {
   void handle_left(room::MemberNumber member);
   /// `member`: kNobody in a call of two.
   void add_picture(Duration at, room::MemberNumber member, const media::PicturePtr& picture);
-  /// Kept in a file of its own kind only: a folder has none with sound.
+  /// Recorded only in a single .webm: files in a folder have no audio.
   void add_sound(Duration at, const media::AudioFrame& samples);
   /// All files end with the last picture. Returns how many pictures and sounds were left out. Call
   /// once, last.

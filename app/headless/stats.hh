@@ -19,7 +19,7 @@ std::string sample_line(const live::LiveSample& sample);
 std::string event_line(const live::LiveEvent& event);
 /// In a room: a sample of the leg to the relay, with the video and audio received from each member.
 std::string room_line(const room::LiveRoomSample& sample);
-/// {"t_s":…,"event":"joined","member":3,"name":"…"}: present, joined, changed, left, speaker.
+/// {"t_s":…,"event":"joined","member":3,"name":"…"}. All events: docs/guide/cress-call.md, "Rooms".
 std::string room_event_line(TimePoint at, const room::RoomEvent& event, const std::string& name);
 
 /// Header and lines of the table that `--frames` writes: one line per displayed frame. Its capture

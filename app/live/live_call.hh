@@ -56,10 +56,10 @@ class LiveCall final : public LiveEnd {
 
   /// The state that the other end reports of its person; nullopt while no peer is connected.
   std::optional<app::PersonState> peer() const;
-  /// Nothing is heard from the other end, and another that has the link and proves nothing would
-  /// take its place: the code of its session. Empty: nobody waits. Each change is an event.
+  /// While the other end is silent: the code of a newcomer's session, which has the link and waits
+  /// for admit() or refuse(). Empty: nobody waits. Each change is an event.
   const std::string& newcomer() const { return newcomer_; }
-  /// Its answer; without effect when nobody waits, or another than that of this code.
+  /// Admits the newcomer with this code; no effect if none or another one waits.
   void admit(const std::string& code);
   void refuse();
 

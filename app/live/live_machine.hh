@@ -27,11 +27,11 @@ namespace cress::live {
 /// `now` never goes back. Peer data: unauthenticated data never reaches the media.
 class LiveMachine : public Machine {
  public:
-  /// A picture of the own camera, of the size in the options. Not before the work of the one before
-  /// was returned.
+  /// A picture of the own camera, of the size in the options. Call only after the previous
+  /// picture's EncodeWork, if any, has been returned.
   virtual void capture(TimePoint now, const media::PicturePtr& picture) = 0;
   /// If the machine hands out its encoding: the picture just captured, to be encoded in another
-  /// thread and returned. Null: none.
+  /// thread and returned to handle_encoded. Null: none.
   virtual std::shared_ptr<app::EncodeWork> poll_encode_work() = 0;
   /// Work from poll_encode_work that has been run, with any delay: no effect if its session is
   /// over.
@@ -56,9 +56,9 @@ class LiveMachine : public Machine {
   /// Keep polling until is_finished().
   virtual void hang_up(TimePoint now) = 0;
   virtual std::optional<app::CodedVideo> poll_coded() = 0;
-  /// If the machine hands out its decoding: a received frame to be decoded in another thread, one
-  /// for all of them, and returned; at most VideoReceiver::kWorkMax of each sender are out. Null:
-  /// none, for now.
+  /// If the machine hands out its decoding: a received frame to be decoded in another thread, the
+  /// same for all frames, and returned to handle_decoded. At most VideoReceiver::kWorkMax frames of
+  /// each sender are out. Null: none, for now.
   virtual std::shared_ptr<app::DecodeWork> poll_decode_work() = 0;
   /// Work from poll_decode_work that has been run, in that order, with any delay: no effect if its
   /// sender has gone meanwhile.

@@ -17,8 +17,8 @@ namespace cress::cellsim {
 /// Other traffic over the emulated link: connections of the kernel's TCP between the two networks,
 /// each end in a process of its own, which ends with this object or with the program.
 /// Errors: the constructor throws std::runtime_error, one clear line. A connection that fails later
-/// carries nothing more. Threads: none inside; one owner, whose process has no other threads while
-/// the constructor runs.
+/// is replaced by a new one. Threads: none inside; one owner, whose process has no other threads
+/// while the constructor runs.
 class CrossFlows {
  public:
   /// One end: its address in the emulated networks, and a process in the network that has it.

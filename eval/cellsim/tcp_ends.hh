@@ -22,8 +22,8 @@ struct TcpSource {
   TimePoint start{};
   TimePoint end{};  ///< what is not sent by then is thrown away
 };
-/// One connection that always has something to send. Both throw std::runtime_error where the kernel
-/// does not allow the congestion control.
+/// A connection that always has data to send; if it fails, another one after 10 ms. This and
+/// send_web throw std::runtime_error if the kernel does not allow the congestion control.
 void send_tcp(const TcpSource& source, const runtime::MonotonicClock& clock);
 /// Objects and silences by WebUser's numbers (eval/schemes/web_flow.hh), a connection for each.
 void send_web(const TcpSource& source, uint64_t seed, const runtime::MonotonicClock& clock);

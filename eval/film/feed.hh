@@ -48,8 +48,8 @@ class OriginalFeed final : public Feed {
 
 /// The pictures of a producer that cannot be polled, such as a whole simulation: it runs in a
 /// thread of its own and waits whenever it is kWaitingMax pictures ahead. So the runs of two feeds
-/// proceed together in little memory; the result does not depend on that. Threads: the producer's;
-/// what it uses must be its own. Everything else belongs to the owner's.
+/// proceed together in little memory; the result does not depend on that. Threads: `Make` runs in
+/// the producer's thread and must share nothing with others; the owner's thread calls the rest.
 class ProducedFeed final : public Feed {
  public:
   /// Passes on the next picture, in the order of `shown`. Call it only in the producer's thread.

@@ -11,7 +11,7 @@
 
 namespace cress::relay_load {
 
-/// Its median, 99th and 99.9th percentile; reorders the values.
+/// The median, 99th and 99.9th percentile of audio delays; reorders the values.
 SoundDelay delay_of(std::vector<Duration>& sounds);
 
 /// Of the waits within the relay between two readings of its metrics: the upper end of the class

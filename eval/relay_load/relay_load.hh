@@ -68,7 +68,7 @@ struct HostileResult {
 /// Over the measured time.
 struct RelayLoadResult {
   int members = 0;     ///< present at the end
-  int not_let_in = 0;  ///< or that lost their session
+  int not_let_in = 0;  ///< members without a session at the end
   uint64_t joins = 0;
   double streams = 0;              ///< pairs of sender and receiver with video, at the end
   double stream_kbps = 0;          ///< mean video rate

@@ -29,8 +29,8 @@ struct LinkPlan {
 
 /// What is between a person and the Internet: none, or one of RFC 3489's four.
 enum class NatKind : uint8_t { kNone, kFullCone, kRestricted, kPortRestricted, kSymmetric };
-/// Whether probes of both ends open a path: not where one hides behind a port that the other cannot
-/// learn, and does not let unknown ones in.
+/// Whether probes from both ends open a direct path: not if one NAT is symmetric, so that the other
+/// end cannot learn its port, and the other NAT is symmetric or port-restricted.
 bool can_be_direct(NatKind one, NatKind other);
 
 /// A whole call or room in virtual time, as a plan that is carried out while it is written:

@@ -8,8 +8,8 @@
 
 namespace cress::sweep {
 
-/// Progress for the user: on a terminal one line, redrawn, from the second second on; elsewhere (a
-/// log file) a line every ten seconds. Reads no clock: times are since the start. Threads: none
+/// Progress for the user: on a terminal one line, redrawn, after the first two seconds; elsewhere
+/// (a log file) a line every ten seconds. Reads no clock: times are since the start. Threads: none
 /// inside.
 class ProgressLine {
  public:

@@ -21,7 +21,8 @@ const char* describe(OpusError error);
 
 /// What a packet's header says, without decoding.
 struct OpusPacketInfo {
-  /// The encoder classified it as audio, not as background (always so without a speech layer).
+  /// The packet's voice-activity flag: speech, not background (RFC 6716 §4.2.3). CELT-only packets
+  /// have no such flag: true if anything follows the first byte.
   bool active = false;
   /// Holds a coarser copy of the frame before (RFC 6716 §2.1.7).
   bool has_fec = false;

@@ -20,9 +20,9 @@ struct CameraMode {
   friend bool operator==(const CameraMode&, const CameraMode&) = default;
 };
 
-/// The mode that gives the wanted size and rate at the least cost: first enough frames per second
-/// (many cameras give large raw pictures only at 5 or 10 per second, so JPEG then), then the
-/// smallest size not below the wanted one, then raw before JPEG. nullopt: no mode.
+/// The mode nearest to the wanted size and rate: the least weighted sum of both distances, in
+/// doublings. Too slow and too small weigh most, then too large, JPEG (a fixed cost) and too fast.
+/// Many cameras give large raw pictures only at 5 or 10 per second: then JPEG. nullopt: no mode.
 std::optional<CameraMode> choose_camera_mode(std::span<const CameraMode> modes, PictureSize wanted,
                                              FrameRate rate);
 

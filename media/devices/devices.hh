@@ -9,7 +9,7 @@ namespace cress::media {
 
 enum class DeviceKind { kCamera, kScreen, kMicrophone, kSpeaker };
 
-/// A camera, microphone or speaker.
+/// A camera, screen, microphone or speaker.
 struct Device {
   DeviceKind kind = DeviceKind::kCamera;
   /// For LiveCamera, LiveMicrophone, LiveSpeaker; the same after a restart and after the device was
@@ -33,7 +33,8 @@ inline constexpr const char* kNoSpeaker = "none";  ///< discards audio, at the r
 /// Whether `id` captures a screen, not a camera.
 bool is_screen(const std::string& id);
 
-/// Test picture, screens (if GStreamer can capture them), test tone, "no speaker".
+/// The devices that need no hardware: test picture, test tone, "no speaker", and the screens, if
+/// GStreamer can capture them.
 std::vector<Device> builtin_devices();
 
 struct DeviceChange {

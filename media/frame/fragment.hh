@@ -42,10 +42,10 @@ struct FragmentHeader {
   friend bool operator==(const FragmentHeader&, const FragmentHeader&) = default;
 };
 
-/// Why bytes from the peer are not a fragment, or not one of this frame.
 /// Four years, on either side of the clock's zero: differences of such times do not overflow.
 inline constexpr Duration kCaptureTimeMax = std::chrono::microseconds{(int64_t{1} << 47) - 1};
 
+/// Why bytes from the peer are not a fragment, or not one of this frame.
 enum class FragmentError {
   kTruncated,   ///< shorter than the header
   kBadVersion,  ///< not kFragmentVersion

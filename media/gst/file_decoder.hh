@@ -21,8 +21,7 @@ struct FileDecoderOptions {
   bool counts_pieces = false;  ///< an error says beyond which piece
   /// How long GStreamer may take for one piece before it counts as stuck.
   Duration patience{};
-  /// How often a decoder that gives nothing is asked for its errors: they are seen so late, while
-  /// an ordinary piece is taken at once.
+  /// Interval at which errors are polled while no piece arrives. A piece is returned at once.
   Duration look = 50ms;
 };
 

@@ -27,12 +27,14 @@ struct MovieOptions {
 ///   those of a call. Times are kept to the millisecond. The bytes may differ from run to run.
 /// - .ivf: the same video, without audio and without an index.
 /// - .y4m: uncompressed, one picture for each tick of the frame rate: the newest one by then. Equal
-///   calls give equal bytes. Until the first picture the movie is black. The file is complete at
-///   `finish` and then replaces an older one; until then the data is in PATH.part, which is deleted
-///   if `finish` is never reached. An existing path that is not a regular file is written directly.
-///   Needs a GstRuntime for a .webm and an .ivf. Errors: std::runtime_error "PATH: what", from any
-///   call; disk errors may be reported some calls later. Threads: GStreamer's own inside, at most
-///   four pictures ahead; one owner.
+///   calls give equal bytes.
+///
+/// Until the first picture the movie is black. The file is complete at `finish` and then replaces
+/// an older one; until then the data is in PATH.part, which is deleted if `finish` is never
+/// reached. An existing path that is not a regular file is written directly. Needs a GstRuntime for
+/// a .webm and an .ivf. Errors: std::runtime_error "PATH: what", from any call; disk errors may be
+/// reported some calls later. Threads: GStreamer's own inside, at most four pictures ahead; one
+/// owner.
 class MovieWriter {
  public:
   explicit MovieWriter(const std::filesystem::path& path, const MovieOptions& options = {});

@@ -62,13 +62,14 @@ class Sprite {
   Plane v_;
 };
 
-/// Fills an ellipse with soft edges directly into `picture`. Centre and radii in luma pixels.
+/// Centre and radii in luma pixels.
 struct Ellipse {
   double x = 0;
   double y = 0;
   double radius_x = 1;
   double radius_y = 1;
 };
+/// Fills `ellipse`, with soft edges, directly into `picture`.
 void fill_ellipse(Picture& picture, const Ellipse& ellipse, const Colour& colour);
 
 /// The share of the pixel at (x, y) that `ellipse` covers, its edge softened over `softness`

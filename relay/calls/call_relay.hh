@@ -25,7 +25,8 @@ struct CallRelayOptions {
   size_t calls_max = 0;
   /// Of one call, both directions together; more is dropped.
   DataRate rate_max = DataRate::kilobits_per_second(8'000);
-  /// After this long a call must be direct; a new registration begins a new one.
+  /// After this long nothing more of the call is forwarded, and its registrations are answered
+  /// kOver until both ends have been silent for silence_max.
   Duration length_max = 24h;
   /// An end that has sent nothing for this long has gone.
   Duration silence_max = 30s;
@@ -57,9 +58,10 @@ struct CallRelayStats {
 /// Forwards the datagrams of calls of two, unchanged and unread, between two ends that could not
 /// reach each other (docs/protocol/rendezvous.md). Once an end has returned a cookie from its
 /// address and signed with the key that derives from the link, the address identifies it. No
-/// amplification: an answer is never larger than its request, and one datagram in is one out. The
-/// cost of a datagram does not depend on the number of calls. Memory is bounded by the options.
-/// Without I/O: after each handle_*, poll_transmit until empty. Threads: none inside; one owner.
+/// amplification: an answer is never larger than its request, and a datagram in gives at most one
+/// out; only a registration that brings two ends together gives each of them an answer. The cost of
+/// a datagram does not depend on the number of calls. Memory is bounded by the options. Without
+/// I/O: after each handle_*, poll_transmit until empty. Threads: none inside; one owner.
 /// `now` never goes back. Peer data never fails a check.
 class CallRelay {
  public:

@@ -18,7 +18,7 @@ namespace cress::relay {
 class JsonLog {
  public:
   /// `out` is borrowed. Without `whole_addresses` the end of an address, which would identify a
-  /// household, is left out.
+  /// household, is logged as zeros, and its port is left out.
   JsonLog(std::ostream& out, bool whole_addresses);
   ~JsonLog();
 

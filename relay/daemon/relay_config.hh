@@ -17,7 +17,7 @@ struct RelayConfig {
   std::filesystem::path rooms = "cress-rooms.db";
   /// For Prometheus; should not be reachable by others. Empty: none.
   std::string metrics = "127.0.0.1:9747";
-  /// If false, the last byte (IPv4) or ten bytes (IPv6) of an address are left out of the log.
+  /// If false, the last byte (IPv4) or ten bytes (IPv6) of a logged address are zero, without port.
   bool log_addresses = false;
   /// From the request to end until members are sent away: so long /readyz answers 503 while all
   /// works as before, so that a load balancer sends nobody here any more.

@@ -39,7 +39,7 @@ struct TunnelNetwork {
 /// of the two usable hosts of a /30 or a /31.
 std::optional<netns::Prefix> parse_tunnel_prefix(std::string_view text);
 
-/// The smallest and the largest MTU of a tunnel: IPv6's minimum, and the largest IP packet.
+/// Bounds of a tunnel's MTU, in bytes; the smaller is IPv6's minimum (RFC 8200 §5).
 inline constexpr DataSize kMtuMin{1280};
 inline constexpr DataSize kMtuMax{9000};
 

@@ -13,10 +13,10 @@ namespace cress::traces {
 /// grows while the delay is under 750 ms, so that the link always has load, and shrinks when it is
 /// over 3 s, so that the network does not start throttling or dropping. Differs from the paper's
 /// program: it shrinks once per round trip, not once per packet, because all packets that waited
-/// through a silence of 5 s report 5 s at once; and never below what 750 ms at the best rate of the
-/// last kMemory would need, because that rate may return. It also does not grow against a full
-/// queue: if every fifth packet is lost, the link has all the load it can take, however short the
-/// delay. Feedback is old when it arrives. If feedback waits behind load it is seconds old, so
+/// through a silence of 5 s report 5 s at once; and delay never shrinks it below what 750 ms at the
+/// best rate of the last kMemory would need, because that rate may return. If more than a fifth of
+/// a round trip's packets is lost, the queue is full however short the delay: the window shrinks by
+/// an eighth. Feedback is old when it arrives. If feedback waits behind load it is seconds old, so
 /// packets that will have been delivered since, at the last known rate, may be sent too. Threads:
 /// none inside; one owner. Units: packets.
 class SaturatingWindow {
@@ -27,8 +27,9 @@ class SaturatingWindow {
   static constexpr size_t kPacketsMin = 20;
   /// A second of 750 Mbit/s.
   static constexpr size_t kPacketsMax = 1 << 16;
-  /// Silence for longer than this is due to the link, not to delayed feedback.
+  /// Above this share of lost packets the queue counts as full.
   static constexpr double kLossMax = 0.2;
+  /// Silence for longer than this is due to the link, not to delayed feedback.
   static constexpr Duration kAgeMax = 4s;
 
   struct Feedback {

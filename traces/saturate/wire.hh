@@ -14,10 +14,15 @@
 
 namespace cress::traces {
 
-// The messages between two saturators. Big endian; every datagram begins with a header of 26:
+// The messages between two saturators. Big endian; every datagram begins with a header of 26 bytes:
 //
-//    0  "CSat"      4   version 1      5   type      6   bit 0: feedback path, bit 1: from
-//    connector 7  0           8   covered (u16)  10  tag (16)
+//     0  "CSat"
+//     4  version 1
+//     5  type
+//     6  flags: bit 0: feedback path, bit 1: from the connector
+//     7  0
+//     8  covered (u16)
+//    10  tag (16)
 //
 // The tag is the front of HMAC-SHA-256 over the first `covered` bytes, the tag's own taken as 0: of
 // hello, challenge and start with the token's key, of updates with the session's. Bytes after
@@ -26,10 +31,9 @@ namespace cress::traces {
 //    hello      26 connector's nonce (16); padded to kHelloSize, more than any answer
 //    challenge  26 connector's nonce (16)  42 listener's nonce (16)  58 cookie (16)
 //    start      26 connector's nonce (16)  42 cookie (16)  58 settings
-//    update     26 the fields of SaturateUpdate in order; if there are records, then the first
-//    one's
-//               sequence and arrival (8 each), then for each other one two varints: zigzag of
-//               (sequence - the last one's - 1), arrival - the last one's
+//    update     26 the fields of SaturateUpdate in order; if there are records: sequence and
+//               arrival of the first (8 each), then two varints for each further one: zigzag of
+//               (sequence - previous sequence - 1), and arrival - previous arrival
 //
 // Times are microseconds on the writer's clock.
 

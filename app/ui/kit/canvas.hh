@@ -29,9 +29,9 @@ struct Scale {
   friend bool operator==(Scale, Scale) = default;
 };
 
-/// The font atlas for a scale: DejaVu Sans if it is found (`folders`, then where distributions
-/// install it), otherwise Dear ImGui's built-in font. Needs a current ImGui context, which owns the
-/// fonts. Call outside of a frame.
+/// The font atlas for a scale: DejaVu Sans if it is found where distributions install it, otherwise
+/// Dear ImGui's built-in font. Needs a current ImGui context, which owns the fonts. Call outside of
+/// a frame.
 class Fonts {
  public:
   void load(Scale scale);

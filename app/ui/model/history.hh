@@ -19,8 +19,8 @@ struct LinkSample {
   DataRate forecast;         ///< of the uplink
   DataRate sent;             ///< over a recent period that the caller chooses
   DataSize window;           ///< the bytes that may be in flight
-  Duration one_way_delay{};  ///< of datagrams from there to here
-  Duration frame_delay{};    ///< from their camera to this screen
+  Duration one_way_delay{};  ///< half the smoothed round trip
+  Duration frame_delay{};    ///< camera to screen: p95 of a second
   double loss = 0;           ///< 0..1, the worse direction
   friend bool operator==(const LinkSample&, const LinkSample&) = default;
 };

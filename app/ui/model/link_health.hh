@@ -20,7 +20,7 @@ struct LinkHealth {
   DataRate received;
   /// The bytes that may be in flight (the window).
   DataSize window;
-  /// Delay of a datagram from there to here, queues included.
+  /// Estimate of a datagram's one-way delay: half the smoothed round trip.
   Duration one_way_delay{};
   /// From their camera to this screen.
   Duration frame_delay{};

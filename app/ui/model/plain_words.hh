@@ -46,10 +46,11 @@ struct StatusLine {
 };
 
 /// Selects the most important sentence and keeps it long enough to be read. A worse problem must
-/// last a moment before it is displayed (a second for links, 0.3 s for an outage, no time for what
-/// the user does); a milder one waits until the last was displayed for 3 s and has been over for
-/// 1.5 s. A sentence's number is updated every 2 s, or every second if it counts seconds. Threads:
-/// none inside; one owner. `now` never goes back.
+/// last 1 s before it is displayed: 0.3 s for an outage, 0 s for a device, for talking while muted
+/// and for kReconnecting. A milder one waits until the current one was displayed for 3 s and has
+/// been over for 1.5 s, except that a device that is back, unmuting and the end of kReconnecting
+/// take effect at once. A sentence's number is updated every 2 s; kReconnecting's at each update.
+/// Threads: none inside; one owner. `now` never goes back.
 class PlainWords {
  public:
   /// Call a few times a second, or with every report.

@@ -101,7 +101,7 @@ using UserAction =
                  SendChat, AdmitNewcomer, RefuseNewcomer, SaveReport, HangUp, BackToStart,
                  DismissNotice, Quit>;
 
-/// Its name and contents: "join cress://…". For logs and test messages.
+/// Its name and contents: "join cress://…", with the link's secret. For test messages, never a log.
 std::string describe(const UserAction& action);
 
 }  // namespace cress::ui

@@ -11,12 +11,12 @@ namespace cress::ui {
 
 /// Width : height of a tile, as of most cameras.
 inline constexpr float kTileShape = 16.0F / 9;
-/// Between tiles.
+/// Between tiles, in points.
 inline constexpr float kTileGap = 8;
-/// Narrower tiles next to a large one show nobody; members without a tile are counted instead.
+/// The minimum width of a tile next to a large one, in points. Members for whom there is no room
+/// get no tile; their number is displayed.
 inline constexpr float kStripTileMin = 84;
-
-/// Narrower tiles of a grid likewise.
+/// The same for a tile of a grid.
 inline constexpr float kGridTileMin = 64;
 
 /// How many of `count` tiles of a grid are wide enough: at least one.

@@ -33,8 +33,8 @@ class LedbatDelays {
 
 /// LEDBAT (RFC 6817), the congestion control of uTP: one-way delays control the window towards 100
 /// ms of queue. No slow start, as in the RFC. Needs every segment acknowledged. Clocks: the ends'
-/// may differ by any constant; drift is not corrected (RFC 6817 leaves that open). Units: bytes
-/// inside, as in the RFC; whole segments outside. Threads: none inside; one owner.
+/// may differ by any constant; drift is not corrected (RFC 6817 leaves that open). Units: a
+/// fractional number of segments inside, whole ones outside. Threads: none inside; one owner.
 class Ledbat final : public CongestionControl {
  public:
   void on_ack(const AckEvent& ack) override;

@@ -34,7 +34,8 @@ struct GccOptions {
   /// (docs/method-gcc.md).
   bool denoise = false;
 
-  /// Exactly as in the draft: its arrival-time filter, its constants, and no probes.
+  /// The draft's arrival-time filter and detector gains, and no probes. The departures that both
+  /// schemes have (docs/method-gcc.md) remain.
   static GccOptions draft();
 };
 
