@@ -104,8 +104,8 @@ class LiveEnd {
   /// Returns the display time: the machine's own time does not include this thread's delay.
   TimePoint note_shown(TimePoint captured);
   void notify(LiveEvent::Kind kind, std::string words);
-  /// Ends it; the first reason is the one reported, once the close has been sent or kCloseMax is
-  /// over.
+  /// Ends it; the first reason is the one reported, once the close has been sent, after 1 s at
+  /// the latest.
   void end(TimePoint now, const std::string& reason);
   bool is_ending() const { return end_reason_.has_value(); }
 

@@ -9,8 +9,7 @@ namespace cress::media {
 /// The lowest level: stands for the logarithm of zero.
 inline constexpr double kSilenceDbfs = -100;
 
-/// Loudness of 20 ms, in dB below full scale. A sine of full scale has a peak of 0 and an rms of
-/// -3.
+/// Loudness of 20 ms, in dBFS (0: full scale). A sine of full scale has a peak of 0, an rms of -3.
 struct SoundLevel {
   double peak_dbfs = kSilenceDbfs;
   double rms_dbfs = kSilenceDbfs;

@@ -47,12 +47,12 @@ inline constexpr Duration kCaptureTimeMax = std::chrono::microseconds{(int64_t{1
 
 /// Why bytes from the peer are not a fragment, or not one of this frame.
 enum class FragmentError {
-  kTruncated,   ///< shorter than the header
-  kBadVersion,  ///< not kFragmentVersion
-  kBadFlags,    ///< a reserved flag is set, a layer beyond the last, a key frame or anchor above 0
-  kBadCount,    ///< no fragments, an index beyond them, or more fragments than bytes
-  kBadSize,     ///< an empty frame or one beyond kEncodedFrameMax
-  kBadTime,     ///< a capture time beyond kCaptureTimeMax
+  kTruncated,     ///< shorter than the header
+  kBadVersion,    ///< not kFragmentVersion
+  kBadFlags,      ///< a reserved flag, a layer beyond the last, a key frame or anchor above layer 0
+  kBadCount,      ///< no fragments, an index beyond them, or more fragments than bytes
+  kBadSize,       ///< an empty frame or one beyond kEncodedFrameMax
+  kBadTime,       ///< a capture time beyond kCaptureTimeMax
   kBadReference,  ///< refers before frame 0, or a key frame with a reference, or a delta frame
                   ///< without one
   kBadLength,     ///< a length other than the even split gives this index or parity

@@ -9,7 +9,7 @@
 
 namespace cress {
 
-/// The whole of a file's bytes, at most `size_max` of them. Throws std::runtime_error "PATH: what".
+/// All bytes of a file. Throws std::runtime_error "PATH: what", also if they are over `size_max`.
 std::string load_text(const std::filesystem::path& path, DataSize size_max);
 /// To an open file, pipe or socket. False, with errno: not all of it could be written.
 bool write_all(int fd, std::string_view bytes);

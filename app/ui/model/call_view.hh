@@ -70,7 +70,7 @@ struct Notice {
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
-/// Level of an audio frame: dB below full scale; silence is -infinity.
+/// Level of an audio frame in dBFS (0: full scale); silence is -infinity.
 inline constexpr float kSilenceDbfs = -std::numeric_limits<float>::infinity();
 
 /// The newest notices that are drawn; more would hide the call.
@@ -147,10 +147,10 @@ struct CallView {
   Person self;
   /// The other person of a call of two.
   Person peer;
-  /// That both people read if nobody is between them; shown while the panel is open.
+  /// The session's code: equal at both ends if nobody is in between; shown while the panel is open.
   std::string code;
-  /// Nothing is heard from the other person, and somebody with the link would take the place: the
-  /// code of that session. Empty: nobody. Answered by AdmitNewcomer or RefuseNewcomer.
+  /// While the other person is silent: the code of a newcomer's session, which has the link and
+  /// waits for AdmitNewcomer or RefuseNewcomer. Empty: nobody waits.
   std::string newcomer;
   /// How a call's datagrams travel, in plain words; shown in the panel.
   std::string path;
