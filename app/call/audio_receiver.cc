@@ -31,12 +31,13 @@ constexpr Duration kStaleFrom = 300ms;
 constexpr Duration kStalePatience = 600ms;
 constexpr Duration kStaleProgress = 300ms;
 constexpr Duration kStaleMax = 3s;
-// A period (up to 15 ms) is left out when audio is heard this much too late: of what is decoded
-// beyond whole pieces of 20 ms, or if the next frame could be needed a piece earlier, of all.
+// Audio later than kTooLate is shortened by one pitch period (at most 15 ms): at most by the
+// samples decoded beyond whole 20 ms frames or, if it is kFrameTooLate even without these, by all
+// its excess.
 constexpr Duration kTooLate = 10ms;
 constexpr Duration kFrameTooLate = kAudioFrameLength + 5ms;
-// With nothing heard for so long and no more frames held the buffer runs empty: what is left is
-// stretched.
+// If nothing has arrived for this long and at most kDrainingHeld frames are held, the buffer is
+// running empty: the remaining audio is stretched.
 constexpr Duration kDrainingFrom = 50ms;
 constexpr size_t kDrainingHeld = 3;
 // The later the audio, the less a seam matters.
@@ -180,8 +181,8 @@ size_t AudioReceiver::lacking() const {
   return kAudioFrameSamples - sound_.size() % kAudioFrameSamples;
 }
 
-// After silence, audio begins with the first 20 ms to be played when it should or later: a frame
-// that begins within such a piece is needed at the beginning of the piece. True if it had to wait.
+// After silence, audio begins with the first 20 ms played at or after the time when it is due. If
+// it is not due yet, appends background noise up to the next 20 ms and returns true.
 bool AudioReceiver::wait_until_due(TimePoint at) {
   int64_t begin = *buffer_.first();
   const media::HeldSound& sound = *buffer_.find(begin);

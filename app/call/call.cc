@@ -113,7 +113,7 @@ void Call::drain(TimePoint now) {
     handle_message(now, *message);
   }
   while (const auto outcome = endpoint_.poll_outcome()) {
-    // What is lost of the control flow is not what the media's rate is decided by.
+    // Losses of control messages do not count towards the media's loss.
     if (outcome->flow == session::kControlFlow) {
       chat_sender_.handle_outcome(now, *outcome);
     } else {

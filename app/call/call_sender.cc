@@ -38,10 +38,10 @@ constexpr Duration kShareGrowth = 30ms;
 // A frame leaves this much of the window for audio: the amount of audio in this time, about the
 // window's look-ahead.
 constexpr Duration kSoundReserve = 60ms;
-// With more than this in the network audio waits for the window, which it may use first: what the
-// last forecast carries in that time, within bounds. Missing reports may mean that only the reverse
-// path is silent; then the audio arrives. If the link is down, the audio queued there delays the
-// first frames after the outage by no more than that time.
+// Audio waits for the window, ahead of video, if more is in the network than the link carries in
+// this time, by its forecast or its usual rate, whichever is higher, within the bounds below.
+// Missing reports may mean that only the reverse path is silent; then the audio arrives. If the
+// link is down, the audio queued there delays the first frames after the outage by about this time.
 constexpr Duration kSoundBacklogTime = 200ms;
 constexpr DataSize kSoundBacklogLeast{3000};
 constexpr DataSize kSoundBacklogMost{96'000};
@@ -64,7 +64,7 @@ constexpr double kPartWithParity = 0.5;
 // lost.
 constexpr Duration kShortRoundTrip = 100ms;
 constexpr Duration kLongRoundTrip = 300ms;
-// What set_video_rate_max leaves unused may be used within this time.
+// The unused part of set_video_rate_max accumulates for at most this long.
 constexpr Duration kRateCreditMax = 150ms;
 
 DataSize size_of(const std::vector<std::byte>& bytes) {
@@ -187,7 +187,7 @@ Plenty CallSender::plenty(TimePoint now) const {
 std::optional<DataSize> CallSender::trickle_budget(TimePoint now) const {
   const DataSize smallest = std::max(kTrickleFrame, usual_rate() * trade_.small_frame_length);
   const DataSize backlog = endpoint_.control().outstanding(now) + smallest;
-  // More than this is the longest interval in any case.
+  // Limited, in bytes, so that the products below cannot overflow.
   const int64_t units = std::min<int64_t>(backlog.bytes(), 1'000'000);
   const DataSize unit = std::max(kTrickleBacklog, usual_rate() * trade_.small_frame_unit);
   Duration interval = trade_.small_frame_interval * units / unit.bytes();

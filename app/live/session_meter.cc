@@ -49,9 +49,9 @@ void SessionMeter::handle_shown(TimePoint now, TimePoint captured) {
 void SessionMeter::handle_played(const app::PlayedAudio& played) {
   const bool is_speech =
       played.kind == app::SoundKind::kNormal || played.kind == app::SoundKind::kFec;
-  const bool is_made_up = played.kind == app::SoundKind::kConcealed;
-  counts_.sound_played += is_speech || is_made_up ? 1 : 0;
-  counts_.sound_concealed += is_made_up ? 1 : 0;
+  const bool is_concealed = played.kind == app::SoundKind::kConcealed;
+  counts_.sound_played += is_speech || is_concealed ? 1 : 0;
+  counts_.sound_concealed += is_concealed ? 1 : 0;
   if (is_speech) {
     sound_delay_.add(played.played, played.captured);
   }

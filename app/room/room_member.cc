@@ -322,10 +322,10 @@ app::PlayedAudio RoomMember::play(TimePoint now) {
   for (auto& [number, other] : others_) {
     const app::PlayedAudio voice = other.receiver.play(now);
     const bool is_speech = voice.kind == SoundKind::kNormal || voice.kind == SoundKind::kFec;
-    const bool is_made_up = voice.kind == SoundKind::kConcealed;
+    const bool is_concealed = voice.kind == SoundKind::kConcealed;
     other.view.level_dbov = loudest_dbov(voice.samples);
-    other.view.sound_played += is_speech || is_made_up ? 1 : 0;
-    other.view.sound_concealed += is_made_up ? 1 : 0;
+    other.view.sound_played += is_speech || is_concealed ? 1 : 0;
+    other.view.sound_concealed += is_concealed ? 1 : 0;
     mixer_.add(voice.samples);
     // The voice that represents best how well the room can be heard.
     if (voice.kind < mixed.kind) {

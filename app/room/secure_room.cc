@@ -10,7 +10,8 @@
 namespace cress::room {
 namespace {
 
-// If a relay has gone without a close, the first attempt to rejoin is after this.
+// Delay before each attempt to rejoin a relay that was lost without a close or did not answer, and
+// the least delay after a farewell that announces a restart.
 constexpr Duration kRejoinAfter = 1s;
 constexpr Duration kConnectAgainMax = 30s;
 // Of a leg: whatever its path can carry, a datagram that fits one leg fits all.
@@ -31,7 +32,7 @@ const char* describe(room::FarewellReason reason) {
     case room::FarewellReason::kDraining:
       return "The relay is being restarted";
   }
-  return "The relay said good-bye";
+  return "The relay closed the connection";
 }
 
 std::string describe(const RoomOver& over) {

@@ -15,7 +15,8 @@
 namespace cress::harness {
 namespace {
 
-// Who draws from which stream of a run's seed: run.cc and registry.cc have 1 to 5 and from 100 on.
+// Random streams of a run's seed: run.cc uses 1, 2, 101 and 102, registry.cc 3 to 5; other flows
+// use kCrossStream + index. kPhaseStream is a stream of a flow's own seed.
 constexpr uint64_t kCrossStream = 1000;
 constexpr uint64_t kPhaseStream = 1;
 // No two cameras take their pictures at the same instant: other calls begin up to this much later,

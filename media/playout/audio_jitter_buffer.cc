@@ -14,7 +14,8 @@ constexpr Duration kClockErrorMax = 1s;
 // before or after: learning counts no more frames than could have arrived in the time, 300 ms of
 // them at once.
 constexpr Duration kLearnAtOnceMax = 300ms;
-// A frame that arrives later than this after a newer one is useless.
+// In frames (5 s). A message more than this behind the newest frame is taken for another stream's;
+// two such messages belong to one stream only if they are no further apart.
 constexpr int64_t kLateFramesMax = 250;
 constexpr int64_t kSequenceModulus = int64_t{1} << kSoundSequenceBits;
 

@@ -9,12 +9,14 @@ namespace {
 
 // The fastest delay is that of the fastest few: a single outlier does not count.
 constexpr double kFadedShare = 0.005;
-// So many frames are no history yet.
+// Until this many frames were observed, the margin is at least margin_first.
 constexpr uint64_t kFirstFrames = 25;
 
-// A queue goes on to grow by no more within rise_frames.
+// At most this much of the rise of the least delay between two groups of rise_frames is
+// extrapolated.
 constexpr Duration kRiseMax = 20ms;
-// What the fastest of rise_frames needs has jumped by more: an outage, and what waited for its end.
+// If a group's least delay exceeds the previous group's by more than this, an outage held the
+// frames up: the rise is not followed.
 constexpr Duration kJumpMax = 100ms;
 
 int64_t to_bin(Duration delay) {

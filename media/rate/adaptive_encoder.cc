@@ -21,15 +21,18 @@ constexpr double kStepDownGain = 1.4;
 // And no worse than 30 dB: beyond, a moment's blur is better than a size that stays for seconds.
 constexpr double kStepDownErrorMax = 65.0;
 
-// With single attempts this share may be too large: each is a skipped picture. A smaller share
-// costs more window than it saves.
+// With one attempt per frame, this share of the frames may exceed the budget, and is skipped. With
+// a smaller share, more of the window would stay unused than the avoided skips are worth.
 constexpr double kOnlyAttemptOverShare = 0.03;
-// How far the margin moves with each, in log2 of bytes, and its initial value.
+// In log2 of bytes. The margin grows by (1 - kOnlyAttemptOverShare) steps after an attempt that is
+// too large, and shrinks by kOnlyAttemptOverShare steps otherwise. Initial value and maximum
+// follow.
 constexpr double kMarginStep = 0.2;
 constexpr double kMarginFirst = 0.4;
 constexpr double kMarginMax = 2.0;
 
-// Sides at a rung of the ladder, even if the picture has at least two pixels.
+// A side in pixels at a rung of the ladder: (4 - rung) / 4 of `side`, rounded down to an even
+// number, at least 2; at rung 0 unchanged.
 int side_at(int side, int rung) {
   return rung == 0 ? side : std::max(2, side * (4 - rung) / 8 * 2);
 }

@@ -50,7 +50,8 @@ constexpr double kSlopeDrift = 0.010;
 constexpr double kMemoryDrift = 0.010;
 constexpr double kMotionDrift = 0.005;
 constexpr double kErrorDeviation = 0.18;
-// The margin moves this far when a frame exceeds it, and by its share otherwise.
+// In log2 of bytes: after a frame that is too large the margin grows by (1 - over_budget_share)
+// times this, otherwise it shrinks by over_budget_share times this.
 constexpr double kMarginStep = 0.06;
 constexpr double kMarginMin = -0.3;
 constexpr double kMarginMax = 1.5;
@@ -204,7 +205,8 @@ void QuantizerModel::update(Filter& filter, const Vector& features, double log_s
   const bool believed = outlier != 0 && outlier == filter.last_outlier;
   filter.last_outlier = outlier;
   if (believed) {
-    // Not a single outlier but a new scene: moves the level there at once.
+    // Two outliers in the same direction are a new scene: move the level half of the way, and
+    // increase its uncertainty so that the next frames move it the rest.
     filter.state[0] += error / 2;
     p[0][0] += error * error / 4;
     return;

@@ -40,7 +40,7 @@ std::optional<int> QuantizerSearch::next() const {
   if (attempts_.size() >= static_cast<size_t>(options_.attempts_max)) {
     return std::nullopt;
   }
-  // The finest that fits and the coarsest that does not enclose what remains to be tried.
+  // Only quantizers between the coarsest that was too large and the finest that fitted remain.
   int low = options_.quantizer_min - 1;
   int high = options_.quantizer_max + 1;
   DataSize used{0};

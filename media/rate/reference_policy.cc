@@ -69,8 +69,8 @@ bool ReferencePolicy::anchor_is_due() const {
 void ReferencePolicy::choose_anchor(ReferenceChoice& choice) const {
   std::optional<size_t> free = free_slot();
   const std::optional<size_t> known = known_slot();
-  // A frame that reads K, and not the candidate after it, must not leave that one to later anchors:
-  // a receiver may have this frame and never that one.
+  // A frame that reads K (the newest slot known to be decoded) overwrites a newer candidate: later
+  // anchors must not read a candidate that a receiver of this frame may never have received.
   const auto passes = [this](size_t slot) {
     const std::optional<Slot>& other = slots_.at(1 - slot);
     return other && !other->decoded && other->id > slots_.at(slot)->id;

@@ -239,7 +239,7 @@ void FrameCache::reset_forwarding(size_t leg, Forwarding forwarding) {
   }
 }
 
-void FrameCache::settle_fates(size_t leg) {
+void FrameCache::settle_forwarding(size_t leg) {
   for (CachedFrame& frame : frames_) {
     if (frame.forwarding.at(leg) == Forwarding::kUndecided) {
       frame.forwarding[leg] = Forwarding::kLeftOut;

@@ -101,7 +101,7 @@ class FrameCache {
   /// Sets the state of every frame on this leg.
   void reset_forwarding(size_t leg, Forwarding forwarding);
   /// Changes undecided to left out.
-  void settle_fates(size_t leg);
+  void settle_forwarding(size_t leg);
 
   DataSize held() const { return held_; }
 

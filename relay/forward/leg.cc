@@ -30,8 +30,8 @@ constexpr Duration kWaitKeyFrame = 5s;
 constexpr size_t kChainMax = 8;
 // Parity is forwarded to legs with enough loss.
 constexpr double kParityLoss = 0.02;
-// The minimum cost of an item: bounds their number by their bytes.
-constexpr DataSize kItemMin{64};
+// Added to the size of each waiting item, so that the limit in bytes also limits their number.
+constexpr DataSize kItemOverhead{64};
 const std::vector<uint16_t> kNone;
 // A receiver repeats its request every 300 ms, before the answer can have arrived.
 constexpr Duration kRestartInterval = 1s;
@@ -63,7 +63,8 @@ void Leg::send_sound(TimePoint now, std::span<const std::byte> message, bool is_
   const DataSize cost = size_of(message) + endpoint_.control().message_overhead();
   sound_[0] += cost;
   carried_rate_.add(cost);
-  // A report of silence is sent with the next message: it needs no datagram of its own.
+  // Audio below the speaking floor may wait for the window; speech does not, unless the link is
+  // full.
   const bool waits = is_silent || endpoint_.control().outstanding(now) > kSoundBacklogMax;
   const Leave leave = waits ? Leave::kWithinWindow : Leave::kNow;
   endpoint_.send_copy(now, session::kAudioFlow, message, leave);
@@ -149,8 +150,8 @@ void Leg::reconsider(TimePoint now, Source& source, CachedFrame& frame) {
   const Forwarding decided = decide(source, frame);
   if (decided == Forwarding::kForwarding && sparse_ == source.slot &&
       !streams_.at(source.slot)->essential.empty()) {
-    forwarding =
-        Forwarding::kLeftOut;  // until the one in transit has arrived: feed() then takes the newest
+    // Until the lane is empty: feed() then takes the newest anchor.
+    forwarding = Forwarding::kLeftOut;
     return;
   }
   if (decided == Forwarding::kForwarding &&
@@ -191,7 +192,7 @@ void Leg::push(TimePoint now, Source& source, const CachedFrame& frame, uint16_t
     return;
   }
   Stream& stream = stream_of(source.slot);
-  const DataSize size = kItemMin + size_of(frame.parts[index]);
+  const DataSize size = kItemOverhead + size_of(frame.parts[index]);
   (is_essential(frame.kind) ? stream.essential : stream.extra)
       .push_back(
           {.frame = frame.id(), .index = index, .is_repeat = false, .since = now, .size = size});
@@ -200,7 +201,7 @@ void Leg::push(TimePoint now, Source& source, const CachedFrame& frame, uint16_t
 }
 
 void Leg::push_repeat(TimePoint now, Stream& stream, const CachedFrame& frame, uint16_t index) {
-  const DataSize size = kItemMin + size_of(frame.parts[index]);
+  const DataSize size = kItemOverhead + size_of(frame.parts[index]);
   stream.essential.push_front(
       {.frame = frame.id(), .index = index, .is_repeat = true, .since = now, .size = size});
   waiting_ += size;
@@ -273,7 +274,7 @@ void Leg::set_plan(TimePoint now, std::span<const Place> ranked, const Sources& 
     } else {
       source->watchers |= bit(slot_);
       if (before.at(slot) == FrameKind::kNone) {
-        source->cache.settle_fates(slot_);
+        source->cache.settle_forwarding(slot_);
         resume(now, *source);
       }
     }

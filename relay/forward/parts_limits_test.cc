@@ -6,6 +6,7 @@
 #include "relay/forward/key_frame_requests.hh"
 #include "relay/forward/leg_plan.hh"
 #include "relay/forward/rate_meter.hh"
+#include "relay/forward/room_options.hh"
 #include "relay/forward/speaker_detector.hh"
 
 namespace cress::relay {
@@ -138,7 +139,7 @@ TEST(FrameCacheLimit, StatesOfALegAreSetForItAlone) {
   EXPECT_EQ(put(cache, kTimeZero, {.id = 1}), std::nullopt);
   EXPECT_EQ(put(cache, kTimeZero, {.id = 2}), std::nullopt);
   cache.find(1)->forwarding[7] = Forwarding::kForwarding;
-  cache.settle_fates(7);
+  cache.settle_forwarding(7);
   EXPECT_EQ(cache.find(1)->forwarding[7], Forwarding::kForwarding);
   EXPECT_EQ(cache.find(2)->forwarding[7], Forwarding::kLeftOut);
   EXPECT_EQ(cache.find(2)->forwarding[8], Forwarding::kUndecided);

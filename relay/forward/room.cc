@@ -14,8 +14,8 @@
 namespace cress::relay {
 namespace {
 
-// Frame reports and similar messages are sent at this interval; every fifth time the plans are
-// recomputed.
+// How often pending reports and changed audiences are checked. Every fifth tick is a step
+// (SpeakerDetector::kStep), and every second step recomputes the plans.
 constexpr Duration kTick = 20ms;
 // The interval if a datagram is sent anyway, and if one must be made for it.
 constexpr Duration kReportRiding = 50ms;

@@ -1,5 +1,6 @@
-// Room's slow half: ten times a second, the speaker, the plan of each leg, and the requests to
-// senders.
+// The periodic work of a room. Ten times a second: the speaker and key frame requests; five times:
+// the plan of each leg; twice: the senders' rate limits. After a change of membership or speaker
+// all of it at the next step.
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +23,7 @@ constexpr double kFall = 0.2;
 constexpr double kShare = 0.9;
 // Audio alone may take this share.
 constexpr double kSoundShare = 0.5;
-// How much less the link carried than planned: the plan's capacity is reduced by as much.
+// Factor applied to a leg's capacity if it discarded frames since its last plan.
 constexpr double kOverrunCut = 0.85;
 // A leg whose level was lowered gets more again only after this: restoring it costs a key frame.
 constexpr Duration kRaiseAfter = 4s;

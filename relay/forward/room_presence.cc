@@ -109,8 +109,9 @@ void Room::handle_replacing(const Member& from, const room::Replacing& replacing
   }
 }
 
-// At the next tick, not at the next step: a newcomer waits for it. What the last plan gave a sender
-// stands: a plan at every audience would be made before the rates are known.
+// Called every tick, not only every step, because a newcomer waits for it. If all senders are in
+// the member's last plan, their planned levels are kept: the rates for a new plan are not known
+// yet.
 void Room::plan_changed_audiences(TimePoint now) {
   for (uint64_t left = std::exchange(to_plan_, 0) & present_; left != 0; left &= left - 1) {
     Member& member = *slots_.at(static_cast<size_t>(std::countr_zero(left)));

@@ -23,7 +23,7 @@ void Room::handle_message(TimePoint now, Member& from, session::MessageReceived 
     handle_control(now, from, message.bytes);
     return;
   }
-  // Larger than any leg could carry: the sender ignores kLegDatagramMax.
+  // Too short for a header, or larger than a leg can carry: the sender ignores kLegDatagramMax.
   if (message.bytes.size() < static_cast<size_t>(room::kMemberHeadSize.bytes()) ||
       static_cast<int64_t>(message.bytes.size()) > from.leg.endpoint().message_max().bytes()) {
     ++stats_.messages_malformed;

@@ -25,7 +25,7 @@ constexpr const char* kWhatToType =
     "type IP:PORT or HOST:PORT, such as 192.0.2.7:4433, [2001:db8::7]:4433 or "
     "call.example.org:4433";
 
-/// The text before the last colon, without brackets, and the text after it.
+/// The host (without its brackets) and the port number of an address text.
 struct HostAndPort {
   std::string_view host;
   uint16_t port = 0;

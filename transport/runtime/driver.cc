@@ -18,7 +18,7 @@ constexpr int kTransmitsOfOneDrainMax = 1'000'000;
 constexpr int kRoundsOfOneDrainMax = 100'000;
 // After a longer call of the machine the time is read, and the socket, before it sends.
 constexpr Duration kStaleAfter = 500us;
-// Datagrams received before timers and other files get their turn.
+// Batches of datagrams (up to kBatchMax each) received before timers and other files get a turn.
 constexpr int kBatchesOfOneStepMax = 16;
 
 }  // namespace

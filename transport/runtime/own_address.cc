@@ -22,12 +22,12 @@ bool is_loopback(const Address& address) {
 }
 
 // RFC 3927, RFC 4291 §2.5.6.
-bool is_of_one_wire(const Address& address) {
+bool is_link_local(const Address& address) {
   return address.is_ipv4() ? address.ip[12] == 169 && address.ip[13] == 254
                            : address.ip[0] == 0xfe && (address.ip[1] & 0xc0U) == 0x80;
 }
 
-// RFC 4193: IPv6 within one house.
+// RFC 4193: private IPv6 addresses of one site.
 bool is_unique_local(const Address& address) {
   return !address.is_ipv4() && (address.ip[0] & 0xfeU) == 0xfc;
 }
@@ -101,7 +101,7 @@ Address best_address(std::span<const InterfaceAddress> all, std::span<const Addr
   };
   const InterfaceAddress* best = nullptr;
   for (const InterfaceAddress& one : all) {
-    if (!one.loopback && !is_of_one_wire(one.address) && is_specific(one.address) &&
+    if (!one.loopback && !is_link_local(one.address) && is_specific(one.address) &&
         (best == nullptr || rank(one) < rank(*best))) {
       best = &one;
     }
@@ -118,7 +118,7 @@ std::vector<Address> candidate_addresses(const Address& local) {
   } else {
     candidates = routed_addresses();
     for (const InterfaceAddress& one : interface_addresses()) {
-      if (!one.loopback && !is_of_one_wire(one.address) &&
+      if (!one.loopback && !is_link_local(one.address) &&
           std::ranges::find(candidates, one.address) == candidates.end()) {
         candidates.push_back(one.address);
       }
@@ -155,7 +155,7 @@ const char* who_reaches(std::string_view host) {
     return "this machine";
   }
   const bool is_near =
-      is_of_one_wire(*address) || is_unique_local(*address) || is_private_ipv4(*address);
+      is_link_local(*address) || is_unique_local(*address) || is_private_ipv4(*address);
   return is_near ? "its own network" : "";
 }
 

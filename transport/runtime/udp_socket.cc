@@ -332,8 +332,8 @@ void UdpSocket::Impl::send_prepared(size_t count, SendReport& report) {
       return;
     }
     if (send_slots_[done].datagrams > 1) {
-      // Whatever the error, each is then tried by itself; an interface that cannot cut (EIO) will
-      // not be asked again.
+      // Whatever the error, each of these datagrams is now sent separately. After EIO (an interface
+      // without UDP_SEGMENT) this socket never asks for segmentation again, on any interface.
       may_cut_ = may_cut_ && error != EIO;
       singles_ = send_slots_[done].datagrams;
       return;

@@ -9,10 +9,10 @@
 namespace cress::secure {
 namespace {
 
-/// Everybody with a forged address may ask for a cookie; 20 000 answers cost 3 % of a core. Hellos
-/// that are looked at cost the computing of a cookie or two each, 2 us; a handshake costs about
-/// half a millisecond: 100 of them are 5 % of a core. Fewer of one network, so that a single
-/// troublemaker does not use up what is there for all.
+/// Per second. Anyone with a forged address can ask for a cookie: 20 000 answers cost 3 % of a
+/// core. Checking a hello costs 2 us (one or two cookies), a handshake about 0.5 ms: 100 of them
+/// cost 5 % of a core. One network gets fewer, so that a single attacker cannot use up the limit
+/// for all.
 constexpr HandshakeLimits::Options kLimits{.hellos = {.per_second = 40'000, .burst = 4'000},
                                            .answers = {.per_second = 20'000, .burst = 2'000},
                                            .handshakes = {.per_second = 100, .burst = 50},
@@ -32,7 +32,7 @@ std::optional<SigningKey> identity_of(const ConnectionOptions& options) {
              ? SigningKey{}
              : identity_key(options.identity_secret, credential_of(options), options.role);
 }
-/// It pings five times a second.
+/// A newcomer heard within this time is still waiting: it pings every 200 ms.
 constexpr Duration kNewcomerHere = 1s;
 
 }  // namespace
@@ -178,8 +178,8 @@ void Connection::handle_handshake(TimePoint now, const Address& from,
 void Connection::begin_handshake(TimePoint now, const Address& from,
                                  const HelloGate::HelloRandom& random,
                                  std::span<const std::byte> bytes) {
-  // Of a repeat our own timer repeats the answer. A newcomer that is here and waits begins again in
-  // case we have restarted.
+  // Ignore a repeated hello: our own timer repeats the answer. A waiting newcomer also sends new
+  // hellos, in case we have restarted; ignore those too.
   const bool is_known = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
     const bool waits = pending.newcomer && now < pending.newcomer->last_heard() + kNewcomerHere;
     return pending.from == from && (waits || pending.random == random);

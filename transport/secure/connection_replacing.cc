@@ -27,8 +27,8 @@ Replacement Connection::replacement() const {
   return identity_ ? options_.replacement : Replacement::kAdmit;
 }
 
-/// `first_heard`, `proven`: of the newcomer. An older version proves nothing. A peer that was never
-/// heard may have lost its last flight, and begun again: with it no call was had.
+/// `first_heard` and `proven` are the newcomer's; older versions send no proof. If the present peer
+/// was never heard, there was no call yet: the newcomer may be the same end, after a lost flight.
 Connection::Verdict Connection::verdict(TimePoint now, std::optional<TimePoint> first_heard,
                                         const std::optional<PublicKey>& proven) const {
   if (identity_ && !is_place_taken_) {

@@ -26,7 +26,7 @@ void Listener::handle_handshake(TimePoint now, const Address& from,
     return;
   }
   if (hello->verdict != HelloGate::Verdict::kNoHello) {
-    // Of a repeat our own timer repeats the answer.
+    // Ignore a repeated hello: our own timer repeats the answer.
     if (!is_repeat(from, hello->random) && door_.allow_handshake(now, from) && may_work()) {
       begin_handshake(now, from, hello->random, bytes);
     }

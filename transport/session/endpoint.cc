@@ -13,11 +13,12 @@ namespace {
 constexpr DataSize kForecastReserve{52};
 // Losses are reported repeatedly for this long, in case the forecasts that report them are lost
 // themselves.
-constexpr Duration kLossReportInterval = 1s;
-// An end that nobody tells that its marks are read stops asking for them.
+constexpr Duration kLossReportedFor = 1s;
+// Datagrams are sent as ECT(1) for this long; after that only if the peer reported that it sees the
+// ECN field.
 constexpr Duration kEcnTest = 500ms;
-// Feedback may be lost: that the field arrives is said this many times.
-constexpr int kEcnTimesTold = 20;
+// How many forecasts report that the peer's ECN field arrives: some of them may be lost.
+constexpr int kEcnTimesReported = 20;
 // mosh's smoothing of the round-trip time (RFC 6298 §2).
 constexpr int kRttGain = 8;
 
@@ -191,11 +192,11 @@ Ecn Endpoint::ecn(TimePoint now) const {
   return control_->answers_marks() && (ecn_confirmed_ || tests) ? Ecn::kEct1 : Ecn::kNotEct;
 }
 
-bool Endpoint::tell_ecn() { return ecn_told_ && (*ecn_told_)++ < kEcnTimesTold; }
+bool Endpoint::tell_ecn() { return ecn_told_ && (*ecn_told_)++ < kEcnTimesReported; }
 
 wire::ForecastFrame Endpoint::frame_of(TimePoint now, const control::Feedback& feedback) {
   history_.decide_before(now, control_->decided_before(now));
-  history_.forget_decided_before(now - kLossReportInterval);
+  history_.forget_decided_before(now - kLossReportedFor);
   wire::ForecastFrame frame{.received_or_lost = history_.received_or_lost(),
                             .time_100us = to_wire(feedback.made_at),
                             .counts = feedback.counts,
@@ -287,7 +288,7 @@ void Endpoint::handle_forecast(TimePoint now, const wire::ForecastFrame& forecas
   feedback.arrivals.reserve(forecast.arrivals.size());
   for (const wire::ArrivalStamp& stamp : forecast.arrivals) {
     feedback.arrivals.push_back({stamp.sequence, from_wire(stamp.time_100us), stamp.marked});
-    // A path that marks everything says nothing with it.
+    // Needs an unmarked arrival: on a path that marks every datagram, marks carry no information.
     ecn_confirmed_ = ecn_confirmed_ || (forecast.sees_ecn && !stamp.marked);
   }
   control_->handle_feedback(now, feedback, next_sequence_, forecast.received_or_lost);

@@ -21,9 +21,11 @@ constexpr Duration kLifeBeyondTrip = 150ms;
 constexpr Duration kLifeMost = 1s;
 // Longer than the usual pauses of a link: data sent now would only queue.
 constexpr Duration kStalledAfter = 300ms;
-// A report is delayed by the queue ahead of it; reporting more often than at this fraction of that
-// delay only increases it: on a link that carries a packet per second, reports alone would be the
-// queue.
+// The report interval is at least the delay of the queue ahead of it divided by
+// kReportsPerLateness: on a link that carries one packet per second, reports alone would otherwise
+// fill the queue. In silence it is at least the time since the last arrival divided by
+// kReportsPerSilence, and the link counts as carrying kUsualInSilence of its usual rate, if the
+// forecast is lower.
 constexpr int kReportsPerLateness = 2;
 constexpr int kReportsPerSilence = 4;
 constexpr double kUsualInSilence = 0.5;
@@ -31,33 +33,34 @@ constexpr double kUsualInSilence = 0.5;
 // outage: reports go on until one outlasts the burst (docs/experiments/0028). If such a burst was
 // long, so do audio and small frames (docs/experiments/0038).
 constexpr Duration kLossyFor = 20s;
-// They take up to this share of the usual rate,
+// During such a silence reports take up to this share of the usual rate ...
 constexpr double kReportsWhereLossy = 0.05;
-// and are at least this far apart: more of them delay the other end's datagrams on a shared radio.
+// ... at no less than this interval: more would delay the other end's datagrams on a shared radio.
 constexpr Duration kReportsWhereLossyEvery = 25ms;
 constexpr DataSize kReportSize{120};
 // With this many expected packets missing, a silence is an outage or a long burst of losses.
 constexpr double kDoubtfulPackets = 8;
 // Measured: sooner gains nothing, 50 ms cost flows 2 to 4 ms of delay (docs/experiments/0001).
 constexpr Duration kHeartbeatIntervalMin = 40ms;
-// Of its mean rate, once the forecast is extended only because the reverse path is known to be
-// slow; all of it behind a queue that stands there, if the forward link delivers evenly.
+// Beyond sure_life() the forecast goes on at this share of its mean rate: the reverse path is known
+// to be slow. The share rises to 1, with steadiness(), while a queue stands on it.
 constexpr double kRateInSilence = 0.5;
 // Of the forecast, in a silence of which it is not known whether the link or only the reverse path
 // is down; of the usual rate, where it may be a burst of losses. If it is the link, its queue then
 // takes about a tenth of the outage to empty.
 constexpr double kRateInDoubt = 0.1;
-// In a shared queue a frame is spread over this fraction of the time to the next: 1 / 1.5.
+// Pacing rate relative to our share of a shared queue: a frame leaves in 1 / 1.5 of its interval.
 constexpr double kPacingGain = 1.5;
-// In a queue that marks, others share our place in it: leave room for them. Faster keeps a call of
-// gcc's next to it from its half, slower delays the picture (docs/results/conditions.md).
+// Pacing rate relative to the forecast in a queue that marks. A higher rate keeps a competing call
+// with Google Congestion Control from its half; a lower one delays frames
+// (docs/results/conditions.md).
 constexpr double kPacingOfForecast = 0.8;
 constexpr DataRate kPacingLeast = DataRate::kilobits_per_second(300);
 constexpr DataRate kRateMin = DataRate::kilobits_per_second(1);
 // The usual rate forgets half of what it was in this much busy time.
 constexpr Duration kUsualHalfLife = 500ms;
-// Caution goes from what it usually is to what it is on silent links between these shares. Recorded
-// LTE links stay below the first, most of the time.
+// As the link's share of silent time rises from the first to the second, the forecast's quantile
+// moves from caution_normal to caution_when_silent. Recorded LTE links are mostly below the first.
 constexpr double kSilentLeast = 0.1;
 constexpr double kSilentMost = 0.22;
 // Frame header and flow of a message (docs/protocol/wire.md).
@@ -119,7 +122,7 @@ std::optional<Feedback> CressControl::poll_feedback(TimePoint now) {
   return feedback;
 }
 
-// By then those sent before it have arrived, too, or are lost.
+// Counts a gap before the oldest arrival as a loss: what was sent in it has had time to arrive.
 void CressControl::forget_oldest_arrival(TimePoint now) {
   const auto& [stamp, next, times] = arrivals_.front();
   lost_at_ = forgotten_before_ && stamp.sequence > *forgotten_before_ ? now : lost_at_;

@@ -115,8 +115,8 @@ bool ExposureHistory::handle_report(TimePoint now, TimePoint made_at,
     reported_until_ = made_at;
     return true;
   }
-  // Within the spread a datagram is late by jitter: it waits for nothing. But jitter spares some:
-  // what all recent ones waited, they waited in a queue.
+  // Delay within the reordering spread is jitter, not queueing. Jitter does not delay every
+  // datagram, though: the least recent wait was spent in a queue and is subtracted.
   const Duration in_queue = least_wait_.least().value_or(Duration{});
   const Duration jitter = std::max(Duration{}, reordering_.spread() - in_queue);
   const auto reaches_link = [&](const Sent& sent) { return sent.at + *base_delay() + jitter; };

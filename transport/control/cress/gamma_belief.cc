@@ -11,8 +11,9 @@ namespace {
 
 // Idle time does not reduce the certainty below this.
 constexpr double kIdleShapeMin = 1;
-// What arrives in this much busy time is compared with what the belief expected of it. The newest
-// comparison has a weight of a fiftieth; at first there are as many that found the option.
+// Arrivals in each block of this much busy time, in seconds, are compared with what the belief
+// expected. Each block keeps 0.98 of the weight of those before, so about 50 count. At the start,
+// kPriorBlocks blocks count as having measured options.burstiness.
 constexpr double kBlockS = 0.1;
 constexpr double kKept = 0.98;
 constexpr double kPriorBlocks = 30;

@@ -5,14 +5,14 @@
 namespace cress::control {
 namespace {
 
-// After less it was in a queue that had nothing to mark it for: those for scalable senders mark
-// what waits for a millisecond (RFC 9332 §A.1).
+// A datagram that waited less gave its queue no reason to mark it: L4S queues mark from 1 ms of
+// waiting (RFC 9332 §A.1). A mark on it shows other senders.
 constexpr Duration kNoWait = 1ms;
-// After more it was in a queue that lets datagrams wait.
+// A datagram marked after a longer wait was in a queue that marks instead of dropping (RFC 3168).
 constexpr Duration kQueueWait = 4ms;
-// So many marks within kMemory of each other, and others fill the link.
+// This many such marks, each within kMemory of the one before, show that others fill the link.
 constexpr int kMarksMin = 3;
-// Of each datagram in the fraction.
+// Weight of one datagram in the smoothed fraction of marked ones.
 constexpr double kGain = 1.0 / 32;
 
 }  // namespace

@@ -5,20 +5,20 @@
 namespace cress::control {
 namespace {
 
-// Datagrams sent over this time show whether a queue grows,
+// Growth is measured over datagrams sent in this time.
 constexpr Duration kGrowthSpan = 300ms;
-// if they arrive so many times further apart,
+// The queue grows if they arrive over more than this many times the time in which they were sent.
 constexpr double kGrows = 1.3;
-// and wait for this long: what grows up to there needs no trial.
+// A trial begins if the queue grows and the wait exceeds this,
 constexpr Duration kGrownWait = 150ms;
-// So long is no queue that a router should have.
+// or if the wait exceeds this: no router should have so long a queue.
 constexpr Duration kLongWait = 1200ms;
-// Of what leaves the queue, while a trial runs.
+// During a trial we send at this share of the rate at which our datagrams leave the queue.
 constexpr double kYield = 0.6;
 constexpr DataRate kYieldLeast = DataRate::kilobits_per_second(50);
-// Datagrams sent over this time show whether the queue drains,
+// During a trial, draining is measured over datagrams sent in this time.
 constexpr Duration kDrainSpan = 100ms;
-// unless they arrive at more than this of their distance.
+// The queue drains if they arrive in at most this share of the time in which they were sent.
 constexpr double kDrains = 0.85;
 // It is empty when the wait has fallen to this share: TCP that lost keeps more than half.
 constexpr double kEmpty = 0.25;

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 
-// One machine-code copy per vector width, chosen when the program starts. The sanitizers run before
-// the resolver may, so they get the plain copy.
+// One machine-code copy per vector width, chosen when the program starts. The function that chooses
+// (an ifunc resolver) runs before a sanitizer's runtime is ready: those builds use the plain copy.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CRESS_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

@@ -13,10 +13,10 @@ void SproutControl::handle_arrival(TimePoint now, const ArrivedDatagram& datagra
 
 std::optional<Feedback> SproutControl::poll_feedback(TimePoint now) {
   const DeliveryForecast& forecast = forecaster_.forecast(now);
-  if (told_tick_ == forecast.tick_start) {
+  if (reported_tick_ == forecast.tick_start) {
     return std::nullopt;
   }
-  told_tick_ = forecast.tick_start;
+  reported_tick_ = forecast.tick_start;
   return Feedback{.made_at = forecast.tick_start, .counts = forecast.counts, .arrivals = {}};
 }
 

@@ -34,7 +34,7 @@ class SproutControl final : public Control {
  private:
   Forecaster forecaster_;
   SendWindow window_;
-  std::optional<TimePoint> told_tick_;
+  std::optional<TimePoint> reported_tick_;
 };
 
 }  // namespace cress::control

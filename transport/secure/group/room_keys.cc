@@ -269,7 +269,7 @@ void RoomKeys::advance_to(TimePoint now, uint32_t epoch) {
   if (epoch <= epoch_) {
     return;
   }
-  // Never back: the number of an epoch that was sealed in stands for another secret.
+  // The sealing epoch must not repeat: one that we have sealed in already has another secret.
   sealing_ahead_ -= std::min(sealing_ahead_, epoch - epoch_ - 1);
   for (; epoch_ < epoch; ++epoch_) {
     if (past_.size() == kPastEpochsMax) {

@@ -36,7 +36,7 @@ constexpr auto kAlertType = std::byte{21};
 constexpr size_t kAlertSize = 15;
 constexpr auto kHelloVerifyRequest = std::byte{3};
 constexpr size_t kMessageTypeOffset = 13;
-/// Repetitions of a last flight on request: as many as a joiner can ask for in 5 s.
+/// At most this many repetitions of our last flight; a joiner asks at most 12 times in 5 s.
 constexpr int kAnswersMax = 16;
 constexpr int kRefusalsMin = 2;
 constexpr Duration kRefusalMin = 400ms;
@@ -57,8 +57,8 @@ bool is_identity(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The identity in a joiner's ClientKeyExchange (RFC 5489 §2, after RFC 6347's two headers), which
-/// begins its second flight. Empty: there is none here, or none that could name a key.
+/// The identity in a joiner's ClientKeyExchange (RFC 5489 §2), the first message of RFC 6347's
+/// flight 5, after the record and handshake headers. Empty if there is none that could name a key.
 std::string_view identity_in(std::span<const std::byte> datagram) {
   constexpr auto kClientKeyExchange = std::byte{16};
   constexpr size_t kLengthOffset = kMessageTypeOffset + 12;
@@ -79,9 +79,9 @@ std::string_view identity_in(std::span<const std::byte> datagram) {
 struct HandshakeContext::Impl {
   Owned<SSL_CTX, SSL_CTX_free> ssl;
   Owned<BIO_METHOD, BIO_meth_free> wire;
-  Credential credential;  // a joiner's
-  PskLookup lookup;       // a listener's
-  PskLookup late;         // likewise; may be empty
+  Credential credential;  // of a call of two, at either end; empty at a relay
+  PskLookup lookup;       // used by listeners; in a call of two it knows only `credential`
+  PskLookup late;         // a relay's second lookup; may be empty
 };
 
 /// OpenSSL's objects of one handshake, and its network: one datagram in, a list of them out.

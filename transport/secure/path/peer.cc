@@ -10,8 +10,8 @@ namespace cress::secure {
 namespace {
 
 constexpr Duration kFirstPing = 50ms;
-/// While nothing is received: at 135 bytes per second (and IP headers) a return is noticed in 0.2
-/// s.
+/// While nothing is received: five pings of 31 bytes, 155 bytes per second plus UDP and IP headers;
+/// the peer's return is noticed within 0.2 s.
 constexpr Duration kPingUnheard = 200ms;
 /// Above nearly all round trips: a later answer costs nine bytes per ping.
 constexpr Duration kSearchAfter = 600ms;
@@ -280,9 +280,8 @@ void Peer::send_control(TimePoint now, const Address& to, const ControlMessage& 
     control_out_.pop_front();
   }
   auto record = control_.seal(now, message);
-  // A response is sent before the listener knows the new address; so may a pong be, if we receive
-  // from the listener and it does not receive from us; a close is not repeated. A probe's size is
-  // its purpose.
+  // These may be sent before the listener knows our new address, and none of them is repeated until
+  // it is answered. A probe carries no session id, because its size is what is being tested.
   const bool is_routed =
       is_joiner_ && !std::holds_alternative<MtuProbe>(message) &&
       (is_searching_ || std::holds_alternative<PathResponse>(message) ||

@@ -9,8 +9,8 @@
 namespace cress::secure {
 namespace {
 
-/// A proof is lost as any datagram is: after 50 ms, 100 ms, ..., 1 s it is repeated, some 10 s
-/// long.
+/// A proof can be lost like any datagram: until acknowledged it is repeated after 100 ms, 200 ms,
+/// ..., 1 s, for about 10 s (kProofTimes counts the first one too).
 constexpr Duration kFirstProofRepeat = 100ms;
 constexpr Duration kLastProofRepeat = 1s;
 constexpr int kProofTimes = 14;
