@@ -13,8 +13,8 @@ namespace cress::ui {
 inline constexpr float kTileShape = 16.0F / 9;
 /// Between tiles, in points.
 inline constexpr float kTileGap = 8;
-/// The minimum width of a tile next to a large one, in points. Members for whom there is no room
-/// get no tile; their number is displayed.
+/// The minimum width of a tile next to a large one, in points. Members without room get no tile;
+/// their number is displayed.
 inline constexpr float kStripTileMin = 84;
 /// The same for a tile of a grid.
 inline constexpr float kGridTileMin = 64;
