@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "transport/base/time.hh"
 #include "transport/base/units.hh"
@@ -19,6 +20,7 @@ class ShareRate {
   /// Begins with what was sent lately.
   void begin(TimePoint now) {
     rate_ = std::clamp(sent_lately(), kLeast, kMost);
+    limit_.reset();
     credit_ = 0;
     credit_at_ = raised_at_ = now;
   }
@@ -34,6 +36,15 @@ class ShareRate {
   }
   /// The time since the last call adds nothing.
   void hold(TimePoint now) { raised_at_ = now; }
+  /// From now on no more than `limit` is sent; nullopt: as much as congestion allows.
+  void limit(TimePoint now, std::optional<DataRate> limit) {
+    if (limit == limit_) {
+      return;
+    }
+    credit_ = credit(now);
+    credit_at_ = now;
+    limit_ = limit;
+  }
   /// To `share` (0..1) of what it is.
   void lower(double share) { rate_ = std::max(rate_ * share, kLeast); }
 
@@ -54,7 +65,9 @@ class ShareRate {
   bool would_grow(double share, Duration round_trip) const {
     return share * sent_lately() * to_seconds(round_trip) < kPacket;
   }
-  DataRate rate() const { return DataRate::from(DataSize{static_cast<int64_t>(rate_)}, 1s); }
+  DataRate rate() const {
+    return DataRate::from(DataSize{static_cast<int64_t>(allowed_rate())}, 1s);
+  }
   /// What may be sent now.
   DataSize window(TimePoint now) const {
     return DataSize{static_cast<int64_t>(std::max(credit(now), 0.0))};
@@ -69,15 +82,19 @@ class ShareRate {
   static constexpr double kUsed = 0.7;
   static constexpr size_t kSeconds = 5;
 
+  double allowed_rate() const {
+    return limit_ ? std::min(rate_, static_cast<double>(limit_->bits_per_second()) / 8) : rate_;
+  }
   double sent_lately() const { return *std::ranges::max_element(sent_); }
   double credit(TimePoint now) const {
-    const double most = rate_ * to_seconds(kCreditMax);
-    return std::min(credit_ + rate_ * to_seconds(now - credit_at_), most);
+    const double rate = allowed_rate();
+    const double most = rate * to_seconds(kCreditMax);
+    return std::min(credit_ + rate * to_seconds(now - credit_at_), most);
   }
 
-  // In bytes a second.
-  double rate_ = 0;
-  double credit_ = 0;
+  double rate_ = 0;  // bytes a second
+  std::optional<DataRate> limit_;
+  double credit_ = 0;  // bytes
   TimePoint credit_at_ = kTimeZero;
   TimePoint raised_at_ = kTimeZero;
   // Sent in the running second and in those before.

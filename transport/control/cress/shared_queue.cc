@@ -126,6 +126,7 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
       (is_shared_ && trial_.handle_arrival(now, expected, at, size, round_trip))) {
     refuse(now);
   }
+  share_.limit(now, trial_.limit());
   if (stands_since_ && !recent_.empty() && expected - recent_.back().expected >= kSentApart &&
       expected < recent_.back().at) {
     const Duration together = std::max(kTogether, own_time(size)) + jitter;

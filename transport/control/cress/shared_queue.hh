@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 
 #include "transport/base/fifo.hh"
@@ -36,15 +35,9 @@ class SharedQueue {
   /// Others keep the queue from emptying.
   bool is_shared() const { return is_shared_; }
   /// Our share of the link while it is.
-  DataRate rate() const {
-    const auto limit = trial_.limit();
-    return limit ? std::min(*limit, share_.rate()) : share_.rate();
-  }
+  DataRate rate() const { return share_.rate(); }
   /// What may be sent now while it is.
-  DataSize window(TimePoint now) const {
-    const DataSize window = share_.window(now);
-    return trial_.limit() ? std::min(*trial_.limit() * ShareRate::kCreditMax, window) : window;
-  }
+  DataSize window(TimePoint now) const { return share_.window(now); }
   /// How long the newest arrival waited in the queue.
   Duration waited() const { return waited_; }
 

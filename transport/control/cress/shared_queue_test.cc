@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
 #include <functional>
+#include <utility>
 
 namespace cress::control {
 namespace {
@@ -202,10 +205,51 @@ TEST_F(SharedQueueTest, AQueueThatEmptiesWhenWeYieldIsNotShared) {
   arrive(32, 20ms, [](int i) { return 100ms + i * 6500us; });
   EXPECT_LT(kbps(), 50.1) << "a trial: hardly anything leaves";
   EXPECT_LE(queue_.window(now_ + 1s), DataSize{50'000 / 8 * 90 / 1000});
-  arrive(20, 20ms, [](int i) { return 300ms - i * 10ms; });
+  arrive(35, 20ms, [](int i) { return 300ms - i * 5ms; });
   EXPECT_TRUE(queue_.is_shared());
   arrive(5, 20ms, [](int i) { return 100ms - i * 12ms; });
   expect_refused_for_three_seconds();
+}
+
+// As under FQ-CoDel, where turns of other queues look like datagrams of others (experiment 0046).
+TEST_F(SharedQueueTest, OurOwnQueueThatCountedAsSharedEmpties) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  const DataSize size{1200};
+  const Duration takes = size / DataRate::kilobits_per_second(1200);
+  std::deque<std::pair<TimePoint, TimePoint>> waiting;  // sent, and when it will have left
+  TimePoint empty_at = now_ + 100ms;
+  Duration longest{};
+  for (const TimePoint end = now_ + 5s; now_ < end && queue_.is_shared(); now_ += 1ms) {
+    if (queue_.window(now_) >= size) {
+      queue_.on_sent(now_, size);
+      empty_at = std::max(empty_at, now_) + takes;
+      waiting.emplace_back(now_, empty_at);
+    }
+    for (; !waiting.empty() && waiting.front().second <= now_; waiting.pop_front()) {
+      const auto [sent, left] = waiting.front();
+      longest = std::max(longest, left - sent - takes);
+      queue_.handle_arrival(now_, sent + takes, left, size, now_ - sent);
+    }
+  }
+  EXPECT_FALSE(queue_.is_shared());
+  EXPECT_LT(longest, 1s);
+}
+
+TEST_F(SharedQueueTest, InATrialNoMoreThanItsLimitIsSent) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  arrive(
+      32, 20ms, [](int i) { return 100ms + i * 6500us; }, DataSize{1200});
+  ASSERT_NEAR(kbps(), 0.6 * 1200 * 8 / 26.5, 3) << "a trial";
+  DataSize sent;
+  for (int i = 0; i < 300; ++i) {
+    const DataSize window = queue_.window(now_ + i * 1ms);
+    queue_.on_sent(now_ + i * 1ms, window);
+    sent += window;
+  }
+  EXPECT_NEAR(static_cast<double>(sent.bytes()), kbps() / 8 * 390, 400)
+      << "300 ms, and 90 that were not used before";
 }
 
 TEST_F(SharedQueueTest, ShareBeginsWithTheMostOfFiveSeconds) {

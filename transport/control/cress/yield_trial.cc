@@ -16,8 +16,12 @@ constexpr Duration kLongWait = 1200ms;
 // During a trial we send at this share of the rate at which our datagrams leave the queue.
 constexpr double kYield = 0.6;
 constexpr DataRate kYieldLeast = DataRate::kilobits_per_second(50);
-// During a trial, draining is measured over datagrams sent in this time.
-constexpr Duration kDrainSpan = 100ms;
+// First we do so for this long only: next to TCP each trial costs a part of the picture, and it
+// takes as long as the queue to see what came of it (docs/experiments/0046).
+constexpr Duration kFirstYield = 400ms;
+// During a trial, draining is measured over datagrams sent in this time. What was ready before the
+// trial leaves at its beginning, so less of it would show little.
+constexpr Duration kDrainSpan = 200ms;
 // The queue drains if they arrive in at most this share of the time in which they were sent.
 constexpr double kDrains = 0.85;
 // It is empty when the wait has fallen to this share: TCP that lost keeps more than half.
@@ -46,11 +50,15 @@ std::optional<YieldTrial::Growth> YieldTrial::measure(TimePoint expected, TimePo
   return growth;
 }
 
-void YieldTrial::begin(TimePoint now, DataRate leaves, Duration waited) {
-  limit_ = std::max(leaves * kYield, kYieldLeast);
-  begun_at_ = now;
-  waited_before_ = waited;
-  next_ = now + kBetweenTrials;
+bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited) const {
+  return now >= next_ && (waited > kLongWait || (growth.factor > kGrows && waited > kGrownWait));
+}
+
+void YieldTrial::yield(TimePoint now, TimePoint until) {
+  limit_ = std::max(leaves_ * kYield, kYieldLeast);
+  yields_from_ = now;
+  yields_until_ = until;
+  span_.reset();
 }
 
 bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
@@ -58,19 +66,28 @@ bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at,
   const Duration waited = at - expected;
   if (!limit_) {
     const auto growth = measure(expected, at, size, kGrowthSpan);
-    const bool is_due =
-        growth && (waited > kLongWait || (growth->factor > kGrows && waited > kGrownWait));
-    if (is_due && now >= next_) {
-      begin(now, growth->leaves, waited);
+    if (growth && is_due(now, *growth, waited)) {
+      leaves_ = growth->leaves;
+      waited_before_ = waited;
+      next_ = now + kBetweenTrials;
+      yield(now, now + kFirstYield);
     }
     return false;
   }
-  if (now - round_trip < begun_at_) {
-    return false;  // sent before
+  if (now >= yields_until_) {
+    limit_ = std::max(leaves_, kYieldLeast);
+  }
+  const TimePoint sent_at = now - round_trip;
+  if (sent_at < yields_from_) {
+    return false;
   }
   if (to_seconds(waited) < kEmpty * to_seconds(waited_before_)) {
     limit_.reset();
     return true;
+  }
+  if (sent_at >= yields_until_) {
+    yield(now, kNever);
+    return false;
   }
   const auto growth = measure(expected, at, size, kDrainSpan);
   if (growth && growth->factor > kDrains) {

@@ -10,10 +10,11 @@ namespace cress::control {
 /// Does a queue that counts as shared empty when we send less? It does if it is our own (a slow
 /// link, or a queue for each flow, as FQ-CoDel's) and if others give way to delay as we do. TCP
 /// takes the room that we leave. A trial begins when the queue grows fast, or is longer than a
-/// router's buffer should be: we send at 0.6 of the rate at which our datagrams leave the queue,
-/// until those sent meanwhile show whether it empties. The numbers: docs/method.md, "The Cress
-/// forecast", step 7. A plain value. Threads: none inside; one owner. Peer data: any values are
-/// safe.
+/// router's buffer should be: for 400 ms we send at 0.6 of the rate at which our datagrams leave
+/// the queue, then at that rate until those sent in the 400 ms have arrived. If the queue shrank
+/// meanwhile, we send at 0.6 again until it is empty, or no longer shrinks. The numbers:
+/// docs/method.md, "The Cress forecast", step 7. A plain value. Threads: none inside; one owner.
+/// Peer data: any values are safe.
 class YieldTrial {
  public:
   /// A datagram arrived, as in SharedQueue::handle_arrival. Returns whether the queue empties: this
@@ -36,12 +37,15 @@ class YieldTrial {
   };
 
   std::optional<Growth> measure(TimePoint expected, TimePoint at, DataSize size, Duration length);
-  void begin(TimePoint now, DataRate leaves, Duration waited);
+  bool is_due(TimePoint now, const Growth& growth, Duration waited) const;
+  void yield(TimePoint now, TimePoint until);
 
   std::optional<Span> span_;
   std::optional<DataRate> limit_;
-  TimePoint begun_at_ = kTimeZero;
+  DataRate leaves_;  // what left the queue before the trial
   Duration waited_before_{};
+  TimePoint yields_from_ = kTimeZero;
+  TimePoint yields_until_ = kTimeZero;
   TimePoint next_ = kTimeZero;  // no trial before
 };
 

@@ -20,7 +20,7 @@ class YieldTrialTest : public testing::Test {
     return false;
   }
   void queue(Duration wait) { at_ = expected_ + wait; }
-  /// All that was sent before the trial began arrives.
+  /// All that was sent before the newest arrival arrives.
   void pass_round_trip(Duration apart) {
     for (const TimePoint begun = at_; expected_ < begun - 20ms;) {
       ASSERT_FALSE(pass(20ms, apart));
@@ -29,8 +29,15 @@ class YieldTrialTest : public testing::Test {
   void begin() {
     queue(1300ms);
     pass(320ms, 20ms);
-    ASSERT_TRUE(trial_.limit());
+    ASSERT_EQ(kbps(), 240) << "0.6 of 1000 bytes in 20 ms";
   }
+  /// The first yield's datagrams arrive, and the newest was sent after it.
+  void pass_first_yield(Duration apart) {
+    pass_round_trip(20ms);
+    ASSERT_EQ(kbps(), 400) << "what leaves, while its datagrams are in the queue";
+    ASSERT_FALSE(pass(440ms, apart));
+  }
+  double kbps() const { return trial_.limit().value_or(DataRate{}).kilobits_per_second(); }
 
   YieldTrial trial_;
   TimePoint expected_ = kTimeZero + 10s;
@@ -74,8 +81,23 @@ TEST_F(YieldTrialTest, WhatWasSentBeforeDecidesNothing) {
   EXPECT_TRUE(trial_.limit());
 }
 
+TEST_F(YieldTrialTest, TheFirstYieldTakes400Milliseconds) {
+  begin();
+  pass(380ms, 20ms);
+  EXPECT_EQ(kbps(), 240);
+  pass(40ms, 20ms);
+  EXPECT_EQ(kbps(), 400);
+}
+
+TEST_F(YieldTrialTest, AQueueThatShrinksIsYieldedToAgain) {
+  begin();
+  pass_first_yield(17ms);
+  EXPECT_EQ(kbps(), 240);
+}
+
 TEST_F(YieldTrialTest, AQueueThatEmptiesIsFound) {
   begin();
+  pass_first_yield(10ms);
   pass_round_trip(20ms);
   queue(1300ms);
   EXPECT_FALSE(pass(1900ms, 10ms)) << "350 ms left";
@@ -88,9 +110,17 @@ TEST_F(YieldTrialTest, AQueueThatEmptiesIsFound) {
 TEST_F(YieldTrialTest, OthersThatTakeTheRoomEndIt) {
   begin();
   pass_round_trip(20ms);
-  EXPECT_FALSE(pass(700ms, 17ms)) << "each span of 0.85 drains it";
-  EXPECT_TRUE(trial_.limit());
   EXPECT_FALSE(pass(240ms, 17'100us));
+  EXPECT_FALSE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, OthersThatTakeTheRoomLaterEndIt) {
+  begin();
+  pass_first_yield(17ms);
+  pass_round_trip(20ms);
+  EXPECT_FALSE(pass(660ms, 17ms)) << "each span of 0.85 drains it";
+  EXPECT_TRUE(trial_.limit());
+  EXPECT_FALSE(pass(440ms, 17'100us));
   EXPECT_FALSE(trial_.limit());
 }
 
