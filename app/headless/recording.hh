@@ -7,6 +7,7 @@
 
 #include "app/headless/recorder.hh"
 #include "media/frame/picture.hh"
+#include "media/gst/gst_file_source.hh"
 #include "media/source/audio_source.hh"
 #include "media/source/video_source.hh"
 #include "transport/base/time.hh"

@@ -26,8 +26,9 @@ constexpr Duration kDrainSpan = 200ms;
 constexpr double kDrains = 0.85;
 // It is empty when the wait has fallen to this share: TCP that lost keeps more than half.
 constexpr double kEmpty = 0.25;
-// A trial costs a part of the picture.
+// A trial costs a part of the picture. A queue that stands, however long, is asked less often.
 constexpr Duration kBetweenTrials = 10s;
+constexpr Duration kBetweenTrialsOfStanding = 30s;
 
 }  // namespace
 
@@ -51,7 +52,10 @@ std::optional<YieldTrial::Growth> YieldTrial::measure(TimePoint expected, TimePo
 }
 
 bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited) const {
-  return now >= next_ && (waited > kLongWait || (growth.factor > kGrows && waited > kGrownWait));
+  const Duration since = now - begun_at_;
+  const bool grows = growth.factor > kGrows && waited > kGrownWait;
+  return (grows && since >= kBetweenTrials) ||
+         (waited > kLongWait && since >= kBetweenTrialsOfStanding);
 }
 
 void YieldTrial::yield(TimePoint now, TimePoint until) {
@@ -69,7 +73,7 @@ bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at,
     if (growth && is_due(now, *growth, waited)) {
       leaves_ = growth->leaves;
       waited_before_ = waited;
-      next_ = now + kBetweenTrials;
+      begun_at_ = now;
       yield(now, now + kFirstYield);
     }
     return false;

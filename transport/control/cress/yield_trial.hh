@@ -44,9 +44,9 @@ class YieldTrial {
   std::optional<DataRate> limit_;
   DataRate leaves_;  // what left the queue before the trial
   Duration waited_before_{};
+  TimePoint begun_at_ = kTimeZero - 1h;
   TimePoint yields_from_ = kTimeZero;
   TimePoint yields_until_ = kTimeZero;
-  TimePoint next_ = kTimeZero;  // no trial before
 };
 
 }  // namespace cress::control
