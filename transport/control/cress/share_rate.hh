@@ -14,9 +14,6 @@ namespace cress::control {
 /// inside; one owner. `now` never goes back.
 class ShareRate {
  public:
-  /// Unused rate may be used within this time.
-  static constexpr Duration kCreditMax = 90ms;
-
   /// Begins with what was sent lately.
   void begin(TimePoint now) {
     rate_ = std::clamp(sent_lately(), kLeast, kMost);
@@ -81,6 +78,8 @@ class ShareRate {
   // It grows only while this share of it is used.
   static constexpr double kUsed = 0.7;
   static constexpr size_t kSeconds = 5;
+  // Unused rate may be used within this time.
+  static constexpr Duration kCreditMax = 90ms;
 
   double allowed_rate() const {
     return limit_ ? std::min(rate_, static_cast<double>(limit_->bits_per_second()) / 8) : rate_;
