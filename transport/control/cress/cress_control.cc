@@ -51,8 +51,8 @@ constexpr double kRateInSilence = 0.5;
 constexpr double kRateInDoubt = 0.1;
 // Pacing rate relative to our share of a shared queue: a frame leaves in 1 / 1.5 of its interval.
 constexpr double kPacingGain = 1.5;
-// Pacing rate relative to the forecast in a queue that marks. A higher rate keeps a competing call
-// with Google Congestion Control from its half; a lower one delays frames
+// Pacing rate relative to the forecast, or to the usual rate, in a queue that marks. A higher rate
+// keeps a competing call with Google Congestion Control from its half; a lower one delays frames
 // (docs/results/conditions.md).
 constexpr double kPacingOfForecast = 0.8;
 constexpr DataRate kPacingLeast = DataRate::kilobits_per_second(300);
@@ -409,8 +409,12 @@ Duration CressControl::spacing(TimePoint now, DataSize size) const {
   if (marks_.is_shared()) {
     return whole / (marks_.rate() * kPacingGain);
   }
-  const DataRate rate = forecast_rate().value_or(DataRate{}) * kPacingOfForecast;
-  return marks_.marks(now) ? whole / std::max(rate, kPacingLeast) : Duration{};
+  if (!marks_.marks(now)) {
+    return {};
+  }
+  // Between reports the forecast runs out; the link does not.
+  const DataRate rate = std::max(forecast_rate(), usual_rate()).value_or(DataRate{});
+  return whole / std::max(rate * kPacingOfForecast, kPacingLeast);
 }
 
 Duration CressControl::reordering_max() const {

@@ -586,8 +586,6 @@ TEST(CressSender, HeartbeatsOfAFlowAreAtLeast40MillisecondsApart) {
   EXPECT_EQ(sender.control.heartbeat_interval(kBegin + 502ms, 0ms), 250ms);
 }
 
-// The tables of docs/results.md were measured with these; after a change they must be measured
-// again.
 /// A datagram of 1000 bytes each millisecond for two seconds; of those in the second one each
 /// `each`-th is marked. It arrives after 20 ms and `wait`.
 TimePoint run_with_marks(CressSender& sender, int each, Duration wait = {}) {
@@ -619,6 +617,20 @@ TEST(CressSender, OurOwnMarksSpreadOurBursts) {
   EXPECT_EQ(sender.control.spacing(now, DataSize{1000}),
             DataSize{1044} / (*sender.control.forecast_rate() * 0.8));
   EXPECT_EQ(sender.control.spacing(now + 1s, DataSize{1000}), Duration{}) << "a second ago";
+}
+
+TEST(CressSender, MarkedBurstsKeepTheirPaceWhileReportsAreSilent) {
+  CressSender sender{fast_link()};
+  const TimePoint now = run_with_marks(sender, 1, 2ms);
+  // Reports, but of no arrival: the forecast runs out.
+  for (int i = 0; i < 400; ++i) {
+    sender.send(now + i * 1ms);
+    sender.hear_of_nothing(now + i * 1ms, now + i * 1ms - 20ms);
+  }
+  const TimePoint later = now + 400ms;
+  ASSERT_LT(*sender.control.forecast_rate(), *sender.control.usual_rate() * 0.5);
+  EXPECT_EQ(sender.control.spacing(later, DataSize{1000}),
+            DataSize{1044} / (*sender.control.usual_rate() * 0.8));
 }
 
 TEST_F(CressReceiver, ReportsMarks) {
@@ -670,6 +682,8 @@ TEST(CressControl, CautionIsLessWhereTheLinkIsOftenSilent) {
             forecast_with_silences(as_ever, 400ms) + kOpportunitySize);
 }
 
+// The tables of docs/results.md were measured with these; after a change they must be measured
+// again.
 TEST(CressControl, SettingsAreThoseThatWereMeasured) {
   const CressControl::Options usual;
   EXPECT_EQ(usual.caution_normal, -0.674);
