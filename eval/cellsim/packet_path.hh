@@ -46,9 +46,6 @@ class PacketPath {
   const sim::Link& down() const { return down_; }
   /// Delivery delay: real time minus the link's delivery time.
   const Histogram& lateness() const { return lateness_; }
-  uint64_t not_carried() const { return not_carried_; }
-  /// Delivered by the link, but the device did not accept it.
-  uint64_t not_taken() const { return not_taken_; }
 
  private:
   void read(netns::TunDevice& from, sim::Link& link);
@@ -60,8 +57,6 @@ class PacketPath {
   sim::Link down_;
   runtime::EventLoop::Timer timer_;
   Histogram lateness_{{.bin = 10us, .value_max = 10s}};
-  uint64_t not_carried_ = 0;
-  uint64_t not_taken_ = 0;
 };
 
 }  // namespace cress::cellsim

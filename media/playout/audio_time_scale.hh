@@ -14,8 +14,6 @@ namespace cress::media {
 /// (WSOLA: Verhelst and Roelands, ICASSP '93). Integer arithmetic only. Threads: pure functions.
 inline constexpr size_t kPitchPeriodMin = 120;  // 2.5 ms at 48 kHz: 400 Hz
 inline constexpr size_t kPitchPeriodMax = 720;  // 15 ms: 67 Hz
-/// The samples that `find_period` needs for the longest period.
-inline constexpr size_t kTimeScaleSamples = 2 * kPitchPeriodMax;
 
 struct PitchPeriod {
   size_t samples = 0;

@@ -120,8 +120,6 @@ void ModelMember::capture(TimePoint now) {
 }
 
 void ModelMember::send_frame(TimePoint now, FrameKind kind, const media::EncodedFrame& frame) {
-  ++frames_sent_;
-  key_frames_sent_ += frame.key_frame ? 1 : 0;
   if (frame.anchor) {
     anchored_at_ = frame.id;
     needs_anchor_ = false;

@@ -78,8 +78,6 @@ class ModelMember {
   const std::optional<room::Farewell>& farewell() const { return farewell_; }
   const std::vector<SeenFrame>& shown() const { return shown_; }
   const std::vector<HeardSound>& heard() const { return heard_; }
-  uint64_t key_frames_sent() const { return key_frames_sent_; }
-  uint64_t frames_sent() const { return frames_sent_; }
   /// Frames that came whole, and what they refer to did not, not even later.
   uint64_t undecodable() const;
   uint64_t wrong_bytes() const { return wrong_bytes_; }
@@ -125,8 +123,6 @@ class ModelMember {
   bool needs_anchor_ = false;
   bool wants_key_ = false;
   std::map<session::MessageId, std::pair<uint32_t, FrameKind>> carried_;
-  uint64_t key_frames_sent_ = 0;
-  uint64_t frames_sent_ = 0;
 
   std::optional<room::Welcome> welcome_;
   std::map<room::MemberNumber, room::Card> others_;

@@ -70,7 +70,6 @@ class SaturateEnd {
   uint64_t dropped_by_kernel() const { return link_socket_.dropped_by_kernel(); }
   /// Datagrams that never left this machine.
   uint64_t unsent() const;
-  const runtime::DriverStats& link_stats() const { return link_driver_->stats(); }
 
  private:
   void look_around();

@@ -83,7 +83,6 @@ class PortMapper final : public Machine {
  private:
   void begin(TimePoint now);
   void ask(TimePoint now);
-  void speak_pmp(TimePoint now);
   void handle(TimePoint now, const PcpAnswer& answer);
   void handle(TimePoint now, const PcpAnnouncement& announcement);
   void handle(TimePoint now, const PmpAnswer& answer);

@@ -61,7 +61,6 @@ class GccSender {
   /// The encoder's: the target minus headers and retransmissions, within its bounds.
   DataRate video_target() const;
   DataSize queued() const { return pacer_.queued(); }
-  GccPictureSize picture_size() const { return scaler_.size(); }
 
  private:
   struct Sent {  // by transport sequence
