@@ -18,6 +18,9 @@ constexpr Duration kTogether = 1ms;
 // On a link that sends byte by byte a datagram follows the one before it after the time that its
 // own bytes need. This many times longer, and others stand between.
 constexpr double kOwnTime = 1.5;
+// If for this long so many pairs left together and none was split, others seem to have left.
+constexpr Duration kUnsplitMin = 2s;
+constexpr int kTogethersMin = 14;
 // A wait of less is an empty queue. PIE and DualPI2 keep theirs at 15 ms (RFC 8033, RFC 9332).
 constexpr Duration kWaitMin = 8ms;
 constexpr Duration kWaitLeft = 4ms;
@@ -75,6 +78,31 @@ Duration SharedQueue::own_time(DataSize size) const {
   return from_seconds(std::min(seconds, to_seconds(kWaitMax)));  // whatever times a peer makes up
 }
 
+// `arrival` and the one before it waited together: did others stand between?
+void SharedQueue::note_pair(TimePoint now, const Arrival& arrival, Duration jitter) {
+  if (!stands_since_ || recent_.empty()) {
+    return;
+  }
+  const Arrival& before = recent_.back();
+  if (arrival.expected - before.expected < kSentApart || arrival.expected >= before.at) {
+    return;
+  }
+  const Duration apart = arrival.at - before.at;
+  const Duration together = std::max(kTogether, own_time(arrival.size));
+  if (is_split(arrival, together + jitter)) {
+    ++splits_;
+    unsplit_since_ = now;
+    togethers_ = 0;
+  } else if (apart < together + jitter) {
+    splits_ = 0;
+    togethers_ += apart < together ? 1 : 0;
+  }
+}
+
+bool SharedQueue::have_others_left(TimePoint now) const {
+  return now - unsplit_since_ >= kUnsplitMin && togethers_ >= kTogethersMin;
+}
+
 void SharedQueue::note_wait(TimePoint now) {
   longest_.add(now, -waited_);
   if (waited_ < kWaitMin) {
@@ -106,6 +134,8 @@ void SharedQueue::begin(TimePoint now) {
   splits_ = 0;
   share_.begin(now);
   trial_ = {};
+  unsplit_since_ = now;
+  togethers_ = 0;
 }
 
 void SharedQueue::refuse(TimePoint now) {
@@ -122,20 +152,13 @@ void SharedQueue::handle_arrival(TimePoint now, TimePoint expected, TimePoint at
   if (is_over(now)) {
     is_shared_ = false;
   }
+  note_pair(now, arrival, jitter);
   if (waited_ > kWaitMax ||
-      (is_shared_ && trial_.handle_arrival(now, expected, at, size, round_trip))) {
+      (is_shared_ &&
+       trial_.handle_arrival(now, expected, at, size, round_trip, have_others_left(now)))) {
     refuse(now);
   }
   share_.limit(now, trial_.limit());
-  if (stands_since_ && !recent_.empty() && expected - recent_.back().expected >= kSentApart &&
-      expected < recent_.back().at) {
-    const Duration together = std::max(kTogether, own_time(size)) + jitter;
-    if (is_split(arrival, together)) {
-      ++splits_;
-    } else if (at - recent_.back().at < together) {
-      splits_ = 0;
-    }
-  }
   recent_.push_back(arrival);
   if (recent_.size() > kRecentMax) {
     recent_.pop_front();

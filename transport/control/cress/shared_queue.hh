@@ -49,6 +49,8 @@ class SharedQueue {
   };
 
   bool is_split(const Arrival& arrival, Duration together) const;
+  void note_pair(TimePoint now, const Arrival& arrival, Duration jitter);
+  bool have_others_left(TimePoint now) const;
   Duration own_time(DataSize size) const;
   void note_wait(TimePoint now);
   bool is_filled(TimePoint now) const;
@@ -58,6 +60,9 @@ class SharedQueue {
 
   Fifo<Arrival> recent_;
   int splits_ = 0;  // in a row
+  // Since the last split, or since the queue counts as shared.
+  TimePoint unsplit_since_ = kTimeZero;
+  int togethers_ = 0;  // pairs that left together
   std::optional<TimePoint> stands_since_;
   bool is_shared_ = false;
   RecentLeast<Duration> longest_;  // wait, negated

@@ -22,6 +22,7 @@ class SharedQueueTest : public testing::Test {
       now_ += apart;
       const Duration wait = waits(i);
       queue_.handle_arrival(now_, now_, now_ + wait, size, 100ms);
+      least_kbps_ = std::min(least_kbps_, kbps());
     }
   }
   /// For `length`, `rate` leaves in datagrams of 1200 bytes.
@@ -45,6 +46,7 @@ class SharedQueueTest : public testing::Test {
     show_rate();
     arrive(8, 20ms, [](int) { return 100ms; });
     ASSERT_TRUE(queue_.is_shared());
+    least_kbps_ = kbps();
   }
   /// However clear the signs of others are.
   void expect_refused_for_three_seconds() {
@@ -55,9 +57,16 @@ class SharedQueueTest : public testing::Test {
     arrive(20, 20ms, [](int) { return 100ms; });
     EXPECT_TRUE(queue_.is_shared());
   }
+  /// For `length` two of ours leave together every 40 ms.
+  void leave_in_pairs(Duration length) {
+    arrive(
+        static_cast<int>(length / 20ms), 20ms, [](int i) { return 200ms - i % 2 * 20ms; },
+        DataSize{800});
+  }
   double kbps() const { return queue_.rate().kilobits_per_second(); }
 
   SharedQueue queue_;
+  double least_kbps_ = 0;  // since it counts as shared
   TimePoint now_ = kTimeZero + 10s;
 };
 
@@ -209,6 +218,46 @@ TEST_F(SharedQueueTest, AQueueThatEmptiesWhenWeYieldIsNotShared) {
   EXPECT_TRUE(queue_.is_shared());
   arrive(5, 20ms, [](int i) { return 100ms - i * 12ms; });
   expect_refused_for_three_seconds();
+}
+
+TEST_F(SharedQueueTest, WhenOthersSeemToHaveLeftATrialBegins) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  leave_in_pairs(1960ms);
+  EXPECT_GT(least_kbps_, 1950);
+  leave_in_pairs(400ms);
+  EXPECT_NEAR(kbps(), 0.6 * 320, 20) << "0.6 of 800 bytes in 20 ms";
+}
+
+TEST_F(SharedQueueTest, OnePairThatOthersSplitShowsTheyAreThere) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  for (int i = 0; i < 10; ++i) {
+    leave_in_pairs(1900ms);
+    arrive(1, 20ms, [](int) { return 200ms; });
+  }
+  EXPECT_GT(least_kbps_, 1950);
+}
+
+TEST_F(SharedQueueTest, DatagramsThatNeverMeetShowNothingOfOthers) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  arrive(50, 210ms, [](int) { return 200ms; });
+  EXPECT_GT(least_kbps_, 1950);
+}
+
+TEST_F(SharedQueueTest, WhatArrivesWithinTheJitterMayHaveOthersBetween) {
+  send(2s, DataRate::kilobits_per_second(2000));
+  share();
+  for (int i = 0; i < 100; ++i) {
+    now_ += 40ms;
+    const Duration apart = i % 10 == 0 ? 0ms : 8ms;
+    queue_.handle_arrival(now_, now_ - 20ms, now_ + 180ms, DataSize{800}, 100ms, 10ms);
+    queue_.handle_arrival(now_, now_, now_ + 180ms + apart, DataSize{800}, 100ms, 10ms);
+    least_kbps_ = std::min(least_kbps_, kbps());
+  }
+  EXPECT_TRUE(queue_.is_shared());
+  EXPECT_GT(least_kbps_, 1950);
 }
 
 // As under FQ-CoDel, where turns of other queues look like datagrams of others (experiment 0046).

@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kGrowthSpan = 300ms;
 // The queue grows if they arrive over more than this many times the time in which they were sent.
 constexpr double kGrows = 1.3;
-// A trial begins if the queue grows and the wait exceeds this,
+// A trial begins if the queue grows, or others seem to have left, and the wait exceeds this,
 constexpr Duration kGrownWait = 150ms;
 // or if the wait exceeds this: no router should have so long a queue.
 constexpr Duration kLongWait = 1200ms;
@@ -29,6 +29,8 @@ constexpr double kEmpty = 0.25;
 // A trial costs a part of the picture. A queue that stands, however long, is asked less often.
 constexpr Duration kBetweenTrials = 10s;
 constexpr Duration kBetweenTrialsOfStanding = 30s;
+// But if others seem to have left, it is probably our own. Such trials do not postpone the others.
+constexpr Duration kBetweenTrialsOfLeft = 2s;
 
 }  // namespace
 
@@ -51,11 +53,15 @@ std::optional<YieldTrial::Growth> YieldTrial::measure(TimePoint expected, TimePo
   return growth;
 }
 
-bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited) const {
-  const Duration since = now - begun_at_;
+bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited, bool others_left) {
+  const Duration since = now - begun_next_to_others_at_;
   const bool grows = growth.factor > kGrows && waited > kGrownWait;
-  return (grows && since >= kBetweenTrials) ||
-         (waited > kLongWait && since >= kBetweenTrialsOfStanding);
+  if ((grows && since >= kBetweenTrials) ||
+      (waited > kLongWait && since >= kBetweenTrialsOfStanding)) {
+    begun_next_to_others_at_ = now;
+    return true;
+  }
+  return others_left && waited > kGrownWait && now - begun_at_ >= kBetweenTrialsOfLeft;
 }
 
 void YieldTrial::yield(TimePoint now, TimePoint until) {
@@ -66,11 +72,11 @@ void YieldTrial::yield(TimePoint now, TimePoint until) {
 }
 
 bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at, DataSize size,
-                                Duration round_trip) {
+                                Duration round_trip, bool others_left) {
   const Duration waited = at - expected;
   if (!limit_) {
     const auto growth = measure(expected, at, size, kGrowthSpan);
-    if (growth && is_due(now, *growth, waited)) {
+    if (growth && is_due(now, *growth, waited, others_left)) {
       leaves_ = growth->leaves;
       waited_before_ = waited;
       begun_at_ = now;

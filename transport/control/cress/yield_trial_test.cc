@@ -13,7 +13,7 @@ class YieldTrialTest : public testing::Test {
     for (const TimePoint end = expected_ + length; expected_ < end;) {
       expected_ += 20ms;
       at_ = std::max(at_ + apart, expected_);
-      if (trial_.handle_arrival(at_, expected_, at_, size, at_ - expected_)) {
+      if (trial_.handle_arrival(at_, expected_, at_, size, at_ - expected_, others_left_)) {
         return true;
       }
     }
@@ -54,6 +54,7 @@ class YieldTrialTest : public testing::Test {
   double kbps() const { return trial_.limit().value_or(DataRate{}).kilobits_per_second(); }
 
   YieldTrial trial_;
+  bool others_left_ = false;
   TimePoint expected_ = kTimeZero + 10s;
   TimePoint at_ = expected_;
 };
@@ -89,6 +90,45 @@ TEST_F(YieldTrialTest, ALongQueueBeginsATrialThoughItStands) {
   EXPECT_TRUE(trial_.limit());
 }
 
+TEST_F(YieldTrialTest, WhenOthersSeemToHaveLeftAStandingQueueIsTried) {
+  others_left_ = true;
+  queue(150ms);
+  pass(10s, 20ms);
+  EXPECT_FALSE(trial_.limit());
+  queue(151ms);
+  pass(320ms, 20ms);
+  EXPECT_TRUE(trial_.limit());
+}
+
+TEST_F(YieldTrialTest, WhenOthersSeemToHaveLeftItIsTriedEvery2Seconds) {
+  others_left_ = true;
+  queue(400ms);
+  pass(320ms, 20ms);
+  ASSERT_TRUE(trial_.limit());
+  const TimePoint begun = at_;
+  pass_round_trip(20ms);
+  pass(240ms, 20ms);
+  ASSERT_FALSE(trial_.limit());
+  while (!trial_.limit() && at_ - begun < 1min) {
+    pass(20ms, 20ms);
+  }
+  EXPECT_GE(at_ - begun, 2s);
+  EXPECT_LE(at_ - begun, 2320ms);
+}
+
+TEST_F(YieldTrialTest, TrialsOfAQueueThatOthersLeftPostponeNoOthers) {
+  others_left_ = true;
+  queue(400ms);
+  pass(320ms, 20ms);
+  ASSERT_TRUE(trial_.limit());
+  pass_round_trip(20ms);
+  pass(240ms, 20ms);
+  ASSERT_FALSE(trial_.limit());
+  others_left_ = false;
+  pass(640ms, 26'100us);
+  EXPECT_TRUE(trial_.limit()) << "it grows fast";
+}
+
 TEST_F(YieldTrialTest, WhatWasSentBeforeDecidesNothing) {
   begin();
   pass_round_trip(1ms);
@@ -116,8 +156,8 @@ TEST_F(YieldTrialTest, AQueueThatEmptiesIsFound) {
   queue(1300ms);
   EXPECT_FALSE(pass(1900ms, 10ms)) << "350 ms left";
   EXPECT_TRUE(trial_.limit());
-  EXPECT_FALSE(trial_.handle_arrival(at_, at_ - 325ms, at_, DataSize{100}, 1s));
-  EXPECT_TRUE(trial_.handle_arrival(at_, at_ - 324ms, at_, DataSize{100}, 1s));
+  EXPECT_FALSE(trial_.handle_arrival(at_, at_ - 325ms, at_, DataSize{100}, 1s, false));
+  EXPECT_TRUE(trial_.handle_arrival(at_, at_ - 324ms, at_, DataSize{100}, 1s, false));
   EXPECT_FALSE(trial_.limit());
 }
 
@@ -159,7 +199,8 @@ TEST_F(YieldTrialTest, AnyTimesOfAPeerAreSafe) {
   for (const Duration at : {Duration{-1h}, Duration{1us}, Duration{24h}, Duration{-24h}}) {
     for (const Duration expected : {Duration{1h}, Duration{0}, Duration{-24h}}) {
       for (int i = 0; i < 20; ++i) {
-        trial_.handle_arrival(at_, kTimeZero + expected * i, kTimeZero + at * i, DataSize{100}, 1s);
+        trial_.handle_arrival(at_, kTimeZero + expected * i, kTimeZero + at * i, DataSize{100}, 1s,
+                              false);
       }
     }
   }
