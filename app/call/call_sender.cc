@@ -57,6 +57,12 @@ constexpr int64_t kParityOfWindow = 4;
 constexpr double kParityInSharedQueue = 0.75;
 // With a share of losses below this, none of the last 500 messages or so was lost.
 constexpr double kLossyShare = 0.0005;
+// On a lossy link, when nothing came from the other end for this long, a frame refers to what is
+// known to have been decoded, and so does one every so often (docs/experiments/0049).
+constexpr Duration kDoubtAfter = 150ms;
+constexpr Duration kDoubtEvery = 200ms;
+// Into less than this what changed in that time hardly fits.
+constexpr DataSize kDoubtBudgetMin{1000};
 // Alone on a lossy link a frame may have as much parity as data if both take no more than this part
 // of the window: more would make the next frames smaller.
 constexpr double kPartWithParity = 0.5;
@@ -89,6 +95,8 @@ CallSender::CallSender(TimePoint start, CallSenderOptions options, session::Endp
       trickles_(options.trickles),
       trade_(options.trade),
       seal_(options.seal),
+      heard_at_(start),
+      doubted_at_(start),
       hands_out_encoding_(options.hands_out_encoding),
       last_frame_at_(start - options.trade.small_frame_interval),
       captured_at_(start) {
@@ -236,14 +244,29 @@ void CallSender::capture(TimePoint now, const media::PicturePtr& picture) {
     budget = trickle_budget(now);
     leave_ = Leave::kNow;
   }
+  const DataSize limited = limit(now, budget.value_or(DataSize{}));
+  doubt_references(now, limited);
   video_sender_->set_plenty(plenty(now));
-  encoding_ = video_sender_->begin(now, next_frame_id_++, picture,
-                                   limit(now, budget.value_or(DataSize{})), need_weight);
+  encoding_ = video_sender_->begin(now, next_frame_id_++, picture, limited, need_weight);
   if (hands_out_encoding_) {
     to_encode_ = encoding_;
   } else {
     encoding_->run();
     handle_encoded(now, *encoding_);
+  }
+}
+
+// On a lossy link, while nothing comes from the other end, a frame of which no report tells was
+// probably lost, and all after it would refer to it until one does.
+void CallSender::doubt_references(TimePoint now, DataSize budget) {
+  if (const uint64_t heard = endpoint_.stats().datagrams_received; heard != heard_) {
+    heard_ = heard;
+    heard_at_ = now;
+  }
+  if (loss_.share() >= kLossyShare && now - heard_at_ > kDoubtAfter &&
+      now - doubted_at_ >= kDoubtEvery && budget >= kDoubtBudgetMin) {
+    doubted_at_ = now;
+    video_sender_->refer_to_known();
   }
 }
 

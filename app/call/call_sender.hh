@@ -117,6 +117,7 @@ class CallSender {
   /// Smoothed; zero until one was measured.
   Duration round_trip() const;
   void send_frame(TimePoint now, const media::EncodedFrame& frame, session::Leave leave);
+  void doubt_references(TimePoint now, DataSize budget);
   void pad(TimePoint now);
 
   session::Endpoint& endpoint_;
@@ -126,6 +127,9 @@ class CallSender {
   MediaSeal* seal_;
   LossMeter loss_;
   LateParity late_parity_;
+  uint64_t heard_ = 0;  // datagrams of the other end
+  TimePoint heard_at_;
+  TimePoint doubted_at_;
 
   bool hands_out_encoding_;
   std::optional<VideoSender> video_sender_;

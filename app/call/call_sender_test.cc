@@ -593,6 +593,45 @@ TEST(CallSender, FrameReportsReachTheEncoder) {
   EXPECT_EQ(next(), 0U);
 }
 
+// Each frame's distance to the one it refers to; frames 0 to 4 are reported at once. From then on
+// nothing comes from the other end, or no reports.
+std::vector<uint32_t> distances_without_reports(int lost, bool is_silent) {
+  Outgoing call{small_video(), {.window = DataSize{60'000}}};
+  call.lose(lost);
+  std::vector<uint32_t> distances;
+  for (uint32_t frame = 0; frame < 20; ++frame) {
+    const TimePoint now = kTimeZero + frame * 33ms;
+    call.capture(now);
+    distances.push_back(reference_distance(call.transmit(now)));
+    if (frame < 5) {
+      call.sender.handle_report({.newest = frame, .before = (1U << frame) - 1});
+    }
+    if (frame < 5 || !is_silent) {
+      call.peer.send(now, session::kControlFlow, {std::byte{1}});
+      const auto datagram = call.peer.poll_transmit(now);
+      EXPECT_TRUE(datagram && call.endpoint.handle_datagram(now, *datagram));
+    }
+  }
+  return distances;
+}
+
+TEST(CallSender, InSilenceOnALossyLinkItRefersToKnownFrames) {
+  const auto distances = distances_without_reports(1, true);
+  for (uint32_t frame = 1; frame < 20; ++frame) {
+    // 165 ms after frame 5, which knew of frame 4's report, and every 231 ms from then on.
+    EXPECT_EQ(distances[frame], frame == 10 || frame == 17 ? frame - 4 : 1U) << frame;
+  }
+}
+
+TEST(CallSender, WithoutLossesOrSilenceItRefersToTheFrameBefore) {
+  for (const bool is_silent : {false, true}) {
+    const auto distances = distances_without_reports(is_silent ? 0 : 1, is_silent);
+    for (uint32_t frame = 1; frame < 20; ++frame) {
+      EXPECT_EQ(distances[frame], 1U) << frame;
+    }
+  }
+}
+
 TEST(CallSender, ParityIsSpentBeforeAFrameIsLost) {
   using Kind = session::MessageOutcome::Kind;
   Outgoing call{small_video(), {.window = DataSize{60'000}}};

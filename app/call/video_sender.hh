@@ -91,6 +91,10 @@ class VideoSender {
   /// From a relay (with anchors): frames that it does not mention may still arrive. From the other
   /// end of a call: a frame older than the newest that was not decoded never will be.
   void handle_report(const FrameReport& report);
+  /// From the next picture on: frames of which nothing is reported may be lost.
+  void refer_to_known() {
+    tell([](media::AdaptiveEncoder& encoder) { encoder.refer_to_known(); });
+  }
   /// The peer reports that it cannot display anything before a key frame.
   void handle_key_frame_request(TimePoint now) {
     tell([now](media::AdaptiveEncoder& encoder) { encoder.handle_references_lost(now); });

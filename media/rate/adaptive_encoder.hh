@@ -121,6 +121,8 @@ class AdaptiveEncoder {
   void handle_decoded(uint32_t frame_id) { policy_.handle_decoded(frame_id); }
   /// A fragment of this frame was lost: the frame and its descendants cannot be used.
   void handle_lost(uint32_t frame_id) { policy_.handle_lost(frame_id); }
+  /// The next frame refers to what is known to have been decoded: the frames since may be lost.
+  void refer_to_known() { policy_.refer_to_known(); }
   /// The receiver has no reference at all (for example it has just joined): only a key frame helps.
   void handle_references_lost(TimePoint now);
 

@@ -167,6 +167,12 @@ void ReferencePolicy::handle_lost(uint32_t frame_id) {
   spread_loss();
 }
 
+void ReferencePolicy::refer_to_known() {
+  if (options_.anchor_interval == 0 && known_slot()) {
+    last_.reset();
+  }
+}
+
 bool ReferencePolicy::is_decoded(uint32_t frame_id) const {
   const Sent* sent = find(frame_id);
   return sent != nullptr && sent->outcome == Outcome::kDecoded;

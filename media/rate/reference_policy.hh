@@ -42,8 +42,8 @@ struct ReferencePolicyOptions {
 /// holds K, the newest frame there that the receiver is known to have decoded; the other holds C, a
 /// candidate sent later whose report is awaited. Once reported as decoded, C becomes K and K's
 /// buffer takes the next candidate. When a frame is lost, all its descendants are lost too; if
-/// "last" holds one of them, the next frame reads K. Frames of upper temporal layers read "last"
-/// and write nothing, so no other frame depends on them.
+/// "last" holds one of them, or on request, the next frame reads K. Frames of upper temporal layers
+/// read "last" and write nothing, so no other frame depends on them.
 ///
 /// With anchors there are receivers behind the one that reports (docs/protocol/room.md), which may
 /// not get the frames between: a candidate reads K instead of "last", is rarer, and is marked as an
@@ -83,6 +83,10 @@ class ReferencePolicy {
   void handle_lost(uint32_t frame_id);
   /// The receiver has lost all references: the next frame is a key frame.
   void request_key_frame() { key_frame_wanted_ = true; }
+
+  /// What was sent since the newest report may be lost: the next frame reads K, if there is one. No
+  /// effect with anchors, which descend from each other.
+  void refer_to_known();
 
   /// Whether the frame, or a descendant of it, was reported as decoded.
   bool is_decoded(uint32_t frame_id) const;

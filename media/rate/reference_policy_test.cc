@@ -446,6 +446,29 @@ TEST(ReferencePolicy, WithoutReportsTheNewerOfTwoCandidatesIsRead) {
   EXPECT_EQ(policy.next().reference_id, 1U) << "and not the key frame";
 }
 
+TEST(ReferencePolicy, InDoubtAFrameReadsTheNewestKnownOneThatIsKept) {
+  for (const int anchor_interval : {0, 3}) {
+    ReferencePolicy policy{{.anchor_interval = anchor_interval}};
+    policy.handle_sent(0, policy.next());
+    policy.refer_to_known();
+    EXPECT_EQ(policy.next().reads, ReferenceBuffer::kLast) << "nothing is known";
+    for (uint32_t id = 1; id < 10; ++id) {
+      policy.handle_sent(id, policy.next());
+      policy.handle_decoded(std::min(id, 4U));
+    }
+    policy.refer_to_known();
+    const ReferenceChoice choice = policy.next();
+    if (anchor_interval == 0) {
+      EXPECT_NE(choice.reads, ReferenceBuffer::kLast);
+      EXPECT_EQ(choice.reference_id, 4U);
+    } else {
+      EXPECT_EQ(choice.reference_id, 9U) << "anchors descend from each other";
+    }
+    policy.handle_sent(10, choice);
+    EXPECT_EQ(policy.next().reference_id, 10U) << "once";
+  }
+}
+
 TEST(ReferencePolicy, APlanReadsOneBufferAndWritesWhatTheChoiceSays) {
   ReferenceChoice choice{.reads = ReferenceBuffer::kGolden,
                          .candidate_for = ReferenceBuffer::kAlternate};
