@@ -26,8 +26,8 @@ class YieldTrialTest : public testing::Test {
       ASSERT_FALSE(pass(20ms, apart));
     }
   }
-  void begin() {
-    queue(1300ms);
+  void begin(Duration wait = 1300ms) {
+    queue(wait);
     pass(320ms, 20ms);
     ASSERT_EQ(kbps(), 240) << "0.6 of 1000 bytes in 20 ms";
   }
@@ -37,19 +37,32 @@ class YieldTrialTest : public testing::Test {
     ASSERT_EQ(kbps(), 400) << "what leaves, while its datagrams are in the queue";
     ASSERT_FALSE(pass(440ms, apart));
   }
-  /// Datagrams arrive `apart` after a trial that others ended. From its beginning to the next
-  /// one's.
-  Duration next_trial_after(Duration apart) {
-    trial_ = {};
-    begin();
-    const TimePoint begun = at_;
+  /// Others take the room.
+  void end() {
     pass_round_trip(20ms);
     pass(240ms, 20ms);
-    EXPECT_FALSE(trial_.limit());
+    ASSERT_FALSE(trial_.limit());
+  }
+  /// Datagrams arrive `apart` after a trial that others ended. From its beginning to the next
+  /// one's.
+  Duration next_trial_after(Duration apart, Duration wait = 1300ms) {
+    trial_ = {};
+    begin(wait);
+    const TimePoint begun = at_;
+    end();
     while (!trial_.limit() && at_ - begun < 1min) {
       pass(20ms, apart);
     }
     return at_ - begun;
+  }
+  /// A trial begins in a queue that does not grow if the wait exceeds `wait`.
+  void expect_tried_beyond(Duration wait) {
+    queue(wait);
+    pass(10s, 20ms);
+    EXPECT_FALSE(trial_.limit());
+    queue(wait + 1ms);
+    pass(320ms, 20ms);
+    EXPECT_TRUE(trial_.limit());
   }
   double kbps() const { return trial_.limit().value_or(DataRate{}).kilobits_per_second(); }
 
@@ -81,49 +94,23 @@ TEST_F(YieldTrialTest, AShortQueueMayGrow) {
   EXPECT_TRUE(trial_.limit());
 }
 
-TEST_F(YieldTrialTest, ALongQueueBeginsATrialThoughItStands) {
-  queue(1200ms);
-  pass(10s, 20ms);
-  EXPECT_FALSE(trial_.limit());
-  queue(1201ms);
-  pass(320ms, 20ms);
-  EXPECT_TRUE(trial_.limit());
-}
+TEST_F(YieldTrialTest, ALongQueueBeginsATrialThoughItStands) { expect_tried_beyond(1200ms); }
 
 TEST_F(YieldTrialTest, WhenOthersSeemToHaveLeftAStandingQueueIsTried) {
   others_left_ = true;
-  queue(150ms);
-  pass(10s, 20ms);
-  EXPECT_FALSE(trial_.limit());
-  queue(151ms);
-  pass(320ms, 20ms);
-  EXPECT_TRUE(trial_.limit());
+  expect_tried_beyond(150ms);
 }
 
 TEST_F(YieldTrialTest, WhenOthersSeemToHaveLeftItIsTriedEvery2Seconds) {
   others_left_ = true;
-  queue(400ms);
-  pass(320ms, 20ms);
-  ASSERT_TRUE(trial_.limit());
-  const TimePoint begun = at_;
-  pass_round_trip(20ms);
-  pass(240ms, 20ms);
-  ASSERT_FALSE(trial_.limit());
-  while (!trial_.limit() && at_ - begun < 1min) {
-    pass(20ms, 20ms);
-  }
-  EXPECT_GE(at_ - begun, 2s);
-  EXPECT_LE(at_ - begun, 2320ms);
+  EXPECT_GE(next_trial_after(20ms, 400ms), 2s);
+  EXPECT_LE(next_trial_after(20ms, 400ms), 2320ms);
 }
 
 TEST_F(YieldTrialTest, TrialsOfAQueueThatOthersLeftPostponeNoOthers) {
   others_left_ = true;
-  queue(400ms);
-  pass(320ms, 20ms);
-  ASSERT_TRUE(trial_.limit());
-  pass_round_trip(20ms);
-  pass(240ms, 20ms);
-  ASSERT_FALSE(trial_.limit());
+  begin(400ms);
+  end();
   others_left_ = false;
   pass(640ms, 26'100us);
   EXPECT_TRUE(trial_.limit()) << "it grows fast";
