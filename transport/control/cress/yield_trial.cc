@@ -53,15 +53,11 @@ std::optional<YieldTrial::Growth> YieldTrial::measure(TimePoint expected, TimePo
   return growth;
 }
 
-bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited, bool others_left) {
+bool YieldTrial::is_due(TimePoint now, const Growth& growth, Duration waited) const {
   const Duration since = now - begun_next_to_others_at_;
   const bool grows = growth.factor > kGrows && waited > kGrownWait;
-  if ((grows && since >= kBetweenTrials) ||
-      (waited > kLongWait && since >= kBetweenTrialsOfStanding)) {
-    begun_next_to_others_at_ = now;
-    return true;
-  }
-  return others_left && waited > kGrownWait && now - begun_at_ >= kBetweenTrialsOfLeft;
+  return (grows && since >= kBetweenTrials) ||
+         (waited > kLongWait && since >= kBetweenTrialsOfStanding);
 }
 
 void YieldTrial::yield(TimePoint now, TimePoint until) {
@@ -76,7 +72,11 @@ bool YieldTrial::handle_arrival(TimePoint now, TimePoint expected, TimePoint at,
   const Duration waited = at - expected;
   if (!limit_) {
     const auto growth = measure(expected, at, size, kGrowthSpan);
-    if (growth && is_due(now, *growth, waited, others_left)) {
+    const bool is_due_anyway = growth && is_due(now, *growth, waited);
+    const bool is_due_alone =
+        others_left && waited > kGrownWait && now - begun_at_ >= kBetweenTrialsOfLeft;
+    if (growth && (is_due_anyway || is_due_alone)) {
+      begun_next_to_others_at_ = is_due_anyway ? now : begun_next_to_others_at_;
       leaves_ = growth->leaves;
       waited_before_ = waited;
       begun_at_ = now;

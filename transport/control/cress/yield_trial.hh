@@ -37,7 +37,8 @@ class YieldTrial {
   };
 
   std::optional<Growth> measure(TimePoint expected, TimePoint at, DataSize size, Duration length);
-  bool is_due(TimePoint now, const Growth& growth, Duration waited, bool others_left);
+  /// Whether or not others seem to have left.
+  bool is_due(TimePoint now, const Growth& growth, Duration waited) const;
   void yield(TimePoint now, TimePoint until);
 
   std::optional<Span> span_;
